@@ -1,0 +1,89 @@
+# Each target, alone and on a fresh clone with only Python, pip, make and gcc, makes the environment it needs (in this folder) and
+# runs. An empty file inside an environment records that an installation finished; it is redone only when one of its inputs changed.
+
+PYTHON      ?= python3
+PYTEST_ARGS ?= -n 2
+BENCH_ARGS  ?=
+
+INSTALL := -m pip install --quiet --disable-pip-version-check --prefer-binary
+INPUTS  := pyproject.toml setup.py src/recolorist/_version.py $(wildcard src/recolorist/_kernels*.[ch])
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-lowest lint bench docs clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: .venv/.library ## make the demonstration pictures in build/demo (no torch needed)
+	@.venv/bin/recolorist demo --out build/demo
+
+test: lint ## lint, then run every test
+	@echo "Running the tests"
+	@.venv/bin/python -m pytest $(PYTEST_ARGS)
+
+test-lowest: .venv-lowest/.dev ## run every test on the lowest versions pyproject.toml allows
+	@.venv-lowest/bin/python -m pytest $(PYTEST_ARGS)
+
+lint: .venv/.dev ## ruff, strict mypy, import rules
+	@echo "Checking style, types and imports"
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@.venv/bin/mypy
+	@.venv/bin/lint-imports
+
+bench: .venv-bench/.bench ## measure speed and memory beside the neighbours (takes a while)
+	@.venv-bench/bin/python -m benchmarks.run $(BENCH_ARGS)
+
+docs: .venv/.docs ## build the documentation in build/docs
+	@.venv/bin/python -m sphinx -q -W --keep-going docs build/docs
+	@echo "Open build/docs/index.html"
+
+clean: ## remove the environments and everything that was built
+	rm -rf .venv .venv-bench .venv-lowest build dist src/*.egg-info src/recolorist/_kernels*.so
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
+	find src tests benchmarks docs tools -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# ---- environments ---------------------------------------------------------------------------------------------------------------
+
+.venv/.made .venv-bench/.made .venv-lowest/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "recolorist needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' \
+	  || { echo "$(PYTHON) cannot make environments. Install its venv module (Debian and Ubuntu: apt install python3-venv)."; exit 1; }
+	@echo "Making a local environment in $(@D)"
+	@$(PYTHON) -m venv $(@D)
+	@touch $@
+
+.venv/.library: .venv/.made $(INPUTS)
+	@echo "Installing recolorist (half a minute the first time)"
+	@.venv/bin/python $(INSTALL) -e .
+	@.venv/bin/python -c "$(SAY_LOOPS)"
+	@touch $@
+
+.venv/.dev: .venv/.made $(INPUTS) constraints.txt
+	@echo "Installing recolorist and what its tests need (a minute the first time)"
+	@.venv/bin/python $(INSTALL) -c constraints.txt -e '.[dev]'
+	@.venv/bin/python -c "$(SAY_LOOPS)"
+	@touch .venv/.library $@
+
+.venv/.docs: .venv/.made $(INPUTS)
+	@echo "Installing recolorist and the documentation tools"
+	@.venv/bin/python $(INSTALL) -e '.[docs]'
+	@touch .venv/.library $@
+
+.venv-lowest/.dev: .venv-lowest/.made $(INPUTS) tools/lowest.py
+	@echo "Installing recolorist with its lowest dependencies"
+	@.venv-lowest/bin/python tools/lowest.py > .venv-lowest/lowest.txt
+	@.venv-lowest/bin/python $(INSTALL) -c .venv-lowest/lowest.txt -e '.[dev]'
+	@touch $@
+
+# colorist-aug pins versions that collide with everyone else's, so it comes without its dependencies, and the benchmark says so if
+# it is missing or does not run.
+.venv-bench/.bench: .venv-bench/.made $(INPUTS) constraints.txt
+	@echo "Installing recolorist and its neighbours (torch is large; some minutes the first time)"
+	@.venv-bench/bin/python $(INSTALL) -c constraints.txt -e '.[bench]'
+	@.venv-bench/bin/python $(INSTALL) --no-deps colorist-aug || echo "colorist-aug could not be installed; its rows will be missing"
+	@touch $@
+
+SAY_LOOPS := from recolorist import kernels; print({'c': 'The compiled loops are in place.', \
+  'numpy': 'No compiled loops (is there a C compiler?): the NumPy twin is used, which gives the same bits, more slowly.'}[kernels.active()])

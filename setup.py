@@ -1,0 +1,44 @@
+"""Build the compiled loops; everything else about the package is in pyproject.toml."""
+
+import os
+import sysconfig
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+# Contraction is off because a fused multiply-add rounds once where NumPy rounds twice, and the two must give the same bits; for
+# the same reason there is no fast-math. Never march=native: a wheel must run on other machines. g0 keeps build paths out of it.
+UNIX_FLAGS = ["-O3", "-ffp-contract=off", "-g0"]
+MSVC_FLAGS = ["/O2", "/fp:precise"]
+
+# One wheel for every Python from 3.11 on. The free-threaded builds have no limited API, so they get a wheel of their own.
+ABI3 = not sysconfig.get_config_var("Py_GIL_DISABLED")
+
+
+class BuildKernels(build_ext):
+    def build_extension(self, ext: Extension) -> None:
+        ext.extra_compile_args = MSVC_FLAGS if self.compiler.compiler_type == "msvc" else UNIX_FLAGS
+        try:
+            super().build_extension(ext)
+        except Exception:
+            print(
+                "recolorist: the compiled loops could not be built (is there a C compiler?). "
+                "The installation goes on without them: the NumPy twin gives the same bits, more slowly."
+            )
+            raise  # the extension is optional, so setuptools notes this and carries on
+
+
+kernels = Extension(
+    "recolorist._kernels",
+    sources=["src/recolorist/_kernels.c"],
+    depends=["src/recolorist/_kernels_module.h", "src/recolorist/_kernels_x86.h"],
+    define_macros=[("Py_LIMITED_API", "0x030B0000")] if ABI3 else [],
+    py_limited_api=ABI3,
+    optional=True,
+)
+
+setup(
+    ext_modules=[] if os.environ.get("RECOLORIST_NO_EXTENSION") == "1" else [kernels],
+    cmdclass={"build_ext": BuildKernels},
+    options={"bdist_wheel": {"py_limited_api": "cp311"}} if ABI3 else {},
+)

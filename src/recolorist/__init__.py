@@ -1,0 +1,36 @@
+"""Give an image the colour statistics of another: exactly, in microseconds, and in the open.
+
+>>> import numpy as np
+>>> import recolorist as rc
+>>> rng = np.random.default_rng(0)
+>>> content, style = rng.integers(50, 200, (2, 64, 48, 3), dtype=np.uint8)
+>>> plan = rc.plan(rc.measure(content), rc.measure(style))
+>>> np.array_equal(rc.apply(content, plan), rc.match(content, style))
+True
+"""
+
+# `apply`, `audit` and `plan` are modules as well as functions. Importing them here, all at once, settles for good that
+# `recolorist.plan` is the function; they need nothing but NumPy, so there is nothing to gain by loading them later.
+from recolorist._version import __version__
+from recolorist.apply import apply
+from recolorist.audit import Audit, audit
+from recolorist.errors import RecoloristError
+from recolorist.matchers import MATCHERS, match
+from recolorist.moments import Moments, measure
+from recolorist.plan import Plan, plan
+from recolorist.spaces import SPACES
+
+__all__ = [
+    "MATCHERS",
+    "SPACES",
+    "Audit",
+    "Moments",
+    "Plan",
+    "RecoloristError",
+    "__version__",
+    "apply",
+    "audit",
+    "match",
+    "measure",
+    "plan",
+]

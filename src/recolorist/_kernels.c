@@ -1,0 +1,315 @@
+/* The hot loops: exact moments, the affine map, histograms. No policy and no checks of meaning live here; kernels.py
+ * holds the same loops in NumPy and the two must agree bit for bit. Built with -ffp-contract=off: a fused multiply-add
+ * would round differently from NumPy. Pixels are interleaved, contiguous and in native byte order. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define MAX_CHANNELS 512 /* check.py refuses more at the door */
+#define LANES 32         /* pixels per step: channel phase stays fixed, so the compiler can vectorise */
+#define BLOCK 4096       /* pixels whose float sums form one partial sum; part of the definition of a float mean */
+#define FLOAT_LANES 16   /* running sums per channel inside a block; also part of that definition */
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
+#define CLONED __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#else
+#define CLONED
+#endif
+
+/* ---- exact integer moments ------------------------------------------------------------------------------------ */
+
+/* uint8, `lanes = channels * LANES` running sums; `reach` products per value: x[i]*x[i], x[i]*x[i+1], ...
+ * 32-bit sums are flushed every 4096 steps: 4096 * 255^2 fits, while a 2.1-megapixel white image would overflow. */
+#define DEFINE_MOMENTS_U8(NAME, CHANNELS, REACH)                                                                       \
+    CLONED static void NAME(const uint8_t *p, size_t steps, uint64_t *sums, uint64_t *products)                        \
+    {                                                                                                                  \
+        enum { N = (CHANNELS) * LANES };                                                                               \
+        while (steps) {                                                                                                \
+            size_t todo = steps < 4096 ? steps : 4096;                                                                 \
+            uint32_t s[N] = {0}, q[REACH][N] = {{0}};                                                                  \
+            steps -= todo;                                                                                             \
+            while (todo) {                                                                                             \
+                size_t few = todo < 256 ? todo : 256; /* 256 * 255 fits in 16 bits */                                  \
+                uint16_t t[N] = {0};                                                                                   \
+                todo -= few;                                                                                           \
+                for (size_t k = 0; k < few; k++, p += N) {                                                             \
+                    for (int j = 0; j < N; j++) {                                                                      \
+                        uint16_t v = p[j];                                                                             \
+                        t[j] = (uint16_t)(t[j] + v);                                                                   \
+                        q[0][j] += (uint16_t)(v * v);                                                                  \
+                    }                                                                                                  \
+                    for (int d = 1; d < REACH; d++)                                                                    \
+                        for (int j = 0; j < N; j++) q[d][j] += (uint16_t)((uint16_t)p[j] * (uint16_t)p[j + d]);        \
+                }                                                                                                      \
+                for (int j = 0; j < N; j++) s[j] += t[j];                                                              \
+            }                                                                                                          \
+            for (int j = 0; j < N; j++) sums[j % (CHANNELS)] += s[j];                                                  \
+            for (int d = 0; d < REACH; d++)                                                                            \
+                for (int j = 0; j < N; j++) products[d * (CHANNELS) + j % (CHANNELS)] += q[d][j];                      \
+        }                                                                                                              \
+    }
+DEFINE_MOMENTS_U8(moments_u8_1, 1, 1)
+DEFINE_MOMENTS_U8(moments_u8_3, 3, 1)
+DEFINE_MOMENTS_U8(moments_u8_4, 4, 1)
+DEFINE_MOMENTS_U8(moments_u8_3_cross, 3, 3)
+
+#define DEFINE_MOMENTS_ANY(NAME, TYPE)                                                                                 \
+    CLONED static void NAME(const TYPE *p, size_t pixels, int channels, int reach, uint64_t *sums, uint64_t *products) \
+    {                                                                                                                  \
+        for (size_t k = 0; k < pixels; k++, p += channels)                                                             \
+            for (int i = 0; i < channels; i++) {                                                                       \
+                uint64_t v = p[i];                                                                                     \
+                sums[i] += v;                                                                                          \
+                for (int d = 0; d < reach && i + d < channels; d++) products[d * channels + i] += v * p[i + d];        \
+            }                                                                                                          \
+    }
+DEFINE_MOMENTS_ANY(moments_any_u8, uint8_t)
+DEFINE_MOMENTS_ANY(moments_any_u16, uint16_t)
+
+/* uint16 with three channels is the common 16-bit case; constant bounds let the compiler unroll and vectorise it */
+CLONED static void moments_u16_3(const uint16_t *p, size_t steps, uint64_t *sums, uint64_t *products)
+{
+    enum { N = 3 * 8 };
+    uint64_t s[N] = {0}, q[3][N] = {{0}};
+    for (size_t k = 0; k < steps; k++, p += N)
+        for (int j = 0; j < N; j++) {
+            uint32_t v = p[j];
+            s[j] += v;
+            q[0][j] += (uint32_t)(v * v);
+            q[1][j] += (uint32_t)(v * p[j + 1]);
+            q[2][j] += (uint32_t)(v * p[j + 2]);
+        }
+    for (int j = 0; j < N; j++) {
+        sums[j % 3] += s[j];
+        for (int d = 0; d < 3; d++) products[d * 3 + j % 3] += q[d][j];
+    }
+}
+
+/* The vectorised loops may read up to two values past the pixels they count, so the last step goes the plain way. */
+static void moments_integer(const void *data, int itemsize, size_t pixels, int channels, int reach, uint64_t *sums,
+                            uint64_t *products)
+{
+    size_t steps = 0, done = 0;
+    if (itemsize == 1 && pixels > LANES) {
+        steps = (pixels - 1) / LANES;
+        done = steps * LANES;
+        if (channels == 1) moments_u8_1(data, steps, sums, products);
+        else if (channels == 3 && reach == 1) moments_u8_3(data, steps, sums, products);
+        else if (channels == 3) moments_u8_3_cross(data, steps, sums, products);
+        else if (channels == 4 && reach == 1) moments_u8_4(data, steps, sums, products);
+        else done = 0;
+    } else if (itemsize == 2 && channels == 3 && pixels > 8) {
+        steps = (pixels - 1) / 8;
+        done = steps * 8;
+        moments_u16_3(data, steps, sums, products);
+    }
+    if (itemsize == 1)
+        moments_any_u8((const uint8_t *)data + done * channels, pixels - done, channels, reach, sums, products);
+    else
+        moments_any_u16((const uint16_t *)data + done * channels, pixels - done, channels, reach, sums, products);
+}
+
+/* ---- float moments: fixed blocks and lanes, so that the sum depends on the image alone -------------------------- */
+
+#define DEFINE_UNWEAVE(NAME, TYPE)                                                                                     \
+    CLONED static void NAME(const TYPE *p, size_t pixels, int channels, const double *shift, double *planes)           \
+    {                                                                                                                  \
+        double *x = planes, *y = planes + BLOCK, *z = planes + 2 * BLOCK;                                              \
+        if (channels == 3) /* one loop for all three, or the strided loads do not vectorise */                         \
+            for (size_t k = 0; k < pixels; k++) {                                                                      \
+                x[k] = (double)p[3 * k] - shift[0];                                                                    \
+                y[k] = (double)p[3 * k + 1] - shift[1];                                                                \
+                z[k] = (double)p[3 * k + 2] - shift[2];                                                                \
+            }                                                                                                          \
+        else                                                                                                           \
+            for (int c = 0; c < channels; c++)                                                                         \
+                for (size_t k = 0; k < pixels; k++)                                                                    \
+                    planes[(size_t)c * BLOCK + k] = (double)p[k * channels + c] - shift[c];                            \
+    }
+DEFINE_UNWEAVE(unweave_f32, float)
+DEFINE_UNWEAVE(unweave_f64, double)
+
+static void unweave(const void *data, int itemsize, size_t pixels, int channels, const double *shift, double *planes)
+{
+    if (itemsize == 4) unweave_f32(data, pixels, channels, shift, planes);
+    else unweave_f64(data, pixels, channels, shift, planes);
+}
+
+static double add_lanes(const double *lanes)
+{
+    double total = 0.0;
+    for (int j = 0; j < FLOAT_LANES; j++) total += lanes[j];
+    return total;
+}
+
+CLONED static double sum_block(const double *x, size_t n)
+{
+    double lanes[FLOAT_LANES] = {0};
+    size_t k = 0;
+    for (; k + FLOAT_LANES <= n; k += FLOAT_LANES)
+        for (int j = 0; j < FLOAT_LANES; j++) lanes[j] += x[k + j];
+    for (int j = 0; k + j < n; j++) lanes[j] += x[k + j];
+    return add_lanes(lanes);
+}
+
+CLONED static double dot_block(const double *x, const double *y, size_t n)
+{
+    double lanes[FLOAT_LANES] = {0};
+    size_t k = 0;
+    for (; k + FLOAT_LANES <= n; k += FLOAT_LANES)
+        for (int j = 0; j < FLOAT_LANES; j++) lanes[j] += x[k + j] * y[k + j];
+    for (int j = 0; k + j < n; j++) lanes[j] += x[k + j] * y[k + j];
+    return add_lanes(lanes);
+}
+
+CLONED static void widen_extremes(const double *x, size_t n, double *low, double *high)
+{
+    double a[FLOAT_LANES], b[FLOAT_LANES];
+    size_t k = 0;
+    for (int j = 0; j < FLOAT_LANES; j++) a[j] = *low, b[j] = *high;
+    for (; k + FLOAT_LANES <= n; k += FLOAT_LANES)
+        for (int j = 0; j < FLOAT_LANES; j++) {
+            a[j] = x[k + j] < a[j] ? x[k + j] : a[j];
+            b[j] = x[k + j] > b[j] ? x[k + j] : b[j];
+        }
+    for (int j = 0; k + j < n; j++) {
+        a[j] = x[k + j] < a[j] ? x[k + j] : a[j];
+        b[j] = x[k + j] > b[j] ? x[k + j] : b[j];
+    }
+    for (int j = 0; j < FLOAT_LANES; j++) {
+        *low = a[j] < *low ? a[j] : *low;
+        *high = b[j] > *high ? b[j] : *high;
+    }
+}
+
+/* ---- the map ------------------------------------------------------------------------------------------------------ */
+
+typedef struct {
+    double low, high; /* outputs are clipped to this interval */
+    int channels;
+    const double *gain, *offset; /* gain: `channels` values (diagonal) or `channels` squared (full matrix) */
+} Map;
+
+/* Round half to even for any |v| < 2^51; integers are clipped first, so this always holds. Unlike rint() it vectorises
+ * on every processor. NaN cannot come here: plans are finite. */
+#define HALF_EVEN(v) (((v) + 6755399441055744.0) - 6755399441055744.0)
+
+/* Two plain selections, not one nested: that is the form compilers turn into min and max instructions. */
+static inline double clip(double v, double low, double high)
+{
+    v = v < low ? low : v;
+    return v > high ? high : v;
+}
+
+#define DEFINE_DIAGONAL(NAME, TYPE, FINISH)                                                                            \
+    CLONED static void NAME(const TYPE *restrict p, TYPE *restrict o, size_t pixels, const Map *m)                     \
+    {                                                                                                                  \
+        const double low = m->low, high = m->high;                                                                     \
+        size_t k = 0, values = pixels * (size_t)m->channels;                                                           \
+        double a[24], b[24];                                                                                           \
+        if (24 % m->channels == 0) {                                                                                   \
+            for (int j = 0; j < 24; j++) a[j] = m->gain[j % m->channels], b[j] = m->offset[j % m->channels];           \
+            for (; k + 24 <= values; k += 24)                                                                          \
+                for (int j = 0; j < 24; j++) {                                                                         \
+                    double v = a[j] * (double)p[k + j] + b[j];                                                         \
+                    o[k + j] = (TYPE)FINISH(clip(v, low, high));                                                       \
+                }                                                                                                      \
+        }                                                                                                              \
+        for (; k < values; k++) {                                                                                      \
+            double v = m->gain[k % m->channels] * (double)p[k] + m->offset[k % m->channels];                           \
+            o[k] = (TYPE)FINISH(clip(v, low, high));                                                                   \
+        }                                                                                                              \
+    }
+#define TO_INTEGER(v) (int32_t) HALF_EVEN(v)
+#define AS_IT_IS(v) (v)
+DEFINE_DIAGONAL(diagonal_u8, uint8_t, TO_INTEGER)
+DEFINE_DIAGONAL(diagonal_u16, uint16_t, TO_INTEGER)
+DEFINE_DIAGONAL(diagonal_f32, float, AS_IT_IS)
+DEFINE_DIAGONAL(diagonal_f64, double, AS_IT_IS)
+
+/* Sum in channel order, offset last: the order is part of the definition. Planes of 256 pixels stay in the first cache;
+ * all three channels are woven in one loop each way, or the strided accesses do not vectorise. */
+#define DEFINE_MATRIX3(NAME, TYPE, FINISH)                                                                             \
+    CLONED static void NAME(const TYPE *restrict p, TYPE *restrict o, size_t pixels, const Map *m)                     \
+    {                                                                                                                  \
+        const double low = m->low, high = m->high;                                                                     \
+        const double *g = m->gain;                                                                                     \
+        double x[3][256];                                                                                              \
+        TYPE y[3][256];                                                                                                \
+        while (pixels) {                                                                                               \
+            size_t n = pixels < 256 ? pixels : 256;                                                                    \
+            for (size_t k = 0; k < n; k++)                                                                             \
+                x[0][k] = (double)p[3 * k], x[1][k] = (double)p[3 * k + 1], x[2][k] = (double)p[3 * k + 2];            \
+            for (int c = 0; c < 3; c++) {                                                                              \
+                const double g0 = g[3 * c], g1 = g[3 * c + 1], g2 = g[3 * c + 2], b = m->offset[c];                    \
+                for (size_t k = 0; k < n; k++) {                                                                       \
+                    double v = ((g0 * x[0][k] + g1 * x[1][k]) + g2 * x[2][k]) + b;                                     \
+                    y[c][k] = (TYPE)FINISH(clip(v, low, high));                                                        \
+                }                                                                                                      \
+            }                                                                                                          \
+            for (size_t k = 0; k < n; k++) o[3 * k] = y[0][k], o[3 * k + 1] = y[1][k], o[3 * k + 2] = y[2][k];         \
+            p += 3 * n, o += 3 * n, pixels -= n;                                                                       \
+        }                                                                                                              \
+    }
+DEFINE_MATRIX3(matrix3_u8, uint8_t, TO_INTEGER)
+DEFINE_MATRIX3(matrix3_u16, uint16_t, TO_INTEGER)
+DEFINE_MATRIX3(matrix3_f32, float, AS_IT_IS)
+DEFINE_MATRIX3(matrix3_f64, double, AS_IT_IS)
+
+/* ---- 8-bit: the float64 formula decides 256 outputs per channel; everything faster must reproduce that table ------ */
+
+static void tables_u8(uint8_t *tables, const Map *m)
+{
+    for (int c = 0; c < m->channels; c++)
+        for (int x = 0; x < 256; x++) {
+            double v = m->gain[c] * (double)x + m->offset[c];
+            tables[256 * c + x] = (uint8_t)TO_INTEGER(clip(v, m->low, m->high));
+        }
+}
+
+static void look_up_u8(const uint8_t *restrict p, uint8_t *restrict o, size_t pixels, int channels,
+                       const uint8_t *restrict tables)
+{
+    if (channels == 3) /* the constant lets the compiler unroll */
+        for (size_t k = 0; k < pixels; k++, p += 3, o += 3)
+            o[0] = tables[p[0]], o[1] = tables[256 + p[1]], o[2] = tables[512 + p[2]];
+    else
+        for (size_t k = 0; k < pixels; k++, p += channels, o += channels)
+            for (int c = 0; c < channels; c++) o[c] = tables[256 * c + p[c]];
+}
+
+#if defined(__GNUC__) && defined(__x86_64__)
+#include "_kernels_x86.h"
+#else
+static size_t map_u8_simd(const uint8_t *p, uint8_t *o, size_t pixels, int channels, const uint8_t *tables, const Map *m)
+{
+    (void)p, (void)o, (void)pixels, (void)channels, (void)tables, (void)m;
+    return 0; /* pixels done */
+}
+#endif
+
+static void diagonal_table_u8(const uint8_t *p, uint8_t *o, size_t pixels, const Map *m)
+{
+    uint8_t tables[256 * 16];
+    if (m->channels > 16) {
+        diagonal_u8(p, o, pixels, m);
+        return;
+    }
+    tables_u8(tables, m);
+    size_t done = map_u8_simd(p, o, pixels, m->channels, tables, m);
+    look_up_u8(p + done * m->channels, o + done * m->channels, pixels - done, m->channels, tables);
+}
+
+static void map_pixels(const void *p, void *o, char kind, int diagonal, size_t pixels, const Map *m)
+{
+    switch (kind) {
+    case 'B': diagonal ? diagonal_table_u8(p, o, pixels, m) : matrix3_u8(p, o, pixels, m); break;
+    case 'H': diagonal ? diagonal_u16(p, o, pixels, m) : matrix3_u16(p, o, pixels, m); break;
+    case 'f': diagonal ? diagonal_f32(p, o, pixels, m) : matrix3_f32(p, o, pixels, m); break;
+    default: diagonal ? diagonal_f64(p, o, pixels, m) : matrix3_f64(p, o, pixels, m); break;
+    }
+}
+
+#include "_kernels_module.h"

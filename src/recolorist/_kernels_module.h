@@ -1,0 +1,234 @@
+/* What Python sees. Every function takes contiguous buffers; kernels.py is the only caller. */
+
+static int borrow(PyObject *object, Py_buffer *view, int writable)
+{
+    return PyObject_GetBuffer(object, view, writable ? PyBUF_WRITABLE : PyBUF_SIMPLE);
+}
+
+static int numbers_from(PyObject *sequence, double *numbers, Py_ssize_t expected)
+{
+    if (PySequence_Size(sequence) != expected) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "a coefficient list has the wrong length");
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < expected; i++) {
+        PyObject *item = PySequence_GetItem(sequence, i);
+        if (!item) return -1;
+        numbers[i] = PyFloat_AsDouble(item);
+        Py_DECREF(item);
+        if (numbers[i] == -1.0 && PyErr_Occurred()) return -1;
+    }
+    return 0;
+}
+
+static PyObject *doubles(const double *numbers, Py_ssize_t count)
+{
+    PyObject *result = PyTuple_New(count);
+    for (Py_ssize_t i = 0; result && i < count; i++) {
+        PyObject *item = PyFloat_FromDouble(numbers[i]);
+        if (!item || PyTuple_SetItem(result, i, item) < 0) Py_CLEAR(result);
+    }
+    return result;
+}
+
+static PyObject *integers(const uint64_t *numbers, Py_ssize_t count)
+{
+    PyObject *result = PyTuple_New(count);
+    for (Py_ssize_t i = 0; result && i < count; i++) {
+        PyObject *item = PyLong_FromUnsignedLongLong(numbers[i]);
+        if (!item || PyTuple_SetItem(result, i, item) < 0) Py_CLEAR(result);
+    }
+    return result;
+}
+
+/* moments_integer(pixels, itemsize, channels, reach) -> (sums, products); products[d * channels + i] = sum x[i] x[i + d] */
+static PyObject *py_moments_integer(PyObject *self, PyObject *args)
+{
+    Py_buffer view;
+    PyObject *pixels, *s = NULL, *q = NULL, *result = NULL;
+    int itemsize, channels, reach;
+    if (!PyArg_ParseTuple(args, "Oiii", &pixels, &itemsize, &channels, &reach)) return NULL;
+    if (channels < 1 || channels > MAX_CHANNELS || reach < 1 || reach > channels || (itemsize != 1 && itemsize != 2)) {
+        PyErr_SetString(PyExc_ValueError, "channels, reach or itemsize out of range");
+        return NULL;
+    }
+    uint64_t *sums = PyMem_Calloc((size_t)channels * (reach + 1), sizeof(uint64_t));
+    if (!sums) return PyErr_NoMemory();
+    if (borrow(pixels, &view, 0) == 0) {
+        Py_BEGIN_ALLOW_THREADS
+        moments_integer(view.buf, itemsize, (size_t)view.len / itemsize / channels, channels, reach, sums, sums + channels);
+        Py_END_ALLOW_THREADS
+        PyBuffer_Release(&view);
+        s = integers(sums, channels);
+        q = integers(sums + channels, (Py_ssize_t)channels * reach);
+        if (s && q) result = PyTuple_Pack(2, s, q);
+    }
+    Py_XDECREF(s);
+    Py_XDECREF(q);
+    PyMem_Free(sums);
+    return result;
+}
+
+/* sums_float(pixels, itemsize, channels) -> (sums, lows, highs) */
+static PyObject *py_sums_float(PyObject *self, PyObject *args)
+{
+    Py_buffer view;
+    PyObject *pixels, *result = NULL;
+    int itemsize, channels;
+    if (!PyArg_ParseTuple(args, "Oii", &pixels, &itemsize, &channels)) return NULL;
+    if (channels < 1 || channels > MAX_CHANNELS || (itemsize != 4 && itemsize != 8)) {
+        PyErr_SetString(PyExc_ValueError, "channels or itemsize out of range");
+        return NULL;
+    }
+    double *numbers = PyMem_Calloc((size_t)channels * (4 + BLOCK), sizeof(double));
+    if (!numbers) return PyErr_NoMemory();
+    if (borrow(pixels, &view, 0) == 0) {
+        double *sums = numbers, *lows = numbers + channels, *highs = lows + channels;
+        double *zero = highs + channels, *planes = zero + channels;
+        size_t total = (size_t)view.len / itemsize / channels;
+        Py_BEGIN_ALLOW_THREADS
+        for (int c = 0; c < channels; c++) lows[c] = HUGE_VAL, highs[c] = -HUGE_VAL;
+        for (size_t start = 0; start < total; start += BLOCK) {
+            size_t n = total - start < BLOCK ? total - start : BLOCK;
+            const char *block = (const char *)view.buf + start * channels * itemsize;
+            unweave(block, itemsize, n, channels, zero, planes);
+            for (int c = 0; c < channels; c++) {
+                sums[c] += sum_block(planes + (size_t)c * BLOCK, n);
+                widen_extremes(planes + (size_t)c * BLOCK, n, lows + c, highs + c);
+            }
+        }
+        Py_END_ALLOW_THREADS
+        PyBuffer_Release(&view);
+        PyObject *s = doubles(sums, channels), *l = doubles(lows, channels), *h = doubles(highs, channels);
+        if (s && l && h) result = PyTuple_Pack(3, s, l, h);
+        Py_XDECREF(s);
+        Py_XDECREF(l);
+        Py_XDECREF(h);
+    }
+    PyMem_Free(numbers);
+    return result;
+}
+
+/* products_float(pixels, itemsize, channels, means) -> sums of products of deviations, upper triangle row by row */
+static PyObject *py_products_float(PyObject *self, PyObject *args)
+{
+    Py_buffer view;
+    PyObject *pixels, *means, *result = NULL;
+    int itemsize, channels;
+    if (!PyArg_ParseTuple(args, "OiiO", &pixels, &itemsize, &channels, &means)) return NULL;
+    if (channels < 1 || channels > MAX_CHANNELS || (itemsize != 4 && itemsize != 8)) {
+        PyErr_SetString(PyExc_ValueError, "channels or itemsize out of range");
+        return NULL;
+    }
+    size_t pairs = (size_t)channels * (channels + 1) / 2;
+    double *numbers = PyMem_Calloc(pairs + channels + (size_t)channels * BLOCK, sizeof(double));
+    if (!numbers) return PyErr_NoMemory();
+    double *centre = numbers + pairs, *planes = centre + channels;
+    if (numbers_from(means, centre, channels) == 0 && borrow(pixels, &view, 0) == 0) {
+        size_t total = (size_t)view.len / itemsize / channels;
+        Py_BEGIN_ALLOW_THREADS
+        for (size_t start = 0; start < total; start += BLOCK) {
+            size_t n = total - start < BLOCK ? total - start : BLOCK, pair = 0;
+            const char *block = (const char *)view.buf + start * channels * itemsize;
+            unweave(block, itemsize, n, channels, centre, planes);
+            for (int i = 0; i < channels; i++)
+                for (int j = i; j < channels; j++, pair++)
+                    numbers[pair] += dot_block(planes + (size_t)i * BLOCK, planes + (size_t)j * BLOCK, n);
+        }
+        Py_END_ALLOW_THREADS
+        PyBuffer_Release(&view);
+        result = doubles(numbers, (Py_ssize_t)pairs);
+    }
+    PyMem_Free(numbers);
+    return result;
+}
+
+/* affine(source, target, kind, channels, gain, offset, low, high): diagonal if len(gain) == channels, else a 3 x 3 matrix */
+static PyObject *py_affine(PyObject *self, PyObject *args)
+{
+    Py_buffer source, target;
+    PyObject *from, *to, *gain, *offset, *result = NULL;
+    int kind, channels;
+    Map m;
+    if (!PyArg_ParseTuple(args, "OOCiOOdd", &from, &to, &kind, &channels, &gain, &offset, &m.low, &m.high)) return NULL;
+    if (channels < 1 || channels > MAX_CHANNELS) {
+        PyErr_SetString(PyExc_ValueError, "channels out of range");
+        return NULL;
+    }
+    const Py_ssize_t gains = PySequence_Size(gain);
+    const int diagonal = gains == channels, itemsize = kind == 'B' ? 1 : kind == 'H' ? 2 : kind == 'f' ? 4 : 8;
+    if (!diagonal && (channels != 3 || gains != 9)) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "gain has neither `channels` nor 3 x 3 numbers");
+        return NULL;
+    }
+    double *numbers = PyMem_Calloc((size_t)gains + channels, sizeof(double));
+    if (!numbers) return PyErr_NoMemory();
+    m.channels = channels, m.gain = numbers, m.offset = numbers + gains;
+    if (numbers_from(gain, numbers, gains) == 0 && numbers_from(offset, numbers + gains, channels) == 0 &&
+        borrow(from, &source, 0) == 0) {
+        if (borrow(to, &target, 1) == 0) {
+            if (source.len == target.len) {
+                Py_BEGIN_ALLOW_THREADS
+                map_pixels(source.buf, target.buf, (char)kind, diagonal, (size_t)source.len / itemsize / channels, &m);
+                Py_END_ALLOW_THREADS
+                result = Py_None;
+                Py_INCREF(result);
+            } else {
+                PyErr_SetString(PyExc_ValueError, "source and target differ in size");
+            }
+            PyBuffer_Release(&target);
+        }
+        PyBuffer_Release(&source);
+    }
+    PyMem_Free(numbers);
+    return result;
+}
+
+/* histogram(pixels, itemsize, channels, counts): adds to counts, a uint64 buffer of channels x 256 or 65536 */
+static PyObject *py_histogram(PyObject *self, PyObject *args)
+{
+    Py_buffer view, counts;
+    PyObject *pixels, *into, *result = NULL;
+    int itemsize, channels;
+    if (!PyArg_ParseTuple(args, "OiiO", &pixels, &itemsize, &channels, &into)) return NULL;
+    if (channels < 1 || channels > MAX_CHANNELS || (itemsize != 1 && itemsize != 2)) {
+        PyErr_SetString(PyExc_ValueError, "channels or itemsize out of range");
+        return NULL;
+    }
+    const size_t levels = itemsize == 1 ? 256 : 65536;
+    if (borrow(pixels, &view, 0) < 0) return NULL;
+    if (borrow(into, &counts, 1) == 0) {
+        if ((size_t)counts.len == levels * channels * sizeof(uint64_t)) {
+            uint64_t *h = counts.buf;
+            const size_t total = (size_t)view.len / itemsize / channels;
+            Py_BEGIN_ALLOW_THREADS
+            if (itemsize == 1)
+                for (const uint8_t *p = view.buf, *end = p + total * channels; p < end; p += channels)
+                    for (int c = 0; c < channels; c++) h[256 * c + p[c]]++;
+            else
+                for (const uint16_t *p = view.buf, *end = p + total * channels; p < end; p += channels)
+                    for (int c = 0; c < channels; c++) h[65536 * (size_t)c + p[c]]++;
+            Py_END_ALLOW_THREADS
+            result = Py_None;
+            Py_INCREF(result);
+        } else {
+            PyErr_SetString(PyExc_ValueError, "counts has the wrong size");
+        }
+        PyBuffer_Release(&counts);
+    }
+    PyBuffer_Release(&view);
+    return result;
+}
+
+static PyMethodDef methods[] = {
+    {"moments_integer", py_moments_integer, METH_VARARGS, "Exact sums and sums of products of 8- or 16-bit pixels."},
+    {"sums_float", py_sums_float, METH_VARARGS, "Sums, minima and maxima of float pixels, in fixed order."},
+    {"products_float", py_products_float, METH_VARARGS, "Sums of products of deviations, in fixed order."},
+    {"affine", py_affine, METH_VARARGS, "Affine map of pixels, rounded half to even and clipped."},
+    {"histogram", py_histogram, METH_VARARGS, "Count 8- or 16-bit levels per channel."},
+    {NULL, NULL, 0, NULL},
+};
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "_kernels", "Compiled twin of the NumPy loops in recolorist.kernels.", 0, methods, NULL, NULL, NULL, NULL,
+};
+PyMODINIT_FUNC PyInit__kernels(void) { return PyModuleDef_Init(&module); }

@@ -1,0 +1,69 @@
+/* A faster 8-bit map for x86: used when the processor has AVX2, and only where it reproduces the table. Compilers of today
+ * turn the plain loop into three times as many instructions (60 against 20 microseconds were seen for 256 x 256 x 3). */
+#include <immintrin.h>
+
+/* AVX2: the map in float32 with saturating packs. 24 lanes serve 1, 2, 3, 4, 6, 8 and 12 channels alike. */
+typedef struct {
+    float gain[24], offset[24];
+} Float32Map;
+
+__attribute__((target("avx2"))) static void map_u8_avx2(const uint8_t *p, uint8_t *o, size_t steps, const Float32Map *f)
+{
+    __m256 a[3], b[3];
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7); /* undoes the lane order of the two packs */
+    for (int g = 0; g < 3; g++) a[g] = _mm256_loadu_ps(f->gain + 8 * g), b[g] = _mm256_loadu_ps(f->offset + 8 * g);
+    for (size_t k = 0; k < steps; k++, p += 96, o += 96)
+        for (int part = 0; part < 3; part++) {
+            __m256i v[4];
+            for (int i = 0; i < 4; i++) {
+                const int g = (4 * part + i) % 3;
+                __m256i x = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(p + 32 * part + 8 * i)));
+                v[i] = _mm256_cvtps_epi32(_mm256_add_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(x), a[g]), b[g]));
+            }
+            __m256i packed = _mm256_packus_epi16(_mm256_packs_epi32(v[0], v[1]), _mm256_packs_epi32(v[2], v[3]));
+            _mm256_storeu_si256((__m256i *)(o + 32 * part), _mm256_permutevar8x32_epi32(packed, order));
+        }
+}
+
+/* One value as map_u8_avx2 treats it: the same IEEE steps, so what holds here holds there. */
+static inline uint8_t float32_step(float gain, float offset, int x)
+{
+    int v = _mm_cvtss_si32(_mm_set_ss((float)x * gain + offset));
+    v = v > 255 ? 255 : v;
+    return (uint8_t)(v < 0 ? 0 : v);
+}
+
+static int reproduces(float gain, float offset, const uint8_t *table)
+{
+    int wrong = 0;
+    for (int x = 0; x < 256; x++) wrong |= float32_step(gain, offset, x) != table[x];
+    return !wrong;
+}
+
+/* float32 is not float64: try it on all 256 inputs of every channel and believe it only if nothing differs. Where a value
+ * falls within float32's error of a rounding boundary, a nudge of the offset usually moves it to the right side. */
+static int fit_float32(Float32Map *f, int channels, const uint8_t *tables, const Map *m)
+{
+    static const float nudges[] = {0.0f, 4e-5f, -4e-5f};
+    for (int c = 0; c < channels; c++) {
+        int t = 0;
+        while (t < 3 && !reproduces((float)m->gain[c], (float)m->offset[c] + nudges[t], tables + 256 * c)) t++;
+        if (t == 3) return 0;
+        for (int j = c; j < 24; j += channels)
+            f->gain[j] = (float)m->gain[c], f->offset[j] = (float)m->offset[c] + nudges[t];
+    }
+    return 1;
+}
+
+/* Returns how many pixels were mapped; the caller looks up the rest. */
+static size_t map_u8_simd(const uint8_t *p, uint8_t *o, size_t pixels, int channels, const uint8_t *tables, const Map *m)
+{
+    size_t values = pixels * (size_t)channels;
+    Float32Map f;
+    if (values < 3072) return 0; /* setting up costs more than it saves */
+    if (24 % channels == 0 && __builtin_cpu_supports("avx2") && fit_float32(&f, channels, tables, m)) {
+        map_u8_avx2(p, o, values / 96, &f);
+        return values / 96 * 96 / channels;
+    }
+    return 0;
+}

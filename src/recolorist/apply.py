@@ -1,0 +1,207 @@
+"""Applying: the only code that writes pixels. Every decision was made in the plan."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist import check, kernels, kernels_numpy
+from recolorist.errors import ImageError, OptionError, StatisticsError
+from recolorist.moments import finite_pixels
+from recolorist.plan import Plan
+from recolorist.spaces import SPACES
+
+_STAGE: Final = 32_768  # values worked on at a time where pixels cannot go straight through the loops
+
+
+def apply(
+    image: Any,
+    plan: Plan | Sequence[Plan],
+    out: NDArray[Any] | None = None,
+    mask: Any = None,
+    *,
+    data_range: float | None = None,
+    clip: bool = True,
+    alpha: bool | None = None,
+    on_nonfinite: check.OnNonFinite = "raise",
+) -> Any:
+    """Apply a plan: same type, shape, dtype and memory layout out as in; the input is never written to.
+
+    Integers are rounded half to even and clipped to their range. Floats are clipped to ``data_range`` unless
+    ``clip=False``, which also lifts the range check. Pixels outside ``mask`` stay byte for byte. A batch takes one plan,
+    or one for each image.
+
+    >>> from recolorist import measure, plan
+    >>> content, style = np.array([[0, 2]], np.uint8), np.array([[10, 31]], np.uint8)
+    >>> apply(content, plan(measure(content), measure(style), max_gain=20))
+    array([[10, 31]], dtype=uint8)
+    """
+    opened = check.open_image(image, data_range, alpha)
+    inside = check.open_mask(mask, opened)
+    check.option(on_nonfinite, ("raise", "mask"), "on_nonfinite")
+    refuse_unclipped_integers(opened, clip=clip)
+    result, target = make_target(opened, out)
+    for one, goal, decided, part in _each(opened, target, plan, inside):
+        keep = part if one.is_integer else usable_pixels(one, part, on_nonfinite, checked_range=clip)
+        apply_opened(one, decided, goal, keep, clip=clip)
+    return finished(opened, result, out)
+
+
+def apply_opened(opened: check.Opened, plan: Plan, target: NDArray[Any], mask: NDArray[np.bool_] | None, *, clip: bool) -> None:
+    """Write one image through a plan; ``target`` is shaped (H, W, C) like ``opened.array``."""
+    if plan.channels != opened.channels:
+        raise StatisticsError(
+            f"the plan is for {plan.channels} channel(s) and the image has {opened.channels}; measure the image you apply it to"
+        )
+    high = opened.data_range if clip else math.inf
+    bounds = (0.0 if clip and not math.isinf(high) else -math.inf, high)
+    if plan.is_identity:
+        target[...] = opened.array
+        return
+    if not plan.is_linear_space:
+        _through_space(opened, plan, target, bounds)
+    else:
+        gain = plan.matrix.diagonal() if plan.is_diagonal else plan.matrix.ravel()
+        write_affine(opened, target, gain.tolist(), plan.offset_for(opened.data_range).tolist(), bounds)
+    keep_outside(opened, target, mask)
+
+
+def write_affine(
+    opened: check.Opened,
+    target: NDArray[Any],
+    gain: list[float],
+    offset: list[float],
+    bounds: tuple[float, float],
+) -> None:
+    """Write ``gain · pixel + offset``: straight through the loops where memory allows, else by small copies."""
+    source, kind, depth = opened.array, opened.kind, opened.array.shape[-1]
+    straight = kind != "e" and source.dtype.isnative
+    diagonal = len(gain) == opened.channels
+    loops = kernels.loops if diagonal or depth == 3 else kernels_numpy
+    if straight and source.flags.c_contiguous and target.flags.c_contiguous:
+        if depth == opened.channels:
+            loops.affine(source, target, kind, depth, gain, offset, *bounds)
+            return
+        if diagonal and bounds[1] == check.NATURAL_RANGE.get(kind):  # alpha goes along with gain 1: exact for integers
+            loops.affine(source, target, kind, depth, [*gain, 1.0], [*offset, 0.0], *bounds)
+            return
+    if straight and diagonal and source[..., 0].flags.c_contiguous and target[..., 0].flags.c_contiguous:
+        for c in range(opened.channels):  # channel-first memory seen channel-last: one plane after another
+            loops.affine(source[..., c], target[..., c], kind, 1, gain[c : c + 1], offset[c : c + 1], *bounds)
+    else:
+        work = np.float64 if kind == "e" else source.dtype.newbyteorder("=")
+        for piece, goal in _rows(opened.colour, target[..., : opened.channels]):
+            native = np.ascontiguousarray(piece, dtype=work)
+            mapped = np.empty_like(native)
+            loops.affine(native, mapped, "d" if kind == "e" else kind, opened.channels, gain, offset, *bounds)
+            with np.errstate(over="ignore"):
+                goal[...] = mapped
+    _keep_alpha(opened, target)
+
+
+def _through_space(opened: check.Opened, plan: Plan, target: NDArray[Any], bounds: tuple[float, float]) -> None:
+    """Convert, map, convert back, a few rows at a time."""
+    space = SPACES[plan.space]
+    gain = plan.matrix.diagonal() if plan.is_diagonal else plan.matrix.ravel()
+    for piece, goal in _rows(opened.colour, target[..., :3]):
+        converted = np.ascontiguousarray(space.forward(piece.astype(np.float64) / opened.data_range))
+        mapped = np.empty_like(converted)
+        kernels.loops.affine(converted, mapped, "d", 3, gain.tolist(), plan.offset.tolist(), -math.inf, math.inf)
+        write_floats(opened, goal, space.inverse(mapped) * opened.data_range, bounds)
+    _keep_alpha(opened, target)
+
+
+def write_floats(opened: check.Opened, goal: NDArray[Any], values: NDArray[np.float64], bounds: tuple[float, float]) -> None:
+    """Clip, round if the image has integers, and store."""
+    values = np.clip(values, *bounds)
+    with np.errstate(over="ignore"):
+        goal[...] = np.rint(values) if opened.is_integer else values
+
+
+def keep_outside(opened: check.Opened, target: NDArray[Any], mask: NDArray[np.bool_] | None) -> None:
+    """Put back, byte for byte, what lies outside the mask."""
+    if mask is not None:
+        outside = ~mask
+        target[outside] = opened.array[outside]
+
+
+def make_target(opened: check.Opened, out: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The array to return, and the same memory shaped like ``opened.array``."""
+    if out is None:
+        # 'K' keeps the memory order of what came, byte order included
+        target = np.empty_like(opened.array, subok=False)
+        return target if target.ndim == len(opened.shape) else target[..., 0], target
+    if not isinstance(out, np.ndarray) or opened.from_pil:
+        raise ImageError("out must be a NumPy array, and the image one too; leave it out for PIL images")
+    if out.shape != opened.shape or out.dtype != opened.array.dtype or not out.flags.writeable:
+        raise ImageError(
+            f"out has shape {out.shape} and dtype {out.dtype}; it must be writable, of shape {opened.shape} and dtype "
+            f"{opened.array.dtype}"
+        )
+    if np.may_share_memory(out, opened.array):
+        raise ImageError("out overlaps the input, which is never written to; pass another array, or none")
+    return out, out if out.ndim == opened.array.ndim else out[..., None]
+
+
+def finished(opened: check.Opened, result: NDArray[Any], out: NDArray[Any] | None) -> Any:
+    """PIL in, PIL out; arrays as they are."""
+    if not opened.from_pil:
+        return result if out is None else out
+    from PIL import Image  # a PIL image came, so it is loaded already
+
+    return Image.fromarray(result)
+
+
+def usable_pixels(
+    opened: check.Opened, mask: NDArray[np.bool_] | None, on_nonfinite: str, *, checked_range: bool
+) -> NDArray[np.bool_] | None:
+    """Check floats for finiteness and range; returns the pixels to change."""
+    with np.errstate(invalid="ignore"):
+        finite = np.isfinite(opened.colour)
+        if not finite.all():
+            if on_nonfinite == "raise":
+                check.refuse_nonfinite()
+            mask = finite_pixels(opened, mask, "image")
+        if checked_range:
+            low, high = opened.colour.min(where=finite, initial=math.inf), opened.colour.max(where=finite, initial=-math.inf)
+            check.refuse_outside(float(low), float(high), opened.data_range)
+    return mask
+
+
+def refuse_unclipped_integers(opened: check.Opened, *, clip: bool) -> None:
+    """Integers have nowhere to go beyond their range."""
+    if opened.is_integer and not clip:
+        raise OptionError(
+            "clip=False is for float images; integers cannot hold values beyond their range. Convert to float first."
+        )
+
+
+def _keep_alpha(opened: check.Opened, target: NDArray[Any]) -> None:
+    if opened.array.shape[-1] > opened.channels:
+        target[..., opened.channels :] = opened.array[..., opened.channels :]
+
+
+def _rows(source: NDArray[Any], target: NDArray[Any]) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    step = max(1, _STAGE // max(1, source[0].size))
+    return ((source[i : i + step], target[i : i + step]) for i in range(0, len(source), step))
+
+
+def _each(
+    opened: check.Opened, target: NDArray[Any], plan: Plan | Sequence[Plan], mask: NDArray[np.bool_] | None
+) -> Iterator[tuple[check.Opened, NDArray[Any], Plan, NDArray[np.bool_] | None]]:
+    """One image, its part of the output, its plan and its mask at a time."""
+    count = len(opened.array) if opened.is_batch else 1
+    plans = [plan] * count if isinstance(plan, Plan) else plan
+    if not isinstance(plans, Sequence) or not all(isinstance(p, Plan) for p in plans):
+        raise StatisticsError(f"plan is a {type(plan).__name__}; apply() takes what plan() returns")
+    if len(plans) != count:
+        raise StatisticsError(f"{len(plans)} plans for {count} image(s); give one, or one for each")
+    if not opened.is_batch:
+        yield opened, target, plans[0], mask
+        return
+    for i, decided in enumerate(plans):
+        yield opened[i], target[i], decided, None if mask is None else mask[i]

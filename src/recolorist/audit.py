@@ -1,0 +1,231 @@
+"""Auditing: what a match did to an image, in numbers that fit one JSON line."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist import check
+from recolorist.apply import apply_opened, make_target, usable_pixels
+from recolorist.batches import Batch
+from recolorist.errors import ImageError, StatisticsError
+from recolorist.matchers import level_counts
+from recolorist.plan import Flags, Plan
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Audit:
+    """What happened to one image. Shares are of all measured values; undefined numbers are NaN, in JSON null.
+
+    >>> from recolorist import match
+    >>> ramp = np.arange(250, dtype=np.uint8).reshape(10, 25)
+    >>> result = audit(ramp, match(ramp, ramp // 2))
+    >>> result.clipped_overall, result.inversions, round(result.pearson_pooled, 3)
+    (0.0, 0, 1.0)
+    """
+
+    clipped: Array  #: share of values, per channel, that clipping changed: counted on the output
+    clipped_overall: float
+    predicted_clipped: Array  #: the same from the plan before a pixel is written; NaN where no plan was given
+    predicted_clipped_overall: float
+    pearson: Array  #: correlation of input and output per channel; NaN where either is flat
+    pearson_pooled: float  #: all channels as one vector
+    inversions: int  #: neighbouring input levels whose outputs overlap the wrong way round; 0 for any diagonal plan
+    gain: Array  #: from the plan, else the ratio of the deviations
+    flags: Flags
+
+    def to_json(self) -> str:
+        """One line of JSON.
+
+        >>> image = np.arange(16, dtype=np.uint8).reshape(4, 4)
+        >>> json.loads(audit(image, image).to_json())["inversions"]
+        0
+        """
+        return json.dumps({entry.name: _plain(getattr(self, entry.name)) for entry in fields(self)}, allow_nan=False)
+
+
+def audit(
+    content: Any,
+    out_or_plan: Any,
+    *,
+    plan: Plan | None = None,
+    mask: Any = None,
+    data_range: float | None = None,
+    alpha: bool | None = None,
+    on_nonfinite: check.OnNonFinite = "raise",
+) -> Audit:
+    """Say what a plan would do to an image, or what was done to it.
+
+    With a plan every figure is exact. With an output alone the clipped share is estimated from the line through the
+    values that were not driven to an end of the range; pass ``plan`` as well to count it. Only pixels inside ``mask`` count.
+
+    >>> from recolorist import measure, plan
+    >>> ramp = np.arange(256, dtype=np.uint8)[None]
+    >>> wide = plan(measure(ramp), measure((ramp > 127) * np.uint8(255)))
+    >>> result = audit(ramp, wide)
+    >>> result.clipped_overall == result.predicted_clipped_overall == 108 / 256
+    True
+    """
+    planned = isinstance(out_or_plan, Plan) or _are_plans(out_or_plan)
+    opened = check.open_image(content, data_range, alpha, "content")
+    inside = check.open_mask(mask, opened)
+    check.option(on_nonfinite, ("raise", "mask"), "on_nonfinite")
+    other = None if planned else _open_output(out_or_plan, opened, alpha)
+    if not opened.is_batch:
+        return _audit_one(opened, other, out_or_plan if planned else plan, inside, on_nonfinite)
+    count = len(opened.array)
+    plans = out_or_plan if planned else plan
+    plans = plans if isinstance(plans, Sequence) else [plans] * count
+    if len(plans) != count:
+        raise StatisticsError(f"{len(plans)} plans for {count} images; give one, or one for each")
+    masks = [None] * count if inside is None else inside
+    each = [_audit_one(opened[i], other and other[i], plans[i], masks[i], on_nonfinite) for i in range(count)]
+    return cast("Audit", Batch(each))
+
+
+def _are_plans(value: Any) -> bool:
+    return isinstance(value, (Batch, list, tuple)) and all(isinstance(one, Plan) for one in value)
+
+
+def _open_output(output: Any, content: check.Opened, alpha: bool | None) -> check.Opened:
+    opened = check.open_image(output, content.data_range, alpha, "output")
+    if (opened.array.shape, opened.kind) != (content.array.shape, content.kind):
+        raise ImageError(
+            f"content has shape {content.shape} and dtype {content.array.dtype}, output {opened.shape} and "
+            f"{opened.array.dtype}; an audit compares an image with its own matched version"
+        )
+    return opened
+
+
+def _audit_one(content: check.Opened, output: check.Opened | None, plan: Plan | None, mask: Mask, on_nonfinite: str) -> Audit:
+    if not content.is_integer:
+        mask = usable_pixels(content, mask, on_nonfinite, checked_range=output is None)
+    if mask is not None and not mask.any():
+        raise ImageError("the mask selects no pixel; check that True or 255 marks the inside")
+    if output is None:
+        _, target = make_target(content, None)
+        apply_opened(content, cast("Plan", plan), target, mask, clip=True)
+        output = check.Opened(target, content.channels, content.kind, content.data_range, target.shape, from_pil=False)
+        if _maps_levels(content, cast("Plan", plan)):
+            return _audit_levels(content, output, cast("Plan", plan), mask)
+    return _audit_pixels(content, output, plan, mask)
+
+
+def _maps_levels(content: check.Opened, plan: Plan) -> bool:
+    """Whether each output level is a function of the input level, so that histograms tell everything."""
+    return content.is_integer and plan.is_diagonal and plan.is_linear_space and content.data_range in (255.0, 65535.0)
+
+
+def _audit_levels(content: check.Opened, output: check.Opened, plan: Plan, mask: Mask) -> Audit:
+    """Integer image, diagonal plan: 256 levels instead of all pixels."""
+    counts, after = level_counts(content, mask), level_counts(output, mask)
+    high = int(content.data_range)
+    unclipped = np.rint(plan.matrix.diagonal()[:, None] * np.arange(high + 1.0) + plan.offset_for(high)[:, None])
+    # found at an end of the range in the output, less those that belong there
+    found = after[:, 0] + after[:, high]
+    belong = np.where((unclipped == 0) | (unclipped == high), counts, 0).sum(axis=1)
+    counted = np.asarray((found - belong) / counts.sum(axis=1))
+    mapped = np.clip(unclipped, 0, high)
+    levels = np.broadcast_to(np.arange(high + 1.0), mapped.shape)
+    pearson = [_pearson(levels[c], mapped[c], counts[c]) for c in range(len(mapped))]
+    pooled = _pearson(levels.ravel(), mapped.ravel(), counts.ravel())
+    occupied = [mapped[c][counts[c] > 0] for c in range(len(mapped))]
+    inversions = sum(int((np.diff(values) < 0).sum()) for values in occupied)
+    predicted = plan.predicted_clipping(counts)
+    return _assembled(counted, predicted, pearson, pooled, inversions, plan.gain, plan.flags)
+
+
+def _audit_pixels(content: check.Opened, output: check.Opened, plan: Plan | None, mask: Mask) -> Audit:
+    channels = range(content.channels)
+    before, after = (_values(opened, mask) for opened in (content, output))
+    if plan is None:
+        counted = np.array([_estimated_clipping(before[:, c], after[:, c], content.data_range) for c in channels])
+        predicted = np.full(len(channels), math.nan)
+    else:
+        values = _unclipped(before, content, plan)
+        outside = (values < 0) | (values > content.data_range)
+        predicted = outside.mean(axis=0)
+        counted = ((after != values) & ((after == 0) | (after == content.data_range)) & outside).mean(axis=0)
+    spread, spread_after = before.std(axis=0), after.std(axis=0)
+    pearson = [_pearson(before[:, c], after[:, c]) for c in channels]
+    inversions = sum(_inversions(before[:, c], after[:, c]) for c in channels)
+    gain = plan.gain if plan else np.divide(spread_after, spread, out=np.zeros_like(spread), where=spread > 0)
+    flags = plan.flags if plan else _observed_flags(before, after)
+    return _assembled(counted, predicted, pearson, _pearson(before.ravel(), after.ravel()), inversions, gain, flags)
+
+
+def _assembled(
+    counted: Array, predicted: Array, pearson: list[float], pooled: float, inversions: int, gain: Array, flags: Flags
+) -> Audit:
+    overall = float(counted.mean()), float(predicted.mean())
+    return Audit(counted, overall[0], predicted, overall[1], np.array(pearson), pooled, inversions, gain, flags)
+
+
+def _values(opened: check.Opened, mask: Mask) -> Array:
+    pixels = opened.colour if mask is None else opened.colour[mask]
+    return pixels.reshape(-1, opened.channels).astype(np.float64)
+
+
+def _unclipped(before: Array, content: check.Opened, plan: Plan) -> Array:
+    """What the plan would write if there were no limits, rounded for integers."""
+    pixels = np.ascontiguousarray(before)[None]
+    free = check.Opened(pixels, content.channels, "d", content.data_range, pixels.shape, from_pil=False)
+    target = np.empty_like(pixels)
+    apply_opened(free, plan, target, None, clip=False)
+    return np.rint(target[0]) if content.is_integer else np.asarray(target[0])
+
+
+def _estimated_clipping(before: Array, after: Array, high: float) -> float:
+    """Share driven beyond an end of the range, judged by the line through the values that were not."""
+    at_end = (after <= 0) | (after >= high)
+    if not at_end.any():
+        return 0.0
+    free_before, free_after = before[~at_end], after[~at_end]
+    if np.ptp(free_before) == 0 if free_before.size else True:
+        return float((at_end & (before != after)).mean())  # no line to judge by: count what arrived there
+    slope, intercept = np.polynomial.Polynomial.fit(free_before, free_after, 1).convert(window=[-1, 1]).coef[::-1]
+    expected = slope * before + intercept
+    half_a_level = 0.5 if high > 1 else 0.0
+    beyond = (expected < -half_a_level) | (expected > high + half_a_level)
+    return float((at_end & beyond).mean())
+
+
+def _pearson(x: Array, y: Array, weights: NDArray[Any] | None = None) -> float:
+    """Correlation; NaN where one of the two is flat. 1 is returned as exactly 1."""
+    w = np.ones(len(x)) if weights is None else weights.astype(np.float64)
+    total = w.sum()
+    dx, dy = x - (w @ x) / total, y - (w @ y) / total
+    spread = math.sqrt((w @ (dx * dx)) * (w @ (dy * dy)))
+    if spread == 0 or np.ptp(x[w > 0]) == 0 or np.ptp(y[w > 0]) == 0:
+        return math.nan
+    return min(1.0, max(-1.0, float(w @ (dx * dy)) / spread))
+
+
+def _inversions(before: Array, after: Array) -> int:
+    """How often the largest output of one input level exceeds the smallest output of the next level."""
+    order = np.lexsort((after, before))
+    levels, outputs = before[order], after[order]
+    starts = np.flatnonzero(levels[1:] != levels[:-1]) + 1
+    return int((outputs[starts - 1] > outputs[starts]).sum())
+
+
+def _observed_flags(before: Array, after: Array) -> Flags:
+    flat, flat_after = np.ptp(before, axis=0) == 0, np.ptp(after, axis=0) == 0
+    return Flags(("flat",) if f else ("collapsed",) if a else () for f, a in zip(flat, flat_after, strict=True))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return [_plain(number) for number in value.tolist()]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

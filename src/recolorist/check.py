@@ -1,0 +1,196 @@
+"""The one door: what comes in as an image or a mask is checked here and nowhere else."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist.errors import ImageError, OptionError
+
+OnNonFinite = Literal["raise", "mask"]
+
+MAX_CHANNELS = 512  # more would make the covariance larger than most images; it is nearly always a transposed array
+NATURAL_RANGE = {"B": 255.0, "H": 65535.0}  # by kind; floats have none and declare theirs
+_KINDS = {("u", 1): "B", ("u", 2): "H", ("f", 2): "e", ("f", 4): "f", ("f", 8): "d"}
+_PIL_MODES = {"L": False, "LA": True, "RGB": False, "RGBA": True, "I;16": False, "I;16B": False, "F": False}
+_ACCEPTED = (
+    "accepted are NumPy arrays (H, W), (H, W, C) or (N, H, W, C) of uint8, uint16, float16, float32 or float64, and PIL images"
+)
+
+
+@dataclass(slots=True)  # never changed, but not frozen: that would double the cost of a small call
+class Opened:
+    """An image that passed the door."""
+
+    array: NDArray[Any]  #: (H, W, C) or (N, H, W, C), alpha included; a view of what came
+    channels: int  #: colour channels, alpha not counted
+    kind: str  #: B, H, e, f or d: uint8, uint16, float16, float32, float64
+    data_range: float  #: the largest value; the smallest is 0. Infinite: undeclared, floats only
+    shape: tuple[int, ...]  #: as it came
+    from_pil: bool
+
+    @property
+    def is_integer(self) -> bool:
+        """Integer images are measured exactly and rounded."""
+        return self.kind in "BH"
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether there are several images."""
+        return self.array.ndim == 4
+
+    @property
+    def colour(self) -> NDArray[Any]:
+        """The pixels without alpha."""
+        return self.array[..., : self.channels]
+
+    def __getitem__(self, index: int) -> Opened:
+        """One image of a batch."""
+        one = self.array[index]
+        return Opened(one, self.channels, self.kind, self.data_range, one.shape, from_pil=False)
+
+
+def open_image(image: Any, data_range: float | None = None, alpha: bool | None = None, name: str = "image") -> Opened:
+    """Check an image and describe it.
+
+    >>> open_image(np.zeros((4, 5, 3), np.uint8)).data_range
+    255.0
+    """
+    from_pil = not isinstance(image, np.ndarray) and _is_pil(image)
+    if from_pil:
+        array = _from_pil(image, name)
+        alpha = _PIL_MODES[image.mode]
+    else:
+        array = _plain_array(image, name)
+    kind = _KINDS.get((array.dtype.kind, array.dtype.itemsize))
+    if kind is None:
+        raise ImageError(
+            f"{name} has dtype {array.dtype}; {_ACCEPTED}. Convert it first, saying how its range maps: "
+            "for example (x / 4095).astype(np.float32) for signed 12-bit data."
+        )
+    shape = array.shape
+    if array.ndim == 2:
+        array = array[:, :, None]
+    channels = _count_channels(array, shape, alpha, name)
+    return Opened(array, channels, kind, _range(kind, data_range, name), shape, from_pil)
+
+
+def open_mask(mask: Any, opened: Opened, name: str = "mask") -> NDArray[np.bool_] | None:
+    """Check a mask (True: inside) against the image it belongs to."""
+    if mask is None:
+        return None
+    array = np.asarray(mask) if isinstance(mask, np.ndarray) or _is_pil(mask) else None
+    if array is None or array.dtype.kind not in "bu":
+        came = type(mask).__name__ if array is None else f"an array of {array.dtype}"
+        raise ImageError(f"{name} is {came}; accepted are boolean or unsigned integer arrays (0 is outside), and PIL images")
+    if array.ndim == 3 and array.shape[-1] == 1 and not opened.is_batch:
+        array = array[..., 0]
+    expected = opened.array.shape[:-1]
+    if array.shape != expected and not (opened.is_batch and array.shape == expected[1:]):
+        raise ImageError(f"{name} has shape {array.shape}; the image it belongs to needs {expected}")
+    return np.broadcast_to(array.astype(bool, copy=False), expected)
+
+
+def refuse_outside(low: float, high: float, data_range: float, name: str = "image") -> None:
+    """Refuse floats beyond the declared range: it is declared, never guessed."""
+    if not math.isinf(data_range) and (low < 0 or high > data_range):
+        raise ImageError(
+            f"{name} holds values from {low:.6g} to {high:.6g}, outside its declared range 0 to {data_range:g}. "
+            f"Declare the right one (data_range={_suggest(high)}), or float('inf') for data without a range: "
+            "then nothing is clipped."
+        )
+
+
+def refuse_nonfinite(name: str = "image") -> None:
+    """Say what NaN and infinity do here."""
+    raise ImageError(
+        f"{name} holds NaN or infinite values, or values so large that their sums overflow. Repair them, or pass "
+        "on_nonfinite='mask': those pixels are then left out of the statistics and kept as they are."
+    )
+
+
+def option(value: Any, allowed: Any, name: str) -> Any:
+    """Return the value if it is one of the allowed names.
+
+    >>> option("rgb", ("rgb", "lab"), "space")
+    'rgb'
+    """
+    if isinstance(value, str) and value in allowed:
+        return value
+    raise OptionError(f"{name}={value!r} is unknown; choose from {', '.join(map(repr, allowed))}")
+
+
+def number(value: Any, low: float, high: float, name: str) -> float:
+    """Return the value as a float if it lies within the limits.
+
+    >>> number(1, 0, 1, "strength")
+    1.0
+    """
+    ok = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if ok and low <= value <= high:
+        return float(value)
+    raise OptionError(f"{name}={value!r}; accepted are numbers from {low:g} to {high:g}")
+
+
+def _is_pil(image: Any) -> bool:
+    module = sys.modules.get("PIL.Image")  # a PIL image cannot come from a process that never imported PIL
+    return module is not None and isinstance(image, module.Image)
+
+
+def _from_pil(image: Any, name: str) -> NDArray[Any]:
+    if image.mode not in _PIL_MODES:
+        raise ImageError(
+            f"{name} is a PIL image of mode {image.mode!r}; accepted are {', '.join(_PIL_MODES)}. "
+            "Convert it knowingly, for example image.convert('RGB')."
+        )
+    try:
+        return np.asarray(image)
+    except (OSError, ValueError, SyntaxError) as error:
+        raise ImageError(f"{name} could not be decoded ({error}); the file seems damaged, fetch it again") from error
+
+
+def _plain_array(image: Any, name: str) -> NDArray[Any]:
+    if not isinstance(image, np.ndarray):
+        raise ImageError(f"{name} is a {type(image).__name__}; {_ACCEPTED}. Convert it with numpy.asarray first.")
+    if isinstance(image, np.ma.MaskedArray):
+        raise ImageError(f"{name} is a masked array; pass image.data and mask=~image.mask[..., 0] separately")
+    return np.asarray(image)
+
+
+def _count_channels(array: NDArray[Any], shape: tuple[int, ...], alpha: bool | None, name: str) -> int:
+    if array.ndim not in (3, 4):
+        raise ImageError(f"{name} has shape {shape}; {_ACCEPTED}")
+    height, width, depth = array.shape[-3:]
+    if not height * width * depth:
+        raise ImageError(f"{name} has shape {shape}, so it has no pixels; pass an image of at least 1 x 1")
+    if depth > MAX_CHANNELS or (depth > 16 and height in (1, 3, 4)):
+        raise ImageError(
+            f"{name} has shape {shape}, which reads as {depth} channels; it looks channel-first. Channels come last "
+            "here: numpy.moveaxis(image, -3, -1)."
+        )
+    if alpha is None:
+        alpha = depth == 4  # RGBA is what four channels nearly always are; alpha=False says otherwise
+    if alpha and depth < 2:
+        raise ImageError(f"{name} has {depth} channel and alpha=True; alpha needs a colour channel beside it")
+    return int(depth) - 1 if alpha else int(depth)
+
+
+def _range(kind: str, data_range: float | None, name: str) -> float:
+    natural = NATURAL_RANGE.get(kind)
+    if data_range is None:
+        return natural or 1.0
+    ok = isinstance(data_range, (int, float, np.integer, np.floating)) and not isinstance(data_range, bool)
+    if not ok or math.isnan(data_range) or data_range <= 0:
+        raise OptionError(f"data_range={data_range!r} for {name}; accepted is a positive number, the largest value it may hold")
+    if natural and (data_range > natural or data_range != int(data_range)):
+        raise OptionError(f"data_range={data_range!r} for {name}; its dtype allows whole numbers up to {natural:g}")
+    return float(data_range)
+
+
+def _suggest(high: float) -> str:
+    return next((str(limit) for limit in (1.0, 255.0, 4095.0, 65535.0) if high <= limit), "...")

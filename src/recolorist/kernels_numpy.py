@@ -1,0 +1,148 @@
+"""The compiled loops of ``_kernels.c`` once more, in NumPy: same arguments, same bits, for machines without a compiler.
+
+Integer sums are taken by float64 matrix products: every partial sum stays below 2**53, so they are exact in any order.
+Float sums follow the same blocks and lanes as the C code, in the same order. Pieces are small, so that no call needs
+more than about a megabyte beside its output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_PIECE = 24_576  # values per step: 192 KiB of float64, which stays in the second-level cache
+_BLOCK = 4096  # must equal BLOCK in _kernels.c
+_LANES = 16  # must equal FLOAT_LANES in _kernels.c
+
+
+def moments_integer(pixels: NDArray[Any], itemsize: int, channels: int, reach: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Exact sums, and sums of products: ``products[d * channels + i]`` is the sum of ``x[i] * x[i + d]``."""
+    flat = pixels.reshape(-1, channels)
+    sums, products = [0] * channels, [0] * (channels * reach)
+    for piece in _pieces(flat):
+        planes = piece.T.astype(np.float64)
+        for i, total in enumerate(planes.sum(axis=1)):
+            sums[i] += int(total)
+        gram = planes @ planes.T
+        for d in range(reach):
+            for i in range(channels - d):
+                products[d * channels + i] += int(gram[i, i + d])
+    return tuple(sums), tuple(products)
+
+
+def sums_float(
+    pixels: NDArray[Any], itemsize: int, channels: int
+) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
+    """Sums in fixed order, minima and maxima."""
+    flat = pixels.reshape(-1, channels)
+    totals = np.zeros(channels)
+    with np.errstate(all="ignore"):
+        for block in _blocks(flat):
+            totals += _sum_lanes(block.astype(np.float64))
+        # fmin and fmax pass over NaN as the comparisons in C do; the sum has already carried the NaN
+        low, high = np.fmin.reduce(flat, axis=0), np.fmax.reduce(flat, axis=0)
+    return tuple(totals.tolist()), tuple(map(float, low)), tuple(map(float, high))
+
+
+def products_float(pixels: NDArray[Any], itemsize: int, channels: int, means: Sequence[float]) -> tuple[float, ...]:
+    """Sums of products of deviations from ``means``, upper triangle row by row."""
+    centre = np.asarray(means)
+    pairs = [(i, j) for i in range(channels) for j in range(i, channels)]
+    totals = np.zeros(len(pairs))
+    with np.errstate(all="ignore"):
+        for block in _blocks(pixels.reshape(-1, channels)):
+            deviations = block.astype(np.float64) - centre
+            for k, (i, j) in enumerate(pairs):
+                totals[k] += _sum_lanes((deviations[:, i] * deviations[:, j])[:, None])[0]
+    return tuple(totals.tolist())
+
+
+def affine(
+    source: NDArray[Any],
+    target: NDArray[Any],
+    kind: str,
+    channels: int,
+    gain: Sequence[float],
+    offset: Sequence[float],
+    low: float,
+    high: float,
+) -> None:
+    """Write ``gain · source + offset``, clipped, integers rounded half to even.
+
+    ``gain`` has one number per channel, or a whole matrix row by row; the compiled twin knows 3 x 3 only.
+    """
+    from_flat, to_flat = source.reshape(-1, channels), target.reshape(-1, channels)
+    if len(gain) == channels and kind == "B":
+        _look_up(from_flat, to_flat, gain, offset, low, high)
+        return
+    planes = _diagonal if len(gain) == channels else _matrix
+    with np.errstate(all="ignore"):  # non-finite pixels may pass through here; the caller puts them back
+        for piece, result in zip(_pieces(from_flat), _pieces(to_flat), strict=True):
+            values = planes(piece.T.astype(np.float64), gain, offset)
+            np.clip(values, low, high, out=values)
+            result[...] = (np.rint(values) if kind in "BH" else values).T
+
+
+def histogram(pixels: NDArray[Any], itemsize: int, channels: int, counts: NDArray[np.uint64]) -> None:
+    """Add to ``counts``, shaped (channels, 256 or 65536), how often each level occurs."""
+    for piece in _pieces(pixels.reshape(-1, channels)):
+        for c in range(channels):
+            counts[c] += np.bincount(piece[:, c], minlength=counts.shape[1]).astype(np.uint64)
+
+
+def _pieces(flat: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    step = max(1, _PIECE // flat.shape[1])
+    return (flat[start : start + step] for start in range(0, len(flat), step))
+
+
+def _blocks(flat: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    return (flat[start : start + _BLOCK] for start in range(0, len(flat), _BLOCK))
+
+
+def _sum_lanes(block: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Pixel k goes to lane k % 16; each lane adds in order, then the lanes are added in order.
+
+    ``accumulate`` adds strictly in order, ``sum`` may not. The zeros that fill up the last row change no sum.
+    """
+    pixels, channels = block.shape
+    rows = np.zeros((-(-pixels // _LANES) * _LANES, channels))
+    rows[:pixels] = block
+    lanes = np.add.accumulate(rows.reshape(-1, _LANES * channels), axis=0)[-1].reshape(_LANES, channels)
+    return np.asarray(np.add.accumulate(lanes, axis=0)[-1])
+
+
+def _look_up(
+    source: NDArray[np.uint8],
+    target: NDArray[np.uint8],
+    gain: Sequence[float],
+    offset: Sequence[float],
+    low: float,
+    high: float,
+) -> None:
+    """Eight bits: one table per channel, and ``bytes.translate``, the fastest look-up plain Python has."""
+    levels = np.arange(256.0)
+    tables = [np.rint(np.clip(g * levels + b, low, high)).astype(np.uint8).tobytes() for g, b in zip(gain, offset, strict=True)]
+    for piece, result in zip(_pieces(source), _pieces(target), strict=True):
+        for c, table in enumerate(tables):
+            result[:, c] = np.frombuffer(piece[:, c].tobytes().translate(table), np.uint8)
+
+
+def _diagonal(planes: NDArray[np.float64], gain: Sequence[float], offset: Sequence[float]) -> NDArray[np.float64]:
+    planes *= np.asarray(gain)[:, None]
+    planes += np.asarray(offset)[:, None]
+    return planes
+
+
+def _matrix(planes: NDArray[np.float64], gain: Sequence[float], offset: Sequence[float]) -> NDArray[np.float64]:
+    """Sum in channel order, offset last, as in C; a matrix product would choose its own order."""
+    channels = len(planes)
+    result = np.empty_like(planes)
+    for c in range(channels):
+        total = gain[channels * c] * planes[0]
+        for k in range(1, channels):
+            total += gain[channels * c + k] * planes[k]
+        result[c] = total + offset[c]
+    return result

@@ -1,0 +1,343 @@
+"""Matching: measure, plan, apply in one call, and the two methods that need the style's pixels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist import check, histograms, kernels
+from recolorist.apply import (
+    apply_opened,
+    finished,
+    keep_outside,
+    make_target,
+    refuse_unclipped_integers,
+    usable_pixels,
+    write_affine,
+    write_floats,
+)
+from recolorist.batches import Batch
+from recolorist.errors import ImageError, StatisticsError
+from recolorist.moments import Moments, integer_sums, measure_opened, staged
+from recolorist.plan import EpsMode, decide, diagonal_map, refuse_collapse
+from recolorist.spaces import SPACES
+
+Mask = NDArray[np.bool_] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Matcher:
+    """One way of matching.
+
+    >>> MATCHERS["mean_std"].needs_pixels
+    False
+    """
+
+    name: str
+    needs_pixels: bool  #: False: moments of the style suffice
+    summary: str
+
+
+#: Every method by its name.
+MATCHERS: Final = MappingProxyType(
+    {
+        matcher.name: matcher
+        for matcher in (
+            Matcher("mean_std", False, "mean and standard deviation per channel; the paper's Colorist"),
+            Matcher("histogram", True, "cumulative histogram per channel"),
+            Matcher("exact_histogram", True, "the style's histogram exactly, by strict ordering (Coltuc 2006)"),
+            Matcher("covariance", False, "mean and full covariance (Monge-Kantorovich linear map)"),
+        )
+    }
+)
+
+
+@dataclass(slots=True)  # not frozen: that would double the cost of a small call
+class _Options:
+    method: str
+    space: str
+    strength: float
+    max_gain: float
+    eps_mode: str
+    strict: bool
+    clip: bool
+    only_mask: bool
+    on_nonfinite: str
+
+
+@dataclass(slots=True)
+class _Style:
+    """The style of one image: its moments, or an opened image with its mask."""
+
+    moments: Moments | None
+    opened: check.Opened | None
+    mask: Mask
+
+
+def match(
+    content: Any,
+    style: Any,
+    method: str = "mean_std",
+    space: str = "rgb",
+    mask: Any = None,
+    style_mask: Any = None,
+    strength: float = 1.0,
+    *,
+    max_gain: float = 10.0,
+    eps_mode: EpsMode = "exact",
+    strict: bool = False,
+    data_range: float | None = None,
+    style_range: float | None = None,
+    clip: bool = True,
+    apply_to: str = "all",
+    on_nonfinite: check.OnNonFinite = "raise",
+    alpha: bool | None = None,
+    out: NDArray[Any] | None = None,
+) -> Any:
+    """Give the content the colour statistics of the style: an image, or the :class:`Moments` of one.
+
+    ``mask`` and ``style_mask`` choose the pixels that are measured; all pixels are changed unless ``apply_to="mask"``,
+    which leaves the rest byte for byte. ``data_range`` and ``style_range`` declare the ranges of float images. A batch
+    takes one style, or one for each image. The other options are those of :func:`plan` and :func:`apply`.
+
+    >>> rng = np.random.default_rng(0)
+    >>> content = rng.integers(60, 120, (32, 48, 3), dtype=np.uint8)
+    >>> style = rng.integers(100, 180, (40, 30, 3), dtype=np.uint8)
+    >>> bool(abs(match(content, style).mean() - style.mean()) < 0.1)
+    True
+    """
+    options = _Options(
+        check.option(method, MATCHERS, "method"),
+        check.option(space, SPACES, "space"),
+        check.number(strength, 0, 1, "strength"),
+        check.number(max_gain, 0, math.inf, "max_gain"),
+        check.option(eps_mode, ("exact", "paper"), "eps_mode"),
+        strict,
+        clip,
+        check.option(apply_to, ("all", "mask"), "apply_to") == "mask",
+        check.option(on_nonfinite, ("raise", "mask"), "on_nonfinite"),
+    )
+    opened = check.open_image(content, data_range, alpha, "content")
+    refuse_unclipped_integers(opened, clip=clip)
+    inside = check.open_mask(mask, opened)
+    styles = _styles(style, style_mask, style_range, alpha, options, len(opened.array) if opened.is_batch else None)
+    result, target = make_target(opened, out)
+    if opened.is_batch:
+        for i, one in enumerate(styles):
+            _match_one(opened[i], None if inside is None else inside[i], one, target[i], options)
+    else:
+        _match_one(opened, inside, next(styles), target, options)
+    return finished(opened, result, out)
+
+
+def _styles(
+    style: Any, style_mask: Any, style_range: float | None, alpha: bool | None, options: _Options, count: int | None
+) -> Iterator[_Style]:
+    """One style for each content image; a single style is measured once."""
+    if isinstance(style, Moments):
+        if MATCHERS[options.method].needs_pixels:
+            raise StatisticsError(f"method={options.method!r} needs the style's pixels, and moments came; pass the image")
+        return iter([_Style(style, None, None)] * (count or 1))
+    if isinstance(style, Batch):
+        _refuse_count(len(style), count)
+        return iter([_Style(moments, None, None) for moments in style])
+    opened = check.open_image(style, style_range, alpha, "style")
+    inside = check.open_mask(style_mask, opened, "style_mask")
+    if opened.is_batch:
+        _refuse_count(len(opened.array), count)
+        parts = [_Style(None, opened[i], None if inside is None else inside[i]) for i in range(len(opened.array))]
+        return iter(parts)
+    if count is not None and not MATCHERS[options.method].needs_pixels:
+        moments = measure_opened(opened, inside, options.space, options.on_nonfinite, "style")
+        return iter([_Style(moments, None, None)] * count)
+    return iter([_Style(None, opened, inside)] * (count or 1))
+
+
+def _refuse_count(styles: int, count: int | None) -> None:
+    if styles != count:
+        contents = "one image" if count is None else f"{count} images"
+        raise ImageError(f"{styles} styles for {contents}; give one style, or a batch with one for each image of a batch")
+
+
+def _match_one(content: check.Opened, mask: Mask, style: _Style, target: NDArray[Any], options: _Options) -> None:
+    if MATCHERS[options.method].needs_pixels:
+        _match_pixels(content, mask, style, target, options)
+    elif content.is_integer and options.method == "mean_std" and options.space == "rgb":
+        _match_integers(content, mask, style, target, options)
+    else:
+        _match_affine(content, mask, style, target, options)
+
+
+def _match_affine(content: check.Opened, mask: Mask, style: _Style, target: NDArray[Any], options: _Options) -> None:
+    """Measure, plan, apply: the general route."""
+    space, on_nonfinite = options.space, options.on_nonfinite
+    open_range = content if options.clip else _without_range(content, space)
+    measured = measure_opened(open_range, mask, space, on_nonfinite, "content")
+    goal = style.moments
+    if goal is None and style.opened is not None:
+        goal = measure_opened(style.opened, style.mask, space, on_nonfinite, "style")
+    if measured.data_range != content.data_range and SPACES[space].is_linear:
+        measured = Moments(measured.count, measured.mean, measured.cov, content.data_range, measured.space)
+    decided = decide(
+        measured,
+        goal,  # type: ignore[arg-type]  # one of the two is always there
+        space,
+        options.strength,
+        options.max_gain,
+        options.eps_mode,
+        options.method,
+        strict=options.strict,
+    )
+    keep = mask if options.only_mask else None
+    if on_nonfinite == "mask" and not content.is_integer:
+        keep = usable_pixels(content, keep, on_nonfinite, checked_range=False)
+    apply_opened(content, decided, target, keep, clip=options.clip)
+
+
+def _match_integers(content: check.Opened, mask: Mask, style: _Style, target: NDArray[Any], options: _Options) -> None:
+    """The same numbers as `_match_affine`, without the cross products that RGB does not need and with little overhead."""
+    measured = _diagonal_moments(content, mask, "content")
+    if style.moments is not None:
+        goal = _checked_pairs(style.moments, content)
+    elif style.opened is not None and style.opened.is_integer and style.opened.data_range == content.data_range:
+        goal = _diagonal_moments(style.opened, style.mask, "style")
+    else:
+        moments = measure_opened(style.opened, style.mask, "rgb", options.on_nonfinite, "style")  # type: ignore[arg-type]
+        goal = _checked_pairs(moments, content)
+    if len(goal) != len(measured):
+        _refuse_channels(len(measured), len(goal))
+    gain, offset, flags = diagonal_map(measured, goal, options.strength, options.max_gain, options.eps_mode)
+    if options.strict:
+        refuse_collapse(flags)
+    write_affine(content, target, gain, offset, (0.0, content.data_range))
+    keep_outside(content, target, mask if options.only_mask else None)
+
+
+def _diagonal_moments(opened: check.Opened, mask: Mask, name: str) -> list[tuple[float, float]]:
+    if mask is not None or opened.data_range not in (255.0, 65535.0):
+        moments = measure_opened(opened, mask, "rgb", "raise", name)
+        return _mean_and_variance(moments)
+    count, sums, squares = integer_sums(opened, None, 1)
+    square = count * count
+    # Python divides integers of any size correctly rounded, so these are the float64 nearest to the exact values
+    return [(s / count, (count * q - s * s) / square) for s, q in zip(sums, squares, strict=True)]
+
+
+def _mean_and_variance(moments: Moments) -> list[tuple[float, float]]:
+    return list(zip(moments.mean.tolist(), moments.cov.diagonal().tolist(), strict=True))
+
+
+def _checked_pairs(style: Moments, content: check.Opened) -> list[tuple[float, float]]:
+    if style.space != "rgb":
+        raise StatisticsError(f"the style was measured in {style.space!r}; matching in 'rgb' needs moments of RGB")
+    return _mean_and_variance(style.rescaled(content.data_range))
+
+
+def _refuse_channels(content: int, style: int) -> None:
+    raise StatisticsError(
+        f"the content has {content} channel(s) and the style {style}; they must agree. Turn grey into colour with "
+        "numpy.repeat(grey[..., None], 3, axis=-1), or colour into grey, as you mean it."
+    )
+
+
+def _without_range(content: check.Opened, space: str) -> check.Opened:
+    """clip=False: the range is not enforced, unless a space must know where white is."""
+    if not SPACES[space].is_linear:
+        return content
+    return check.Opened(content.array, content.channels, content.kind, math.inf, content.shape, content.from_pil)
+
+
+def _match_pixels(content: check.Opened, mask: Mask, style: _Style, target: NDArray[Any], options: _Options) -> None:
+    """Histogram methods: channel by channel on the pixels themselves."""
+    if style.opened is None:
+        raise StatisticsError(f"method={options.method!r} needs the style's pixels, and moments came; pass the image")
+    other = style.opened
+    if content.channels != other.channels:
+        _refuse_channels(content.channels, other.channels)
+    if options.space != "rgb" and content.channels != 3:
+        raise StatisticsError(f"space={options.space!r} needs three channels, and the images have {content.channels}")
+    measure_opened(content, mask, "rgb", options.on_nonfinite, "content")  # refuses what cannot be measured
+    measure_opened(other, style.mask, "rgb", options.on_nonfinite, "style")
+    inside = mask if content.is_integer else usable_pixels(content, mask, options.on_nonfinite, checked_range=options.clip)
+    style_inside = style.mask if other.is_integer else usable_pixels(other, style.mask, options.on_nonfinite, checked_range=True)
+    target[...] = content.array
+    if not _same_pixels(content, inside, other, style_inside):
+        changed = _by_table if content.is_integer and other.is_integer and _plain_histogram(options) else _by_channel
+        changed(content, inside, other, style_inside, target, options)
+    finite = None if inside is mask else np.isfinite(content.colour).all(axis=-1)
+    keep_outside(content, target, inside if options.only_mask else finite)
+
+
+def _plain_histogram(options: _Options) -> bool:
+    return options.method == "histogram" and options.space == "rgb"
+
+
+def _same_pixels(content: check.Opened, mask: Mask, style: check.Opened, style_mask: Mask) -> bool:
+    """An image matched to itself stays as it is, in every space."""
+    same_type = content.kind == style.kind and content.data_range == style.data_range
+    return same_type and mask is None and style_mask is None and np.array_equal(content.colour, style.colour)
+
+
+def _by_table(
+    content: check.Opened, mask: Mask, style: check.Opened, style_mask: Mask, target: NDArray[Any], options: _Options
+) -> None:
+    counts, style_counts = level_counts(content, mask), level_counts(style, style_mask)
+    levels = np.arange(counts.shape[1])
+    scale = content.data_range / style.data_range
+    for c in range(content.channels):
+        table = histograms.level_table(counts[c], style_counts[c], scale)
+        blended = levels + options.strength * (table - levels) if options.strength < 1 else table
+        rounded = np.clip(np.rint(blended), 0, content.data_range).astype(content.array.dtype)
+        target[..., c] = rounded[content.array[..., c]]
+
+
+def level_counts(opened: check.Opened, mask: Mask) -> NDArray[np.uint64]:
+    """Histogram of an integer image, shaped (channels, 256 or 65536)."""
+    counts = np.zeros((opened.channels, 256 if opened.kind == "B" else 65536), np.uint64)
+    array = opened.colour
+    direct = mask is None and array.flags.c_contiguous and array.dtype.isnative
+    for piece in [array] if direct else staged(array, mask):
+        kernels.loops.histogram(piece, piece.dtype.itemsize, opened.channels, counts)
+    return counts
+
+
+def _by_channel(
+    content: check.Opened, mask: Mask, style: check.Opened, style_mask: Mask, target: NDArray[Any], options: _Options
+) -> None:
+    """Convert to the space, match each channel, convert back."""
+    pixels = _working_pixels(content, options.space)
+    style_pixels = _working_pixels(style, options.space)
+    if options.space == "rgb" and content.data_range != style.data_range:
+        style_pixels = style_pixels * (content.data_range / style.data_range)
+    chosen = style_pixels.reshape(-1, style.channels) if style_mask is None else style_pixels[style_mask]
+    matched = np.empty(pixels.shape, np.float64)
+    for c in range(content.channels):
+        if options.method == "histogram":
+            matched[..., c] = histograms.match_levels(pixels[..., c], mask, chosen[:, c])
+        else:
+            matched[..., c] = histograms.match_exactly(pixels[..., c], mask, chosen[:, c])
+    if options.strength < 1:
+        matched = pixels + options.strength * (matched - pixels)
+    if options.space != "rgb":
+        matched = SPACES[options.space].inverse(matched) * content.data_range
+    high = content.data_range if options.clip else math.inf
+    colour = target[..., : content.channels]
+    write_floats(content, colour, matched, (0.0 if options.clip else -math.inf, high))
+    if options.method == "exact_histogram":
+        keep_outside(content, target, mask)  # pixels outside have no rank
+
+
+def _working_pixels(opened: check.Opened, space: str) -> NDArray[Any]:
+    """Pixels as the method sees them: in their own units in RGB, converted elsewhere; unusable ones as zero."""
+    if space == "rgb" and opened.is_integer:
+        return opened.colour
+    pixels = opened.colour.astype(np.float64)
+    if not opened.is_integer:
+        pixels[~np.isfinite(pixels)] = 0.0
+    return pixels if space == "rgb" else SPACES[space].forward(pixels / opened.data_range)

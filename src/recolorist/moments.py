@@ -1,0 +1,357 @@
+"""Measuring: count, mean and covariance of an image. Exact for integer images, in any strips and any order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist import check, kernels
+from recolorist.batches import Batch
+from recolorist.errors import ImageError, StatisticsError
+from recolorist.spaces import SPACES
+
+_STAGE: Final = 65_536  # values copied at a time where pixels are masked, strided or byte-swapped
+_MOST_PIXELS: Final = 2**31  # per call: 64-bit sums of 16-bit squares stay exact; larger images are added piece by piece
+
+
+class Moments:
+    """Count, mean and population covariance of an image, in its own units (0 to ``data_range``).
+
+    These few numbers are all a plan needs to know of an image. Two measurements add up to that of both together;
+    for integer images exactly, so strips of an image add up to the whole, bit for bit.
+
+    >>> image = np.arange(60, dtype=np.uint8).reshape(4, 5, 3)
+    >>> measure(image[:1]) + measure(image[1:]) == measure(image)
+    True
+    """
+
+    __slots__ = ("_extremes", "_sums", "count", "cov", "data_range", "mean", "space")
+
+    count: int
+    mean: NDArray[np.float64]
+    cov: NDArray[np.float64]
+    data_range: float
+    space: str
+
+    def __init__(
+        self,
+        count: int,
+        mean: Sequence[float] | NDArray[Any],
+        cov: Sequence[Sequence[float]] | NDArray[Any],
+        data_range: float = 1.0,
+        space: str = "rgb",
+    ) -> None:
+        """Take over known numbers; images are measured with :func:`measure`."""
+        self.count = count
+        self.mean = np.array(mean, dtype=np.float64)
+        self.cov = np.array(cov, dtype=np.float64)
+        self.data_range = float(data_range)
+        self.space = check.option(space, SPACES, "space")
+        self._sums: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+        self._extremes: NDArray[np.float64] | None = None
+        self._refuse_nonsense()
+        self._freeze()
+
+    @property
+    def std(self) -> NDArray[np.float64]:
+        """Standard deviation per channel (population: divided by ``count``)."""
+        return np.sqrt(self.cov.diagonal())
+
+    @property
+    def channels(self) -> int:
+        """Number of channels."""
+        return len(self.mean)
+
+    def rescaled(self, data_range: float) -> Moments:
+        """Express the same image in other units: a bank measured on uint8 serves floats and uint16.
+
+        >>> float(measure(np.full((2, 2), 51, np.uint8)).rescaled(1.0).mean[0])
+        0.2
+        """
+        if data_range == self.data_range:
+            return self
+        if math.isinf(data_range) or math.isinf(self.data_range):
+            raise StatisticsError(
+                f"moments in the range 0 to {self.data_range:g} cannot be expressed in 0 to {data_range:g}; "
+                "declare a finite data_range for both images"
+            )
+        ratio = data_range / self.data_range
+        return Moments(self.count, self.mean * ratio, self.cov * (ratio * ratio), data_range, self.space)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, ready for JSON."""
+        return {
+            "count": self.count,
+            "mean": self.mean.tolist(),
+            "cov": self.cov.tolist(),
+            "data_range": self.data_range,
+            "space": self.space,
+        }
+
+    @classmethod
+    def from_dict(cls, numbers: Mapping[str, Any]) -> Moments:
+        """Read what :meth:`to_dict` wrote.
+
+        >>> m = measure(np.eye(3, dtype=np.uint8))
+        >>> Moments.from_dict(m.to_dict()) == m
+        True
+        """
+        try:
+            return cls(**numbers)
+        except (TypeError, ValueError) as error:
+            raise StatisticsError(f"these are not moments ({error}); expected count, mean, cov, data_range, space") from error
+
+    def __add__(self, other: object) -> Moments:
+        """Measure both together."""
+        if isinstance(other, int) and other == 0:  # so that sum(...) works
+            return self
+        if not isinstance(other, Moments):
+            return NotImplemented
+        if (self.channels, self.data_range, self.space) != (other.channels, other.data_range, other.space):
+            raise StatisticsError(f"cannot add {self} and {other}: channels, data_range and space must agree")
+        if self._sums and other._sums:
+            return _from_sums(
+                self.count + other.count,
+                tuple(a + b for a, b in zip(self._sums[0], other._sums[0], strict=True)),
+                tuple(a + b for a, b in zip(self._sums[1], other._sums[1], strict=True)),
+                self.data_range,
+            )
+        return self._merged(other)
+
+    __radd__ = __add__
+
+    def __eq__(self, other: object) -> bool:
+        """Equal numbers in equal units."""
+        if not isinstance(other, Moments):
+            return NotImplemented
+        return (
+            (self.count, self.data_range, self.space) == (other.count, other.data_range, other.space)
+            and np.array_equal(self.mean, other.mean)
+            and np.array_equal(self.cov, other.cov)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # arrays inside
+
+    def __repr__(self) -> str:
+        """Short enough for a log line."""
+        mean, std = ([float(f"{v:.4g}") for v in values] for values in (self.mean, self.std))
+        return f"Moments({self.count} pixels, mean={mean}, std={std}, range 0 to {self.data_range:g}, {self.space})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle without losing the exact sums."""
+        return _rebuild, (self.to_dict(), self._sums, self._extremes)
+
+    def _merged(self, other: Moments) -> Moments:
+        """Chan's update: weighted means, and the scatter between the two means."""
+        count = self.count + other.count
+        share = other.count / count
+        gap = other.mean - self.mean
+        mean = self.mean + gap * share
+        between = np.outer(gap, gap) * (share * (1 - share))
+        merged = Moments(count, mean, self.cov * (1 - share) + other.cov * share + between, self.data_range, self.space)
+        if self._extremes is not None and other._extremes is not None:
+            low = np.minimum(self._extremes[0], other._extremes[0])
+            merged._extremes = np.stack([low, np.maximum(self._extremes[1], other._extremes[1])])
+            _flatten(merged)
+        return merged
+
+    def _freeze(self) -> None:
+        self.mean.flags.writeable = False
+        self.cov.flags.writeable = False
+
+    def _refuse_nonsense(self) -> None:
+        n = self.mean.size
+        whole = isinstance(self.count, (int, np.integer)) and not isinstance(self.count, bool) and self.count >= 1
+        ranged = self.data_range > 0
+        shaped = self.mean.shape == (n,) and n and self.cov.shape == (n, n)
+        finite = shaped and bool(np.isfinite(self.mean).all() and np.isfinite(self.cov).all())
+        if not (whole and ranged and finite) or (self.cov.diagonal() < 0).any() or (self.cov != self.cov.T).any():
+            raise StatisticsError(
+                f"count={self.count!r}, mean of shape {self.mean.shape}, cov of shape {self.cov.shape}, "
+                f"data_range={self.data_range:g} are not moments; needed are count >= 1, C finite means, a symmetric finite "
+                "C x C covariance without negative variances, and a positive data_range"
+            )
+
+
+def measure(
+    image: Any,
+    mask: Any = None,
+    *,
+    space: str = "rgb",
+    data_range: float | None = None,
+    alpha: bool | None = None,
+    on_nonfinite: check.OnNonFinite = "raise",
+) -> Moments:
+    """Measure count, mean and covariance of an image; pixels outside ``mask`` take no part.
+
+    Integer images are summed exactly. ``data_range`` is the largest value the image may hold: 255 and 65535 for
+    integers, 1.0 for floats unless declared. Plans in linear spaces need the moments of RGB; for the other spaces
+    pass ``space``, and pixels are converted first. A batch gives a :class:`~recolorist.batches.Batch` of moments.
+
+    >>> m = measure(np.array([[0, 10], [20, 30]], np.uint8))
+    >>> m.count, m.mean.tolist(), m.cov.tolist()
+    (4, [15.0], [[125.0]])
+    """
+    opened = check.open_image(image, data_range, alpha)
+    inside = check.open_mask(mask, opened)
+    check.option(space, SPACES, "space")
+    check.option(on_nonfinite, ("raise", "mask"), "on_nonfinite")
+    if opened.is_batch:
+        each = [
+            measure_opened(opened[i], None if inside is None else inside[i], space, on_nonfinite)
+            for i in range(len(opened.array))
+        ]
+        return cast("Moments", Batch(each))  # answers the same attributes, stacked
+    return measure_opened(opened, inside, space, on_nonfinite)
+
+
+def measure_opened(
+    opened: check.Opened,
+    mask: NDArray[np.bool_] | None,
+    space: str = "rgb",
+    on_nonfinite: str = "raise",
+    name: str = "image",
+) -> Moments:
+    """Measure one image that has passed the door."""
+    if mask is not None and not mask.any():
+        raise ImageError(f"the mask of {name} selects no pixel; check that True or 255 marks the inside")
+    if opened.is_integer:
+        _refuse_levels_above(opened, name)
+        if SPACES[space].is_linear:
+            count, sums, products = integer_sums(opened, mask, opened.channels)
+            return _from_sums(count, sums, products, opened.data_range)
+        return _measure_converted(opened, mask, space, name)
+    if on_nonfinite == "mask":
+        mask = finite_pixels(opened, mask, name)
+    moments = _measure_floats(_gather(opened, mask), opened, name)
+    return moments if SPACES[space].is_linear else _measure_converted(opened, mask, space, name)
+
+
+def integer_sums(
+    opened: check.Opened, mask: NDArray[np.bool_] | None, reach: int
+) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+    """Exact count, sums and sums of products (``reach`` 1: squares only) of the colour channels."""
+    array, channels = opened.array, opened.array.shape[-1]
+    itemsize = array.dtype.itemsize
+    if mask is None and array.flags.c_contiguous and array.dtype.isnative and array[..., 0].size < _MOST_PIXELS:
+        if channels == opened.channels:
+            return (array[..., 0].size, *kernels.loops.moments_integer(array, itemsize, channels, reach))
+        if reach == 1:  # cheaper to measure alpha as well and drop it
+            sums, squares = kernels.loops.moments_integer(array, itemsize, channels, 1)
+            return array[..., 0].size, sums[: opened.channels], squares[: opened.channels]
+    channels = opened.channels
+    count, sums, products = 0, [0] * channels, [0] * (channels * reach)
+    for piece in staged(opened.colour, mask):
+        more_sums, more_products = kernels.loops.moments_integer(piece, itemsize, channels, reach)
+        count += piece.size // channels
+        sums = [a + b for a, b in zip(sums, more_sums, strict=True)]
+        products = [a + b for a, b in zip(products, more_products, strict=True)]
+    return count, tuple(sums), tuple(products)
+
+
+def staged(pixels: NDArray[Any], mask: NDArray[np.bool_] | None) -> Iterator[NDArray[Any]]:
+    """Small contiguous native copies of an awkward array, masked pixels left out, in row order."""
+    native = pixels.dtype.newbyteorder("=")
+    rows = max(1, _STAGE // max(1, pixels[0].size))
+    for start in range(0, len(pixels), rows):
+        piece = pixels[start : start + rows]
+        if mask is not None:
+            piece = piece[mask[start : start + rows]]
+        if piece.size:
+            yield np.ascontiguousarray(piece, dtype=native)
+
+
+def finite_pixels(opened: check.Opened, mask: NDArray[np.bool_] | None, name: str) -> NDArray[np.bool_]:
+    """Pixels whose channels are all finite, inside the mask."""
+    finite = np.isfinite(opened.colour).all(axis=-1)
+    inside: NDArray[np.bool_] = finite if mask is None else finite & mask
+    if not inside.any():
+        raise ImageError(f"{name} has no pixel that is finite in every channel; nothing is left to measure")
+    return inside
+
+
+def _refuse_levels_above(opened: check.Opened, name: str) -> None:
+    if opened.data_range < check.NATURAL_RANGE[opened.kind]:
+        check.refuse_outside(0, float(opened.colour.max()), opened.data_range, name)
+
+
+def _gather(opened: check.Opened, mask: NDArray[np.bool_] | None) -> NDArray[Any]:
+    """Float pixels, contiguous and native; half precision widened."""
+    pixels = opened.colour if mask is None else opened.colour[mask]
+    return np.ascontiguousarray(pixels, dtype=np.float64 if opened.kind == "d" else np.float32)
+
+
+def _measure_floats(pixels: NDArray[Any], opened: check.Opened, name: str) -> Moments:
+    moments, low, high = _float_moments(pixels, opened.data_range, "rgb", name)
+    check.refuse_outside(low, high, opened.data_range, name)
+    return moments
+
+
+def _measure_converted(opened: check.Opened, mask: NDArray[np.bool_] | None, space: str, name: str) -> Moments:
+    if opened.channels != 3:
+        raise ImageError(f"{name} has {opened.channels} channels; space={space!r} needs three")
+    if math.isinf(opened.data_range):
+        raise ImageError(f"{name} has no declared range; space={space!r} needs one, to know where white is")
+    pixels = opened.colour if mask is None else opened.colour[mask]
+    converted = SPACES[space].forward(pixels.astype(np.float64) / opened.data_range)
+    return _float_moments(np.ascontiguousarray(converted), 1.0, space, name)[0]
+
+
+def _float_moments(pixels: NDArray[Any], data_range: float, space: str, name: str) -> tuple[Moments, float, float]:
+    channels = pixels.shape[-1]
+    count, itemsize = pixels.size // channels, pixels.dtype.itemsize
+    sums, lows, highs = kernels.loops.sums_float(pixels, itemsize, channels)
+    if not all(map(math.isfinite, sums)):
+        check.refuse_nonfinite(name)
+    mean = [total / count for total in sums]
+    products = kernels.loops.products_float(pixels, itemsize, channels, mean)
+    if not all(map(math.isfinite, products)):
+        check.refuse_nonfinite(name)
+    cov = np.empty((channels, channels))
+    rows, columns = np.triu_indices(channels)
+    cov[rows, columns] = cov[columns, rows] = np.array(products) / count
+    moments = Moments(count, mean, cov, data_range, space)
+    moments._extremes = np.array([lows, highs])  # noqa: SLF001 - same module
+    _flatten(moments)
+    return moments, min(lows), max(highs)
+
+
+def _flatten(moments: Moments) -> None:
+    """A float channel with one value has that value as its mean and no variance, whatever rounding left over."""
+    if moments._extremes is None:  # noqa: SLF001
+        return
+    low, high = moments._extremes  # noqa: SLF001
+    flat = low == high
+    if flat.any():
+        mean, cov = moments.mean.copy(), moments.cov.copy()
+        mean[flat] = low[flat]
+        cov[flat, :] = cov[:, flat] = 0.0
+        moments.mean, moments.cov = mean, cov
+        moments._freeze()  # noqa: SLF001
+
+
+def _from_sums(count: int, sums: tuple[int, ...], products: tuple[int, ...], data_range: float) -> Moments:
+    """Integers to the nearest float64, once: Python divides integers of any size correctly rounded."""
+    channels = len(sums)
+    cov = np.empty((channels, channels))
+    square = count * count
+    for d in range(channels):
+        for i in range(channels - d):
+            exact = count * products[d * channels + i] - sums[i] * sums[i + d]
+            cov[i, i + d] = cov[i + d, i] = exact / square
+    moments = Moments.__new__(Moments)
+    moments.count, moments.data_range, moments.space = count, data_range, "rgb"
+    moments.mean, moments.cov = np.array([total / count for total in sums]), cov
+    moments._sums, moments._extremes = (sums, products), None  # noqa: SLF001
+    moments._freeze()  # noqa: SLF001
+    return moments
+
+
+def _rebuild(numbers: dict[str, Any], sums: Any, extremes: Any) -> Moments:
+    moments = Moments(**numbers)
+    moments._sums, moments._extremes = sums, extremes  # noqa: SLF001
+    return moments

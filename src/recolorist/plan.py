@@ -1,0 +1,427 @@
+"""Planning: from the moments of two images to one small, printable affine map."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, Literal, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist import check
+from recolorist.batches import Batch
+from recolorist.errors import StatisticsError
+from recolorist.moments import Moments
+from recolorist.spaces import SPACES, Mixing
+
+EpsMode = Literal["exact", "paper"]
+AffineMethod = Literal["mean_std", "covariance"]
+Array = NDArray[np.float64]
+
+_PAPER_EPSILON: Final = 1e-8  # equation (1) of the paper
+_NOISE: Final = 1e-13  # a mixed channel with this small a share of its terms' variance is flat but for rounding
+_FORMAT: Final = "recolorist.plan/1"
+_VECTORS: Final = ("offset", "gain", "content_mean", "content_std", "style_mean", "style_std")
+
+
+class Flags(tuple[tuple[str, ...], ...]):
+    """What was unusual, per channel of the matching space; ``"flat" in flags`` asks for any channel.
+
+    ``flat``: the content has one value there and is moved to the style's mean. ``collapsed``: the style has one value
+    there, so the output has too. ``gain_capped``: the content was nearly flat and the gain was held at ``max_gain``.
+
+    >>> flags = Flags([("flat",), (), ()])
+    >>> "flat" in flags, flags[1], bool(flags)
+    (True, (), True)
+    """
+
+    __slots__ = ()
+
+    def __contains__(self, name: object) -> bool:
+        """Whether any channel carries this flag."""
+        return any(name in channel for channel in self)
+
+    def __bool__(self) -> bool:
+        """Whether anything was flagged."""
+        return any(len(channel) for channel in self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """One affine map, decided: ``output = matrix @ pixel + offset``, in units of 0 to ``data_range``.
+
+    In a linear space the map is one of RGB; in any other (``lab``, ``hsv``, …) it acts on converted pixels, in that
+    space's own units. ``gain`` is the factor on each channel of the matching space.
+
+    >>> from recolorist import measure
+    >>> content, style = np.array([[0, 2]], np.uint8), np.array([[10, 30]], np.uint8)
+    >>> p = plan(measure(content), measure(style))
+    >>> p.matrix.tolist(), p.offset.tolist()
+    ([[10.0]], [10.0])
+    >>> Plan.from_json(p.to_json()) == p
+    True
+    """
+
+    matrix: Array
+    offset: Array
+    gain: Array
+    flags: Flags
+    method: str
+    space: str
+    strength: float
+    max_gain: float
+    eps_mode: str
+    data_range: float
+    content_mean: Array = field(repr=False)
+    content_std: Array = field(repr=False)
+    style_mean: Array = field(repr=False)
+    style_std: Array = field(repr=False)
+
+    @property
+    def channels(self) -> int:
+        """Number of colour channels."""
+        return len(self.offset)
+
+    @property
+    def is_diagonal(self) -> bool:
+        """Whether each output channel depends on its own input channel alone."""
+        return bool((self.matrix == np.diag(self.matrix.diagonal())).all())
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether it changes nothing."""
+        return bool((self.matrix == np.eye(self.channels)).all() and (self.offset == 0).all())
+
+    @property
+    def is_linear_space(self) -> bool:
+        """Whether the map acts on RGB itself."""
+        return SPACES[self.space].is_linear
+
+    def offset_for(self, data_range: float) -> Array:
+        """The offset in the units of another image: a plan made for uint8 also serves floats in [0, 1]."""
+        if data_range == self.data_range or not self.is_linear_space:
+            return self.offset
+        if math.isinf(data_range) or math.isinf(self.data_range):
+            raise StatisticsError(
+                f"the plan was made for the range 0 to {self.data_range:g} and the image declares 0 to {data_range:g}; "
+                "declare the same data_range for both"
+            )
+        return self.offset * (data_range / self.data_range)
+
+    def kept_levels(self, data_range: int | None = None) -> NDArray[np.int64]:
+        """First and last input level, per channel, that an integer image keeps; all others would be clipped.
+
+        >>> from recolorist import measure
+        >>> ramp = np.arange(256, dtype=np.uint8)[None]
+        >>> plan(measure(ramp), Moments(1, [127.5], [[4 * measure(ramp).cov[0, 0]]], 255)).kept_levels().tolist()
+        [[64, 191]]
+        """
+        return np.array([_first_and_last(clipped) for clipped in self.clipped_levels(data_range)])
+
+    def clipped_levels(self, data_range: int | None = None) -> NDArray[np.bool_]:
+        """For each channel and input level of an integer image, whether the output would be clipped."""
+        high = int(self.data_range) if data_range is None else data_range
+        if not (self.is_diagonal and self.is_linear_space):
+            raise StatisticsError("only a diagonal plan in RGB clips by level; audit(image, plan) counts for any plan")
+        rounded = np.rint(self.matrix.diagonal()[:, None] * np.arange(high + 1.0) + self.offset_for(high)[:, None])
+        return (rounded < 0) | (rounded > high)
+
+    def predicted_clipping(self, histogram: NDArray[Any]) -> Array:
+        """Share of values that would be clipped, per channel, from counts shaped (channels, levels)."""
+        counts = np.asarray(histogram)
+        clipped = np.where(self.clipped_levels(counts.shape[1] - 1), counts, 0).sum(axis=1)
+        return np.asarray(clipped / counts.sum(axis=1))
+
+    def to_json(self) -> str:
+        """One line that :meth:`from_json` reads back to the same bits."""
+        entries: dict[str, Any] = {"format": _FORMAT}
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            entries[entry.name] = value.tolist() if isinstance(value, np.ndarray) else value
+        for name in ("max_gain", "data_range"):
+            if math.isinf(entries[name]):
+                entries[name] = "inf"  # JSON has no infinity
+        return json.dumps(entries, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """Read a plan; anything that is not one is refused with a sentence."""
+        try:
+            decided = cls(**_entries(text))
+            _refuse_odd_numbers(decided)
+        except (TypeError, ValueError, KeyError, RecursionError, OverflowError) as error:
+            raise StatisticsError(f"this is not a plan: {error}. Expected is what Plan.to_json wrote.") from error
+        return decided
+
+    def __eq__(self, other: object) -> bool:
+        """Same numbers, same options."""
+        return self.to_json() == other.to_json() if isinstance(other, Plan) else NotImplemented
+
+    def __hash__(self) -> int:
+        """Equal plans hash alike."""
+        return hash(self.to_json())
+
+    def __str__(self) -> str:
+        """The equation with its numbers, one line per output channel."""
+        names: tuple[str, ...] = tuple(f"c{i}" for i in range(self.channels))
+        if self.channels == 3:
+            names = SPACES["rgb" if self.is_linear_space else self.space].channels
+        lines = []
+        for name, row, shift in zip(names, self.matrix, self.offset, strict=True):
+            terms = [f"{factor:.4f}·{other}" for factor, other in zip(row, names, strict=True) if factor or other == name]
+            lines.append(f"{name}' = {' + '.join(terms)} {'-' if shift < 0 else '+'} {abs(shift):.4f}")
+        return "\n".join(lines)
+
+
+def plan(
+    content: Moments,
+    style: Moments,
+    space: str = "rgb",
+    strength: float = 1.0,
+    max_gain: float = 10.0,
+    eps_mode: EpsMode = "exact",
+    *,
+    method: AffineMethod = "mean_std",
+    strict: bool = False,
+) -> Plan:
+    """Decide the map that gives the content the style's mean and deviation (or, ``"covariance"``, its covariance).
+
+    ``strength`` blends with leaving the image alone. No channel is amplified by more than ``max_gain``. ``eps_mode="paper"``
+    is equation (1) of the paper as printed, ε = 1e-8 and no cap, for comparison. ``strict`` refuses a style with a flat
+    channel, which would leave nothing of the content there. Batches of moments give a batch of plans.
+
+    >>> from recolorist import measure
+    >>> same = measure(np.eye(4, dtype=np.uint8))
+    >>> plan(same, same).is_identity
+    True
+    """
+    check.option(space, SPACES, "space")
+    check.option(method, ("mean_std", "covariance"), "method")
+    check.option(eps_mode, ("exact", "paper"), "eps_mode")
+    options = (
+        space,
+        check.number(strength, 0, 1, "strength"),
+        check.number(max_gain, 0, math.inf, "max_gain"),
+        eps_mode,
+        method,
+    )
+    if isinstance(content, Batch):
+        styles = style if isinstance(style, Batch) else [style] * len(content)
+        if len(styles) != len(content):
+            raise StatisticsError(f"{len(content)} contents and {len(styles)} styles; give one style, or one for each")
+        return cast("Plan", Batch(decide(c, s, *options, strict=strict) for c, s in zip(content, styles, strict=True)))
+    return decide(content, style, *options, strict=strict)
+
+
+def decide(
+    content: Moments,
+    style: Moments,
+    space: str,
+    strength: float,
+    max_gain: float,
+    eps_mode: str,
+    method: str,
+    *,
+    strict: bool,
+) -> Plan:
+    """:func:`plan` for one pair whose options have been checked."""
+    _refuse_mismatch(content, style, space)
+    style = style.rescaled(content.data_range)
+    chosen = SPACES[space]
+    mixes = chosen.is_linear and space != "rgb"
+    if method == "covariance":
+        decided = _by_covariance(content, style, chosen.matrix if mixes else None, strength, max_gain)
+    elif mixes and chosen.basis:
+        decided = _by_mixed_deviation(content, style, chosen.basis, strength, max_gain, eps_mode)
+    else:
+        gains, offsets, flags = diagonal_map(_pairs(content), _pairs(style), strength, max_gain, eps_mode)
+        decided = Decided(np.diag(gains), np.array(offsets), np.array(gains), flags)
+    if strict:
+        refuse_collapse(decided.flags)
+    reported = [np.array(v) for v in (content.mean, content.std, style.mean, style.std)]
+    return Plan(*decided, method, space, strength, max_gain, eps_mode, content.data_range, *reported)
+
+
+class Decided(NamedTuple):
+    """The numbers of a plan."""
+
+    matrix: Array
+    offset: Array
+    gain: Array
+    flags: Flags
+
+
+def _pairs(moments: Moments) -> list[tuple[float, float]]:
+    return list(zip(moments.mean.tolist(), moments.cov.diagonal().tolist(), strict=True))
+
+
+def gain_of(content_variance: float, style_variance: float, max_gain: float, eps_mode: str) -> tuple[float, tuple[str, ...]]:
+    """The factor for one channel and its flags; the rule every route shares.
+
+    >>> gain_of(4.0, 1.0, 10.0, "exact")
+    (0.5, ())
+    >>> gain_of(0.0, 1.0, 10.0, "exact")
+    (0.0, ('flat',))
+    """
+    if eps_mode == "paper":
+        return math.sqrt(style_variance) / (math.sqrt(content_variance) + _PAPER_EPSILON), ()
+    if content_variance == 0:
+        return 0.0, ("flat",)
+    if style_variance == 0:
+        return 0.0, ("collapsed",)
+    deviation = math.sqrt(content_variance)
+    if math.sqrt(style_variance) > max_gain * deviation:
+        return max_gain, ("gain_capped",)
+    return math.sqrt(style_variance) / deviation, ()
+
+
+def diagonal_map(
+    content: Sequence[tuple[float, float]],
+    style: Sequence[tuple[float, float]],
+    strength: float,
+    max_gain: float,
+    eps_mode: str,
+) -> tuple[list[float], list[float], Flags]:
+    """Gain, offset and flags per channel from (mean, variance) pairs.
+
+    Plain floats, because arrays of three numbers would cost more than the pixels of a small image.
+
+    >>> diagonal_map([(1.0, 1.0)], [(20.0, 100.0)], 1.0, 10.0, "exact")
+    ([10.0], [10.0], ((),))
+    """
+    gains, offsets, flags = [], [], []
+    for (mean, variance), (style_mean, style_variance) in zip(content, style, strict=True):
+        gain, flag = gain_of(variance, style_variance, max_gain, eps_mode)
+        offset = style_mean - gain * mean
+        if strength < 1:  # full strength is left untouched by the rounding of this blend
+            gain, offset = 1.0 + strength * (gain - 1.0), strength * offset
+        gains.append(gain)
+        offsets.append(offset)
+        flags.append(flag)
+    return gains, offsets, Flags(flags)
+
+
+def refuse_collapse(flags: Flags) -> None:
+    """What ``strict`` does."""
+    if flags.__contains__("collapsed"):
+        raise StatisticsError(
+            "the style has a flat channel, so the output would be constant there; choose another style or drop strict"
+        )
+
+
+def _by_mixed_deviation(
+    content: Moments, style: Moments, basis: Mixing, strength: float, max_gain: float, eps_mode: str
+) -> Decided:
+    """Mean–std matching in a linear space: ``M⁻¹ D M``, with the gains D of that space."""
+    variances = zip(_variances(content.cov, basis), _variances(style.cov, basis), strict=True)
+    gains, flags = zip(*(gain_of(c, s, max_gain, eps_mode) for c, s in variances), strict=True)
+    change = strength * (np.array(gains) - 1.0)
+    # identity plus a change, so that equal deviations give exactly the identity
+    matrix = np.eye(3) + basis.inverse * change @ basis.rows
+    return Decided(matrix, _offset(matrix, content, style, strength), 1.0 + change, Flags(flags))
+
+
+def _by_covariance(content: Moments, style: Moments, basis: Mixing | None, strength: float, max_gain: float) -> Decided:
+    """The Monge–Kantorovich map: of all linear maps that give the style's covariance, the one that moves least."""
+    rows = np.eye(content.channels) if basis is None else basis.rows
+    variances = zip(_variances(content.cov, basis), _variances(style.cov, basis), strict=True)
+    flags = Flags(gain_of(c, s, math.inf, "exact")[1] for c, s in variances)
+    if np.array_equal(content.cov, style.cov):
+        move, capped = np.eye(content.channels), False
+    else:
+        move, capped = _optimal_transport(rows @ content.cov @ rows.T, rows @ style.cov @ rows.T, max_gain)
+    if capped:
+        flags = Flags((*channel, "gain_capped") for channel in flags)
+    change = strength * (move - np.eye(content.channels))
+    matrix = np.eye(content.channels) + (change if basis is None else basis.inverse @ change @ basis.rows)
+    return Decided(matrix, _offset(matrix, content, style, strength), 1.0 + change.diagonal(), flags)
+
+
+def _offset(matrix: Array, content: Moments, style: Moments, strength: float) -> Array:
+    """What carries the content's mean to its goal: the style's, or at part strength a point on the way there."""
+    goal = style.mean if strength == 1 else content.mean + strength * (style.mean - content.mean)
+    return np.asarray(goal - matrix @ content.mean)
+
+
+def _optimal_transport(content: Array, style: Array, max_gain: float) -> tuple[Array, bool]:
+    """Σc^-½ (Σc^½ Σs Σc^½)^½ Σc^-½ on the directions in which the content varies, zero on the others."""
+    spread, axes = np.linalg.eigh((content + content.T) / 2)
+    varies = spread > spread[-1] * _NOISE
+    root = np.where(varies, np.sqrt(np.maximum(spread, 0.0)), 0.0)
+    inverse = np.divide(1.0, root, out=np.zeros_like(root), where=varies)
+    half, unhalf = axes * root @ axes.T, axes * inverse @ axes.T
+    middle_spread, middle_axes = np.linalg.eigh(half @ style @ half)
+    middle = middle_axes * np.sqrt(np.maximum(middle_spread, 0.0)) @ middle_axes.T
+    move = unhalf @ middle @ unhalf
+    factors, directions = np.linalg.eigh((move + move.T) / 2)
+    held = np.clip(factors, 0.0, max_gain)
+    return directions * held @ directions.T, bool((factors > max_gain).any())
+
+
+def _variances(cov: Array, basis: Mixing | None) -> list[float]:
+    """Variance of each channel of the space; what is rounding noise becomes exactly zero."""
+    if basis is None:
+        return cast("list[float]", cov.diagonal().tolist())
+    mixed = (basis.rows @ cov * basis.rows).sum(axis=1)
+    scale = (np.abs(basis.rows) @ np.sqrt(cov.diagonal())) ** 2
+    return cast("list[float]", np.where(mixed > _NOISE * scale, mixed, 0.0).tolist())
+
+
+def _refuse_mismatch(content: Moments, style: Moments, space: str) -> None:
+    for moments, name in ((content, "content"), (style, "style")):
+        if not isinstance(moments, Moments):
+            raise StatisticsError(f"{name} is a {type(moments).__name__}; plan() takes what measure() returns")
+        wanted = "rgb" if SPACES[space].is_linear else space
+        if moments.space != wanted:
+            raise StatisticsError(
+                f"the {name} was measured in {moments.space!r}, but a plan in {space!r} needs moments of {wanted!r}: "
+                f"measure(image, space={wanted!r})"
+            )
+    if content.channels != style.channels:
+        raise StatisticsError(
+            f"the content has {content.channels} channel(s) and the style {style.channels}; they must agree. Turn grey into "
+            "colour with numpy.repeat(grey[..., None], 3, axis=-1), or colour into grey, as you mean it."
+        )
+    if space != "rgb" and content.channels != 3:
+        raise StatisticsError(f"space={space!r} needs three channels, and the images have {content.channels}")
+
+
+def _entries(text: str) -> dict[str, Any]:
+    entries = json.loads(text)
+    if not isinstance(entries, dict) or entries.pop("format", None) != _FORMAT:
+        raise ValueError(f"its format is not {_FORMAT!r}")
+    return {name: _thaw(name, value) for name, value in entries.items()}
+
+
+def _refuse_odd_numbers(decided: Plan) -> None:
+    vectors = [getattr(decided, name) for name in _VECTORS]
+    if not all(isinstance(a, np.ndarray) and np.isfinite(a).all() for a in (decided.matrix, *vectors)):
+        raise ValueError("its numbers are missing or not finite")
+    n = len(decided.offset)
+    if not n or decided.matrix.shape != (n, n) or any(a.shape != (n,) for a in vectors) or len(decided.flags) != n:
+        raise ValueError("its numbers do not fit together")
+    check.option(decided.space, SPACES, "space")
+    check.option(decided.method, ("mean_std", "covariance"), "method")
+    check.option(decided.eps_mode, ("exact", "paper"), "eps_mode")
+    check.number(decided.strength, 0, 1, "strength")
+    check.number(decided.max_gain, 0, math.inf, "max_gain")
+    if check.number(decided.data_range, 0, math.inf, "data_range") == 0:
+        raise ValueError("its data_range is not positive")
+    if n != 3 and decided.space != "rgb":
+        raise ValueError(f"space {decided.space!r} needs three channels")
+
+
+def _thaw(name: str, value: Any) -> Any:
+    if name == "flags":
+        return Flags(tuple(map(str, channel)) for channel in value)
+    if isinstance(value, list):
+        return np.array(value, dtype=np.float64)
+    return math.inf if value == "inf" else value
+
+
+def _first_and_last(clipped: NDArray[np.bool_]) -> Sequence[int]:
+    kept = np.flatnonzero(~clipped)
+    return (int(kept[0]), int(kept[-1])) if kept.size else (0, -1)
