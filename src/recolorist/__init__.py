@@ -11,6 +11,9 @@ True
 
 # `apply`, `audit` and `plan` are modules as well as functions. Importing them here, all at once, settles for good that
 # `recolorist.plan` is the function; they need nothing but NumPy, so there is nothing to gain by loading them later.
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
 from recolorist._version import __version__
 from recolorist.apply import apply
 from recolorist.audit import Audit, audit
@@ -20,17 +23,34 @@ from recolorist.moments import Moments, measure
 from recolorist.plan import Plan, plan
 from recolorist.spaces import SPACES
 
+if TYPE_CHECKING:
+    from recolorist.augment import Colorist, match_within_batch
+    from recolorist.bank import StyleBank
+
+# needed for training, not for matching: loaded when first asked for
+_LATER: Final = {"Colorist": "augment", "StyleBank": "bank", "match_within_batch": "augment"}
+
 __all__ = [
     "MATCHERS",
     "SPACES",
     "Audit",
+    "Colorist",
     "Moments",
     "Plan",
     "RecoloristError",
+    "StyleBank",
     "__version__",
     "apply",
     "audit",
     "match",
+    "match_within_batch",
     "measure",
     "plan",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is needed for training on first use."""
+    if name in _LATER:
+        return getattr(import_module(f"recolorist.{_LATER[name]}"), name)
+    raise AttributeError(f"module 'recolorist' has no attribute {name!r}")

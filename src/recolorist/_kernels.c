@@ -69,23 +69,23 @@ DEFINE_MOMENTS_ANY(moments_any_u8, uint8_t)
 DEFINE_MOMENTS_ANY(moments_any_u16, uint16_t)
 
 /* uint16 with three channels is the common 16-bit case; constant bounds let the compiler unroll and vectorise it */
-CLONED static void moments_u16_3(const uint16_t *p, size_t steps, uint64_t *sums, uint64_t *products)
-{
-    enum { N = 3 * 8 };
-    uint64_t s[N] = {0}, q[3][N] = {{0}};
-    for (size_t k = 0; k < steps; k++, p += N)
-        for (int j = 0; j < N; j++) {
-            uint32_t v = p[j];
-            s[j] += v;
-            q[0][j] += (uint32_t)(v * v);
-            q[1][j] += (uint32_t)(v * p[j + 1]);
-            q[2][j] += (uint32_t)(v * p[j + 2]);
-        }
-    for (int j = 0; j < N; j++) {
-        sums[j % 3] += s[j];
-        for (int d = 0; d < 3; d++) products[d * 3 + j % 3] += q[d][j];
+#define DEFINE_MOMENTS_U16_3(NAME, REACH)                                                                              \
+    CLONED static void NAME(const uint16_t *p, size_t steps, uint64_t *sums, uint64_t *products)                       \
+    {                                                                                                                  \
+        enum { N = 3 * 8 };                                                                                            \
+        uint64_t s[N] = {0}, q[REACH][N] = {{0}};                                                                      \
+        for (size_t k = 0; k < steps; k++, p += N) {                                                                   \
+            for (int j = 0; j < N; j++) s[j] += p[j];                                                                  \
+            for (int d = 0; d < REACH; d++)                                                                            \
+                for (int j = 0; j < N; j++) q[d][j] += (uint32_t)p[j] * (uint32_t)p[j + d];                            \
+        }                                                                                                              \
+        for (int j = 0; j < N; j++) {                                                                                  \
+            sums[j % 3] += s[j];                                                                                       \
+            for (int d = 0; d < REACH; d++) products[d * 3 + j % 3] += q[d][j];                                        \
+        }                                                                                                              \
     }
-}
+DEFINE_MOMENTS_U16_3(moments_u16_3, 1)
+DEFINE_MOMENTS_U16_3(moments_u16_3_cross, 3)
 
 /* The vectorised loops may read up to two values past the pixels they count, so the last step goes the plain way. */
 static void moments_integer(const void *data, int itemsize, size_t pixels, int channels, int reach, uint64_t *sums,
@@ -97,18 +97,22 @@ static void moments_integer(const void *data, int itemsize, size_t pixels, int c
         done = steps * LANES;
         if (channels == 1) moments_u8_1(data, steps, sums, products);
         else if (channels == 3 && reach == 1) moments_u8_3(data, steps, sums, products);
-        else if (channels == 3) moments_u8_3_cross(data, steps, sums, products);
+        else if (channels == 3 && reach == 3) moments_u8_3_cross(data, steps, sums, products);
         else if (channels == 4 && reach == 1) moments_u8_4(data, steps, sums, products);
         else done = 0;
     } else if (itemsize == 2 && channels == 3 && pixels > 8) {
         steps = (pixels - 1) / 8;
         done = steps * 8;
-        moments_u16_3(data, steps, sums, products);
+        if (reach == 1) moments_u16_3(data, steps, sums, products);
+        else if (reach == 3) moments_u16_3_cross(data, steps, sums, products);
+        else done = 0;
     }
     if (itemsize == 1)
         moments_any_u8((const uint8_t *)data + done * channels, pixels - done, channels, reach, sums, products);
     else
         moments_any_u16((const uint16_t *)data + done * channels, pixels - done, channels, reach, sums, products);
+    for (int d = 1; d < reach; d++) /* products across a pixel's end, which the lanes form as well, mean nothing */
+        for (int i = channels - d; i < channels; i++) products[d * channels + i] = 0;
 }
 
 /* ---- float moments: fixed blocks and lanes, so that the sum depends on the image alone -------------------------- */
@@ -309,6 +313,20 @@ static void map_pixels(const void *p, void *o, char kind, int diagonal, size_t p
     case 'H': diagonal ? diagonal_u16(p, o, pixels, m) : matrix3_u16(p, o, pixels, m); break;
     case 'f': diagonal ? diagonal_f32(p, o, pixels, m) : matrix3_f32(p, o, pixels, m); break;
     default: diagonal ? diagonal_f64(p, o, pixels, m) : matrix3_f64(p, o, pixels, m); break;
+    }
+}
+
+/* One table of floats per channel, interleaved pixels in, planes out: matching, scaling and normalising in one look-up. */
+static void look_up_planes(const uint8_t *restrict p, float *restrict o, size_t pixels, int channels,
+                           const float *restrict tables)
+{
+    if (channels == 3) {
+        float *restrict o1 = o + pixels, *restrict o2 = o1 + pixels;
+        for (size_t k = 0; k < pixels; k++, p += 3)
+            o[k] = tables[p[0]], o1[k] = tables[256 + p[1]], o2[k] = tables[512 + p[2]];
+    } else {
+        for (int c = 0; c < channels; c++)
+            for (size_t k = 0; k < pixels; k++) o[(size_t)c * pixels + k] = tables[256 * c + p[k * channels + c]];
     }
 }
 

@@ -220,12 +220,44 @@ static PyObject *py_histogram(PyObject *self, PyObject *args)
     return result;
 }
 
+/* planes(pixels, target, channels, tables): uint8 (n, channels) to float32 (channels, n) through tables (channels, 256) */
+static PyObject *py_planes(PyObject *self, PyObject *args)
+{
+    Py_buffer source, target, tables;
+    PyObject *from, *to, *with, *result = NULL;
+    int channels;
+    if (!PyArg_ParseTuple(args, "OOiO", &from, &to, &channels, &with)) return NULL;
+    if (channels < 1 || channels > MAX_CHANNELS) {
+        PyErr_SetString(PyExc_ValueError, "channels out of range");
+        return NULL;
+    }
+    if (borrow(from, &source, 0) < 0) return NULL;
+    if (borrow(to, &target, 1) == 0) {
+        if (borrow(with, &tables, 0) == 0) {
+            if (target.len == source.len * 4 && tables.len == (Py_ssize_t)channels * 256 * 4 && source.len % channels == 0) {
+                Py_BEGIN_ALLOW_THREADS
+                look_up_planes(source.buf, target.buf, (size_t)source.len / channels, channels, tables.buf);
+                Py_END_ALLOW_THREADS
+                result = Py_None;
+                Py_INCREF(result);
+            } else {
+                PyErr_SetString(PyExc_ValueError, "pixels, target and tables do not fit together");
+            }
+            PyBuffer_Release(&tables);
+        }
+        PyBuffer_Release(&target);
+    }
+    PyBuffer_Release(&source);
+    return result;
+}
+
 static PyMethodDef methods[] = {
     {"moments_integer", py_moments_integer, METH_VARARGS, "Exact sums and sums of products of 8- or 16-bit pixels."},
     {"sums_float", py_sums_float, METH_VARARGS, "Sums, minima and maxima of float pixels, in fixed order."},
     {"products_float", py_products_float, METH_VARARGS, "Sums of products of deviations, in fixed order."},
     {"affine", py_affine, METH_VARARGS, "Affine map of pixels, rounded half to even and clipped."},
     {"histogram", py_histogram, METH_VARARGS, "Count 8- or 16-bit levels per channel."},
+    {"planes", py_planes, METH_VARARGS, "Look 8-bit pixels up in float tables, channel by channel."},
     {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef module = {

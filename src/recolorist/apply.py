@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recolorist import check, kernels, kernels_numpy
 from recolorist.errors import ImageError, OptionError, StatisticsError
-from recolorist.moments import finite_pixels
+from recolorist.moments import finite_pixels, refuse_levels_above
 from recolorist.plan import Plan
 from recolorist.spaces import SPACES
 
@@ -46,6 +46,8 @@ def apply(
     refuse_unclipped_integers(opened, clip=clip)
     result, target = make_target(opened, out)
     for one, goal, decided, part in _each(opened, target, plan, inside):
+        if one.is_integer:
+            refuse_levels_above(one)
         keep = part if one.is_integer else usable_pixels(one, part, on_nonfinite, checked_range=clip)
         apply_opened(one, decided, goal, keep, clip=clip)
     return finished(opened, result, out)
@@ -57,8 +59,7 @@ def apply_opened(opened: check.Opened, plan: Plan, target: NDArray[Any], mask: N
         raise StatisticsError(
             f"the plan is for {plan.channels} channel(s) and the image has {opened.channels}; measure the image you apply it to"
         )
-    high = opened.data_range if clip else math.inf
-    bounds = (0.0 if clip and not math.isinf(high) else -math.inf, high)
+    bounds = limits(opened, clip=clip)
     if plan.is_identity:
         target[...] = opened.array
         return
@@ -68,6 +69,11 @@ def apply_opened(opened: check.Opened, plan: Plan, target: NDArray[Any], mask: N
         gain = plan.matrix.diagonal() if plan.is_diagonal else plan.matrix.ravel()
         write_affine(opened, target, gain.tolist(), plan.offset_for(opened.data_range).tolist(), bounds)
     keep_outside(opened, target, mask)
+
+
+def limits(opened: check.Opened, *, clip: bool) -> tuple[float, float]:
+    """The interval outputs are clipped to; an undeclared range clips nothing."""
+    return (0.0, opened.data_range) if clip and not math.isinf(opened.data_range) else (-math.inf, math.inf)
 
 
 def write_affine(
@@ -81,7 +87,7 @@ def write_affine(
     source, kind, depth = opened.array, opened.kind, opened.array.shape[-1]
     straight = kind != "e" and source.dtype.isnative
     diagonal = len(gain) == opened.channels
-    loops = kernels.loops if diagonal or depth == 3 else kernels_numpy
+    loops = kernels.loops if diagonal or opened.channels == 3 else kernels_numpy
     if straight and source.flags.c_contiguous and target.flags.c_contiguous:
         if depth == opened.channels:
             loops.affine(source, target, kind, depth, gain, offset, *bounds)
@@ -106,13 +112,28 @@ def write_affine(
 def _through_space(opened: check.Opened, plan: Plan, target: NDArray[Any], bounds: tuple[float, float]) -> None:
     """Convert, map, convert back, a few rows at a time."""
     space = SPACES[plan.space]
+    refuse_unknown_white(opened, plan.space)
     gain = plan.matrix.diagonal() if plan.is_diagonal else plan.matrix.ravel()
     for piece, goal in _rows(opened.colour, target[..., :3]):
-        converted = np.ascontiguousarray(space.forward(piece.astype(np.float64) / opened.data_range))
+        converted = np.ascontiguousarray(space.forward(unit_pixels(opened, piece)))
         mapped = np.empty_like(converted)
         kernels.loops.affine(converted, mapped, "d", 3, gain.tolist(), plan.offset.tolist(), -math.inf, math.inf)
         write_floats(opened, goal, space.inverse(mapped) * opened.data_range, bounds)
     _keep_alpha(opened, target)
+
+
+def unit_pixels(opened: check.Opened, pixels: NDArray[Any]) -> NDArray[np.float64]:
+    """Pixels in [0, 1] for a conversion; those that are not finite, which the caller puts back, as zero."""
+    unit = pixels.astype(np.float64) / opened.data_range
+    if not opened.is_integer:
+        unit[~np.isfinite(unit)] = 0.0
+    return unit
+
+
+def refuse_unknown_white(opened: check.Opened, space: str, name: str = "image") -> None:
+    """Conversions that are not linear must know which value is white."""
+    if math.isinf(opened.data_range):
+        raise ImageError(f"{name} has no declared range, and space={space!r} must know where white is; declare data_range")
 
 
 def write_floats(opened: check.Opened, goal: NDArray[Any], values: NDArray[np.float64], bounds: tuple[float, float]) -> None:
@@ -125,8 +146,9 @@ def write_floats(opened: check.Opened, goal: NDArray[Any], values: NDArray[np.fl
 def keep_outside(opened: check.Opened, target: NDArray[Any], mask: NDArray[np.bool_] | None) -> None:
     """Put back, byte for byte, what lies outside the mask."""
     if mask is not None:
-        outside = ~mask
-        target[outside] = opened.array[outside]
+        step = max(1, _STAGE // max(1, mask[0].size))  # by strips: the inverted mask is a copy
+        for i in range(0, len(mask), step):
+            np.copyto(target[i : i + step], opened.array[i : i + step], where=~mask[i : i + step, :, None])
 
 
 def make_target(opened: check.Opened, out: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[Any]]:

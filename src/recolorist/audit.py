@@ -16,6 +16,7 @@ from recolorist.apply import apply_opened, make_target, usable_pixels
 from recolorist.batches import Batch
 from recolorist.errors import ImageError, StatisticsError
 from recolorist.matchers import level_counts
+from recolorist.moments import refuse_levels_above
 from recolorist.plan import Flags, Plan
 
 Array = NDArray[np.float64]
@@ -80,20 +81,37 @@ def audit(
     inside = check.open_mask(mask, opened)
     check.option(on_nonfinite, ("raise", "mask"), "on_nonfinite")
     other = None if planned else _open_output(out_or_plan, opened, alpha)
+    plans = _plans_for(opened, out_or_plan if planned else plan)
     if not opened.is_batch:
-        return _audit_one(opened, other, out_or_plan if planned else plan, inside, on_nonfinite)
+        return _audit_one(opened, other, plans[0], inside, on_nonfinite)
     count = len(opened.array)
-    plans = out_or_plan if planned else plan
-    plans = plans if isinstance(plans, Sequence) else [plans] * count
-    if len(plans) != count:
-        raise StatisticsError(f"{len(plans)} plans for {count} images; give one, or one for each")
     masks = [None] * count if inside is None else inside
     each = [_audit_one(opened[i], other and other[i], plans[i], masks[i], on_nonfinite) for i in range(count)]
     return cast("Audit", Batch(each))
 
 
+def predicted_share(content: check.Opened, plan: Plan, mask: Mask) -> float:
+    """Share of all values the plan would clip, without writing a pixel."""
+    if plan.is_identity:
+        return 0.0
+    if _maps_levels(content, plan):
+        return float(plan.predicted_clipping(level_counts(content, mask)).mean())
+    values = _unclipped(_values(content, mask), content, plan)
+    return float(((values < 0) | (values > content.data_range)).mean())
+
+
 def _are_plans(value: Any) -> bool:
     return isinstance(value, (Batch, list, tuple)) and all(isinstance(one, Plan) for one in value)
+
+
+def _plans_for(opened: check.Opened, plans: Any) -> Sequence[Plan | None]:
+    count = len(opened.array) if opened.is_batch else 1
+    if plans is None or isinstance(plans, Plan):
+        return [plans] * count
+    if not _are_plans(plans) or len(plans) != count:
+        came = f"{len(plans)} plans" if _are_plans(plans) else f"a {type(plans).__name__}"
+        raise StatisticsError(f"{came} for {count} image(s); give one plan, or one for each")
+    return cast("Sequence[Plan]", plans)
 
 
 def _open_output(output: Any, content: check.Opened, alpha: bool | None) -> check.Opened:
@@ -108,7 +126,10 @@ def _open_output(output: Any, content: check.Opened, alpha: bool | None) -> chec
 
 def _audit_one(content: check.Opened, output: check.Opened | None, plan: Plan | None, mask: Mask, on_nonfinite: str) -> Audit:
     if not content.is_integer:
-        mask = usable_pixels(content, mask, on_nonfinite, checked_range=output is None)
+        mask = usable_pixels(content, mask, on_nonfinite, checked_range=True)
+        _refuse_nonfinite_output(output, mask)
+    else:
+        refuse_levels_above(content, "content")
     if mask is not None and not mask.any():
         raise ImageError("the mask selects no pixel; check that True or 255 marks the inside")
     if output is None:
@@ -117,12 +138,23 @@ def _audit_one(content: check.Opened, output: check.Opened | None, plan: Plan | 
         output = check.Opened(target, content.channels, content.kind, content.data_range, target.shape, from_pil=False)
         if _maps_levels(content, cast("Plan", plan)):
             return _audit_levels(content, output, cast("Plan", plan), mask)
-    return _audit_pixels(content, output, plan, mask)
+    with np.errstate(all="ignore"):  # undeclared ranges may hold numbers whose squares overflow; those figures become NaN
+        return _audit_pixels(content, output, plan, mask)
+
+
+def _refuse_nonfinite_output(output: check.Opened | None, mask: Mask) -> None:
+    if output is not None and not np.isfinite(output.colour if mask is None else output.colour[mask]).all():
+        check.refuse_nonfinite("output")
 
 
 def _maps_levels(content: check.Opened, plan: Plan) -> bool:
     """Whether each output level is a function of the input level, so that histograms tell everything."""
-    return content.is_integer and plan.is_diagonal and plan.is_linear_space and content.data_range in (255.0, 65535.0)
+    return (
+        content.is_integer
+        and plan.is_diagonal
+        and plan.is_linear_space
+        and content.data_range == check.NATURAL_RANGE[content.kind]
+    )
 
 
 def _audit_levels(content: check.Opened, output: check.Opened, plan: Plan, mask: Mask) -> Audit:
@@ -158,7 +190,8 @@ def _audit_pixels(content: check.Opened, output: check.Opened, plan: Plan | None
     spread, spread_after = before.std(axis=0), after.std(axis=0)
     pearson = [_pearson(before[:, c], after[:, c]) for c in channels]
     inversions = sum(_inversions(before[:, c], after[:, c]) for c in channels)
-    gain = plan.gain if plan else np.divide(spread_after, spread, out=np.zeros_like(spread), where=spread > 0)
+    ratio = np.divide(spread_after, spread, out=np.zeros_like(spread), where=spread > 0)
+    gain = plan.gain if plan else np.where(np.isfinite(ratio), ratio, math.nan)
     flags = plan.flags if plan else _observed_flags(before, after)
     return _assembled(counted, predicted, pearson, _pearson(before.ravel(), after.ravel()), inversions, gain, flags)
 
@@ -172,7 +205,7 @@ def _assembled(
 
 def _values(opened: check.Opened, mask: Mask) -> Array:
     pixels = opened.colour if mask is None else opened.colour[mask]
-    return pixels.reshape(-1, opened.channels).astype(np.float64)
+    return pixels.reshape(-1, opened.channels).astype(np.float64, order="C")
 
 
 def _unclipped(before: Array, content: check.Opened, plan: Plan) -> Array:
@@ -192,8 +225,9 @@ def _estimated_clipping(before: Array, after: Array, high: float) -> float:
     free_before, free_after = before[~at_end], after[~at_end]
     if np.ptp(free_before) == 0 if free_before.size else True:
         return float((at_end & (before != after)).mean())  # no line to judge by: count what arrived there
-    slope, intercept = np.polynomial.Polynomial.fit(free_before, free_after, 1).convert(window=[-1, 1]).coef[::-1]
-    expected = slope * before + intercept
+    deviations = free_before - free_before.mean()
+    slope = (deviations @ (free_after - free_after.mean())) / (deviations @ deviations)
+    expected = slope * (before - free_before.mean()) + free_after.mean()
     half_a_level = 0.5 if high > 1 else 0.0
     beyond = (expected < -half_a_level) | (expected > high + half_a_level)
     return float((at_end & beyond).mean())
@@ -201,13 +235,15 @@ def _estimated_clipping(before: Array, after: Array, high: float) -> float:
 
 def _pearson(x: Array, y: Array, weights: NDArray[Any] | None = None) -> float:
     """Correlation; NaN where one of the two is flat. 1 is returned as exactly 1."""
-    w = np.ones(len(x)) if weights is None else weights.astype(np.float64)
-    total = w.sum()
-    dx, dy = x - (w @ x) / total, y - (w @ y) / total
-    spread = math.sqrt((w @ (dx * dx)) * (w @ (dy * dy)))
-    if spread == 0 or np.ptp(x[w > 0]) == 0 or np.ptp(y[w > 0]) == 0:
+    if weights is not None:
+        occupied = weights > 0
+        x, y, weights = x[occupied], y[occupied], weights[occupied].astype(np.float64)
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
         return math.nan
-    return min(1.0, max(-1.0, float(w @ (dx * dy)) / spread))
+    dx, dy = x - np.average(x, weights=weights), y - np.average(y, weights=weights)
+    products = [np.average(a * b, weights=weights) for a, b in ((dx, dx), (dy, dy), (dx, dy))]
+    spread = math.sqrt(products[0]) * math.sqrt(products[1])
+    return min(1.0, max(-1.0, float(products[2] / spread))) if 0 < spread < math.inf else math.nan
 
 
 def _inversions(before: Array, after: Array) -> int:

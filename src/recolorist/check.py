@@ -18,6 +18,8 @@ MAX_CHANNELS = 512  # more would make the covariance larger than most images; it
 NATURAL_RANGE = {"B": 255.0, "H": 65535.0}  # by kind; floats have none and declare theirs
 _KINDS = {("u", 1): "B", ("u", 2): "H", ("f", 2): "e", ("f", 4): "f", ("f", 8): "d"}
 _PIL_MODES = {"L": False, "LA": True, "RGB": False, "RGBA": True, "I;16": False, "I;16B": False, "F": False}
+_MOST_FLOAT = 1e30  # squares of such values still fit into float64 with room to spare
+_MOST_HALF = 65504.0
 _ACCEPTED = (
     "accepted are NumPy arrays (H, W), (H, W, C) or (N, H, W, C) of uint8, uint16, float16, float32 or float64, and PIL images"
 )
@@ -131,10 +133,23 @@ def number(value: Any, low: float, high: float, name: str) -> float:
     >>> number(1, 0, 1, "strength")
     1.0
     """
-    ok = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if ok and low <= value <= high:
+    if is_number(value) and low <= value <= high:
         return float(value)
     raise OptionError(f"{name}={value!r}; accepted are numbers from {low:g} to {high:g}")
+
+
+def is_number(value: Any) -> bool:
+    """Whether the value is a real number that a float64 can hold; NaN is not.
+
+    >>> is_number(0.3), is_number(True), is_number(10**400)
+    (True, False, False)
+    """
+    if type(value) is not float and (isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating))):
+        return False
+    try:
+        return not math.isnan(value)
+    except OverflowError:
+        return False
 
 
 def _is_pil(image: Any) -> bool:
@@ -184,11 +199,15 @@ def _range(kind: str, data_range: float | None, name: str) -> float:
     natural = NATURAL_RANGE.get(kind)
     if data_range is None:
         return natural or 1.0
-    ok = isinstance(data_range, (int, float, np.integer, np.floating)) and not isinstance(data_range, bool)
-    if not ok or math.isnan(data_range) or data_range <= 0:
-        raise OptionError(f"data_range={data_range!r} for {name}; accepted is a positive number, the largest value it may hold")
-    if natural and (data_range > natural or data_range != int(data_range)):
-        raise OptionError(f"data_range={data_range!r} for {name}; its dtype allows whole numbers up to {natural:g}")
+    most = natural or (_MOST_HALF if kind == "e" else _MOST_FLOAT)
+    least = 1.0 if natural else 1.0 / _MOST_FLOAT
+    fits = is_number(data_range) and (least <= data_range <= most or (not natural and data_range == math.inf))
+    if not fits or (natural and data_range != int(data_range)):
+        what = "whole numbers" if natural else "numbers"
+        raise OptionError(
+            f"data_range={data_range!r} for {name}; it is the largest value the image may hold, and for this dtype {what} "
+            f"from {least:g} to {most:g} are accepted"
+        )
     return float(data_range)
 
 

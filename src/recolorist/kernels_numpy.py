@@ -93,6 +93,13 @@ def histogram(pixels: NDArray[Any], itemsize: int, channels: int, counts: NDArra
             counts[c] += np.bincount(piece[:, c], minlength=counts.shape[1]).astype(np.uint64)
 
 
+def planes(pixels: NDArray[np.uint8], target: NDArray[np.float32], channels: int, tables: NDArray[np.float32]) -> None:
+    """Look 8-bit pixels up in ``tables`` (channels, 256) and write them plane by plane, (channels, n)."""
+    flat, out = pixels.reshape(-1, channels), target.reshape(channels, -1)
+    for c in range(channels):
+        np.take(tables[c], flat[:, c], out=out[c], mode="clip")
+
+
 def _pieces(flat: NDArray[Any]) -> Iterator[NDArray[Any]]:
     step = max(1, _PIECE // flat.shape[1])
     return (flat[start : start + step] for start in range(0, len(flat), step))

@@ -16,8 +16,11 @@ from recolorist.apply import (
     apply_opened,
     finished,
     keep_outside,
+    limits,
     make_target,
     refuse_unclipped_integers,
+    refuse_unknown_white,
+    unit_pixels,
     usable_pixels,
     write_affine,
     write_floats,
@@ -140,12 +143,16 @@ def _styles(
     style: Any, style_mask: Any, style_range: float | None, alpha: bool | None, options: _Options, count: int | None
 ) -> Iterator[_Style]:
     """One style for each content image; a single style is measured once."""
+    if isinstance(style, (Moments, Batch)) and style_mask is not None:
+        raise StatisticsError("style_mask came with moments, which have no pixels to mask; measure(style, mask) instead")
     if isinstance(style, Moments):
         if MATCHERS[options.method].needs_pixels:
             raise StatisticsError(f"method={options.method!r} needs the style's pixels, and moments came; pass the image")
-        return iter([_Style(style, None, None)] * (count or 1))
+        return iter([_Style(style, None, None)] * (1 if count is None else count))
     if isinstance(style, Batch):
         _refuse_count(len(style), count)
+        if not all(isinstance(moments, Moments) for moments in style):
+            raise StatisticsError("the style is a batch of something else than moments; pass what measure() returns")
         return iter([_Style(moments, None, None) for moments in style])
     opened = check.open_image(style, style_range, alpha, "style")
     inside = check.open_mask(style_mask, opened, "style_mask")
@@ -156,7 +163,7 @@ def _styles(
     if count is not None and not MATCHERS[options.method].needs_pixels:
         moments = measure_opened(opened, inside, options.space, options.on_nonfinite, "style")
         return iter([_Style(moments, None, None)] * count)
-    return iter([_Style(None, opened, inside)] * (count or 1))
+    return iter([_Style(None, opened, inside)] * (1 if count is None else count))
 
 
 def _refuse_count(styles: int, count: int | None) -> None:
@@ -195,8 +202,8 @@ def _match_affine(content: check.Opened, mask: Mask, style: _Style, target: NDAr
         strict=options.strict,
     )
     keep = mask if options.only_mask else None
-    if on_nonfinite == "mask" and not content.is_integer:
-        keep = usable_pixels(content, keep, on_nonfinite, checked_range=False)
+    if not content.is_integer and (on_nonfinite == "mask" or (mask is not None and keep is None)):
+        keep = usable_pixels(content, keep, on_nonfinite, checked_range=options.clip)  # pixels that were not measured
     apply_opened(content, decided, target, keep, clip=options.clip)
 
 
@@ -262,12 +269,17 @@ def _match_pixels(content: check.Opened, mask: Mask, style: _Style, target: NDAr
         _refuse_channels(content.channels, other.channels)
     if options.space != "rgb" and content.channels != 3:
         raise StatisticsError(f"space={options.space!r} needs three channels, and the images have {content.channels}")
+    if options.space != "rgb":
+        refuse_unknown_white(content, options.space, "content")
+        refuse_unknown_white(other, options.space, "style")
+    if math.isinf(content.data_range) != math.isinf(other.data_range):
+        raise StatisticsError("only one of content and style declares a range; declare data_range and style_range for both")
     measure_opened(content, mask, "rgb", options.on_nonfinite, "content")  # refuses what cannot be measured
     measure_opened(other, style.mask, "rgb", options.on_nonfinite, "style")
     inside = mask if content.is_integer else usable_pixels(content, mask, options.on_nonfinite, checked_range=options.clip)
     style_inside = style.mask if other.is_integer else usable_pixels(other, style.mask, options.on_nonfinite, checked_range=True)
     target[...] = content.array
-    if not _same_pixels(content, inside, other, style_inside):
+    if options.strength > 0 and not _same_pixels(content, inside, other, style_inside):
         changed = _by_table if content.is_integer and other.is_integer and _plain_histogram(options) else _by_channel
         changed(content, inside, other, style_inside, target, options)
     finite = None if inside is mask else np.isfinite(content.colour).all(axis=-1)
@@ -304,6 +316,8 @@ def level_counts(opened: check.Opened, mask: Mask) -> NDArray[np.uint64]:
     direct = mask is None and array.flags.c_contiguous and array.dtype.isnative
     for piece in [array] if direct else staged(array, mask):
         kernels.loops.histogram(piece, piece.dtype.itemsize, opened.channels, counts)
+    if mask is not None:
+        counts[:, 0] -= np.uint64(mask.size - np.count_nonzero(mask))  # staged as zeros
     return counts
 
 
@@ -313,7 +327,7 @@ def _by_channel(
     """Convert to the space, match each channel, convert back."""
     pixels = _working_pixels(content, options.space)
     style_pixels = _working_pixels(style, options.space)
-    if options.space == "rgb" and content.data_range != style.data_range:
+    if options.space == "rgb" and content.data_range != style.data_range:  # both finite, or they would be equal
         style_pixels = style_pixels * (content.data_range / style.data_range)
     chosen = style_pixels.reshape(-1, style.channels) if style_mask is None else style_pixels[style_mask]
     matched = np.empty(pixels.shape, np.float64)
@@ -326,9 +340,7 @@ def _by_channel(
         matched = pixels + options.strength * (matched - pixels)
     if options.space != "rgb":
         matched = SPACES[options.space].inverse(matched) * content.data_range
-    high = content.data_range if options.clip else math.inf
-    colour = target[..., : content.channels]
-    write_floats(content, colour, matched, (0.0 if options.clip else -math.inf, high))
+    write_floats(content, target[..., : content.channels], matched, limits(content, clip=options.clip))
     if options.method == "exact_histogram":
         keep_outside(content, target, mask)  # pixels outside have no rank
 
@@ -337,7 +349,8 @@ def _working_pixels(opened: check.Opened, space: str) -> NDArray[Any]:
     """Pixels as the method sees them: in their own units in RGB, converted elsewhere; unusable ones as zero."""
     if space == "rgb" and opened.is_integer:
         return opened.colour
+    if space != "rgb":
+        return SPACES[space].forward(unit_pixels(opened, opened.colour))
     pixels = opened.colour.astype(np.float64)
-    if not opened.is_integer:
-        pixels[~np.isfinite(pixels)] = 0.0
-    return pixels if space == "rgb" else SPACES[space].forward(pixels / opened.data_range)
+    pixels[~np.isfinite(pixels)] = 0.0
+    return pixels

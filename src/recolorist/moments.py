@@ -46,10 +46,13 @@ class Moments:
         space: str = "rgb",
     ) -> None:
         """Take over known numbers; images are measured with :func:`measure`."""
-        self.count = count
-        self.mean = np.array(mean, dtype=np.float64)
-        self.cov = np.array(cov, dtype=np.float64)
-        self.data_range = float(data_range)
+        if not check.is_number(data_range):
+            raise StatisticsError(f"data_range={data_range!r}; accepted is a positive number")
+        self.count, self.data_range = count, float(data_range)
+        try:
+            self.mean, self.cov = np.array(mean, dtype=np.float64), np.array(cov, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise StatisticsError(f"mean and cov must be numbers ({error}); images are measured with measure()") from error
         self.space = check.option(space, SPACES, "space")
         self._sums: tuple[tuple[int, ...], tuple[int, ...]] | None = None
         self._extremes: NDArray[np.float64] | None = None
@@ -220,7 +223,7 @@ def measure_opened(
     if mask is not None and not mask.any():
         raise ImageError(f"the mask of {name} selects no pixel; check that True or 255 marks the inside")
     if opened.is_integer:
-        _refuse_levels_above(opened, name)
+        refuse_levels_above(opened, name)
         if SPACES[space].is_linear:
             count, sums, products = integer_sums(opened, mask, opened.channels)
             return _from_sums(count, sums, products, opened.data_range)
@@ -244,25 +247,24 @@ def integer_sums(
             sums, squares = kernels.loops.moments_integer(array, itemsize, channels, 1)
             return array[..., 0].size, sums[: opened.channels], squares[: opened.channels]
     channels = opened.channels
-    count, sums, products = 0, [0] * channels, [0] * (channels * reach)
+    count = opened.colour[..., 0].size if mask is None else int(np.count_nonzero(mask))
+    sums, products = [0] * channels, [0] * (channels * reach)
     for piece in staged(opened.colour, mask):
         more_sums, more_products = kernels.loops.moments_integer(piece, itemsize, channels, reach)
-        count += piece.size // channels
         sums = [a + b for a, b in zip(sums, more_sums, strict=True)]
         products = [a + b for a, b in zip(products, more_products, strict=True)]
     return count, tuple(sums), tuple(products)
 
 
 def staged(pixels: NDArray[Any], mask: NDArray[np.bool_] | None) -> Iterator[NDArray[Any]]:
-    """Small contiguous native copies of an awkward array, masked pixels left out, in row order."""
+    """Small contiguous native copies of an awkward integer array, with zeros outside the mask: they add nothing to a sum."""
     native = pixels.dtype.newbyteorder("=")
     rows = max(1, _STAGE // max(1, pixels[0].size))
     for start in range(0, len(pixels), rows):
-        piece = pixels[start : start + rows]
+        piece = np.ascontiguousarray(pixels[start : start + rows], dtype=native)
         if mask is not None:
-            piece = piece[mask[start : start + rows]]
-        if piece.size:
-            yield np.ascontiguousarray(piece, dtype=native)
+            piece = np.multiply(piece, mask[start : start + rows, :, None], dtype=native)
+        yield piece
 
 
 def finite_pixels(opened: check.Opened, mask: NDArray[np.bool_] | None, name: str) -> NDArray[np.bool_]:
@@ -274,7 +276,8 @@ def finite_pixels(opened: check.Opened, mask: NDArray[np.bool_] | None, name: st
     return inside
 
 
-def _refuse_levels_above(opened: check.Opened, name: str) -> None:
+def refuse_levels_above(opened: check.Opened, name: str = "image") -> None:
+    """Integers with a declared range below that of their dtype, 12 bits in 16 say, must keep to it."""
     if opened.data_range < check.NATURAL_RANGE[opened.kind]:
         check.refuse_outside(0, float(opened.colour.max()), opened.data_range, name)
 
@@ -295,7 +298,7 @@ def _measure_converted(opened: check.Opened, mask: NDArray[np.bool_] | None, spa
     if opened.channels != 3:
         raise ImageError(f"{name} has {opened.channels} channels; space={space!r} needs three")
     if math.isinf(opened.data_range):
-        raise ImageError(f"{name} has no declared range; space={space!r} needs one, to know where white is")
+        raise ImageError(f"{name} has no declared range, and space={space!r} must know where white is; declare data_range")
     pixels = opened.colour if mask is None else opened.colour[mask]
     converted = SPACES[space].forward(pixels.astype(np.float64) / opened.data_range)
     return _float_moments(np.ascontiguousarray(converted), 1.0, space, name)[0]
@@ -343,11 +346,20 @@ def _from_sums(count: int, sums: tuple[int, ...], products: tuple[int, ...], dat
         for i in range(channels - d):
             exact = count * products[d * channels + i] - sums[i] * sums[i + d]
             cov[i, i + d] = cov[i + d, i] = exact / square
-    moments = Moments.__new__(Moments)
-    moments.count, moments.data_range, moments.space = count, data_range, "rgb"
-    moments.mean, moments.cov = np.array([total / count for total in sums]), cov
-    moments._sums, moments._extremes = (sums, products), None  # noqa: SLF001
+    moments = trusted_moments(count, np.array([total / count for total in sums]), cov, data_range)
+    moments._sums = (sums, products)  # noqa: SLF001
     moments._freeze()  # noqa: SLF001
+    return moments
+
+
+def trusted_moments(
+    count: int, mean: NDArray[np.float64], cov: NDArray[np.float64], data_range: float, space: str = "rgb"
+) -> Moments:
+    """Moments from arrays known to be good, without the checks: for hot paths."""
+    moments = Moments.__new__(Moments)
+    moments.count, moments.data_range, moments.space = count, data_range, space
+    moments.mean, moments.cov = mean, cov
+    moments._sums = moments._extremes = None  # noqa: SLF001
     return moments
 
 

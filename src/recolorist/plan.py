@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 _PAPER_EPSILON: Final = 1e-8  # equation (1) of the paper
 _NOISE: Final = 1e-13  # a mixed channel with this small a share of its terms' variance is flat but for rounding
 _FORMAT: Final = "recolorist.plan/1"
+FLAG_NAMES: Final = frozenset({"flat", "collapsed", "gain_capped"})
 _VECTORS: Final = ("offset", "gain", "content_mean", "content_std", "style_mean", "style_std")
 
 
@@ -123,7 +124,10 @@ class Plan:
 
     def clipped_levels(self, data_range: int | None = None) -> NDArray[np.bool_]:
         """For each channel and input level of an integer image, whether the output would be clipped."""
-        high = int(self.data_range) if data_range is None else data_range
+        high = self.data_range if data_range is None else data_range
+        if not (check.is_number(high) and 1 <= high <= 65535):
+            raise StatisticsError(f"data_range={high!r}; levels are those of integer images, from 1 to 65535 of them")
+        high = int(high)
         if not (self.is_diagonal and self.is_linear_space):
             raise StatisticsError("only a diagonal plan in RGB clips by level; audit(image, plan) counts for any plan")
         rounded = np.rint(self.matrix.diagonal()[:, None] * np.arange(high + 1.0) + self.offset_for(high)[:, None])
@@ -132,6 +136,10 @@ class Plan:
     def predicted_clipping(self, histogram: NDArray[Any]) -> Array:
         """Share of values that would be clipped, per channel, from counts shaped (channels, levels)."""
         counts = np.asarray(histogram)
+        if counts.ndim != 2 or len(counts) != self.channels or counts.dtype.kind not in "iuf" or (counts.sum(axis=1) <= 0).any():
+            raise StatisticsError(
+                f"counts have shape {counts.shape}; needed are positive counts shaped ({self.channels}, levels)"
+            )
         clipped = np.where(self.clipped_levels(counts.shape[1] - 1), counts, 0).sum(axis=1)
         return np.asarray(clipped / counts.sum(axis=1))
 
@@ -241,6 +249,9 @@ def decide(
         decided = Decided(np.diag(gains), np.array(offsets), np.array(gains), flags)
     if strict:
         refuse_collapse(decided.flags)
+    if eps_mode == "exact" and np.array_equal(content.mean, style.mean) and np.array_equal(content.cov, style.cov):
+        # an image matched to itself stays as it is, also where a flat channel has no gain to be 1
+        decided = Decided(np.eye(content.channels), np.zeros(content.channels), np.ones(content.channels), decided.flags)
     reported = [np.array(v) for v in (content.mean, content.std, style.mean, style.std)]
     return Plan(*decided, method, space, strength, max_gain, eps_mode, content.data_range, *reported)
 
@@ -416,7 +427,9 @@ def _refuse_odd_numbers(decided: Plan) -> None:
 
 def _thaw(name: str, value: Any) -> Any:
     if name == "flags":
-        return Flags(tuple(map(str, channel)) for channel in value)
+        if not all(isinstance(channel, list) and set(channel) <= FLAG_NAMES for channel in value):
+            raise ValueError(f"its flags are not lists of {', '.join(sorted(FLAG_NAMES))}")
+        return Flags(map(tuple, value))
     if isinstance(value, list):
         return np.array(value, dtype=np.float64)
     return math.inf if value == "inf" else value

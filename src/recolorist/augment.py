@@ -1,0 +1,332 @@
+"""Colorist, the augmentation, free of any framework: an array or PIL image in, the same out."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist import check, foreground, streams
+from recolorist.apply import apply
+from recolorist.audit import predicted_share
+from recolorist.bank import StyleBank
+from recolorist.errors import OptionError, StatisticsError
+from recolorist.matchers import MATCHERS, match
+from recolorist.moments import Moments, measure, measure_opened
+from recolorist.plan import Plan, decide
+from recolorist.samplers import SAMPLERS, Content, Sampler, Style
+from recolorist.spaces import SPACES
+
+MaskRule = Callable[[Any], Any]
+
+_TRIES: Final = 4  # styles tried when too much would be clipped, before the last one is weakened
+_HALVINGS: Final = 10  # strength is found to a thousandth
+
+
+class PreprocessingWarning(UserWarning):
+    """The bank was measured on images prepared otherwise than those that come now; their deviations are not comparable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was drawn for one image: small, printable, and enough to do the same again.
+
+    >>> Decision.from_json(Decision(False).to_json())
+    Decision(applied=False, style=None, row=None, strength=0.0, plan=None)
+    """
+
+    applied: bool
+    style: str | None = None  #: key of the style, or a description of a drawn one
+    row: int | None = None  #: its row in the bank
+    strength: float = 0.0
+    plan: Plan | None = None  #: the map; None for histogram methods, which are repeated from the bank
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        plan = None if self.plan is None else json.loads(self.plan.to_json())
+        return json.dumps(
+            {"applied": self.applied, "style": self.style, "row": self.row, "strength": self.strength, "plan": plan}
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Decision:
+        """Read what :meth:`to_json` wrote."""
+        try:
+            entries = json.loads(text)
+            plan = entries.pop("plan")
+            return cls(**entries, plan=None if plan is None else Plan.from_json(json.dumps(plan)))
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            raise StatisticsError(f"this is not a decision: {error}. Expected is what Decision.to_json wrote.") from error
+
+
+class Colorist:
+    """With probability ``p``, give an image the colour statistics of a style drawn from a bank.
+
+    ``sampler`` is a name of :data:`recolorist.samplers.SAMPLERS` or a callable. ``strength`` may be a range to draw from.
+    ``max_clip``: if more than this share of values would be clipped, other styles are tried, then the last one weakened.
+    ``mask`` is ``"tissue"``, ``"fundus"`` or a callable from image to mask; a mask in the call goes before it.
+
+    The call draws from the stream of (seed, epoch, index) where an index or key is given, and from a sequence of the worker's
+    own otherwise.
+
+    >>> tiles = np.random.default_rng(0).integers(0, 256, (8, 24, 16, 3), dtype=np.uint8)
+    >>> aug = Colorist(StyleBank.build(tiles, split="train"), p=1.0, seed=1)
+    >>> np.array_equal(aug(tiles[0], key="0"), aug(tiles[0], key="0")), np.array_equal(aug(tiles[0], key="0"), tiles[0])
+    (True, False)
+    """
+
+    def __init__(
+        self,
+        bank: StyleBank,
+        p: float = 0.3,
+        method: str = "mean_std",
+        space: str = "rgb",
+        sampler: str | Sampler = "uniform",
+        strength: float | tuple[float, float] = 1.0,
+        max_gain: float = 10.0,
+        max_clip: float | None = None,
+        mask: str | MaskRule | None = None,
+        seed: int | None = None,
+        *,
+        apply_to: Literal["all", "mask"] = "all",
+        data_range: float | None = None,
+        preprocessing: str | None = None,
+        allow_split: bool = False,
+    ) -> None:
+        """Check every option once, here."""
+        bank.refuse_other_splits(allow=allow_split)
+        self.bank = bank
+        self.p = check.number(p, 0, 1, "p")
+        self.method = check.option(method, MATCHERS, "method")
+        self.space = check.option(space, SPACES, "space")
+        self.sampler = sampler if callable(sampler) else SAMPLERS[check.option(sampler, SAMPLERS, "sampler")]
+        low, high = strength if isinstance(strength, tuple) else (strength, strength)
+        self.strength = (check.number(low, 0, 1, "strength"), check.number(high, low, 1, "strength"))
+        self.max_gain = check.number(max_gain, 0, math.inf, "max_gain")
+        self.max_clip = None if max_clip is None else check.number(max_clip, 0, 1, "max_clip")
+        self.mask = foreground.RULES[check.option(mask, foreground.RULES, "mask")] if isinstance(mask, str) else mask
+        self.seed = streams.fresh_seed() if seed is None else seed
+        self.apply_to = check.option(apply_to, ("all", "mask"), "apply_to")
+        self.data_range = data_range
+        self._sequence = streams.Sequence(self.seed)
+        self._names = (sampler if isinstance(sampler, str) else getattr(sampler, "__name__", repr(sampler)), mask)
+        self._refuse_unfit_bank()
+        self._warned = bank.size is None
+        if preprocessing is not None and preprocessing != bank.preprocessing:
+            self._warn(f"prepared as {bank.preprocessing!r}", f"prepared as {preprocessing!r}")
+
+    def __call__(
+        self,
+        image: Any,
+        key: str | None = None,
+        *,
+        index: int | None = None,
+        epoch: int = 0,
+        label: str | None = None,
+        domain: str | None = None,
+        mask: Any = None,
+    ) -> Any:
+        """Augment one image, or return it as it came."""
+        rng = self._stream(key, index, epoch)
+        if rng.random() >= self.p:
+            return image
+        content = self._content(key, index, label, domain)
+        style, strength = self.sampler(self.bank, rng, content), self._strength(rng)
+        self._warn_once_of_size(image)
+        mask = self._mask_of(image, mask)
+        if self.max_clip is None:
+            return self._matched(image, style, strength, mask)
+        return self.apply(image, self._held(image, style, strength, rng, content, mask), mask=mask)
+
+    def params(
+        self,
+        image: Any,
+        key: str | None = None,
+        *,
+        index: int | None = None,
+        epoch: int = 0,
+        label: str | None = None,
+        domain: str | None = None,
+        mask: Any = None,
+    ) -> Decision:
+        """Draw what a call with the same arguments would do, without doing it."""
+        rng = self._stream(key, index, epoch)
+        if rng.random() >= self.p:
+            return Decision(False)
+        content = self._content(key, index, label, domain)
+        style, strength = self.sampler(self.bank, rng, content), self._strength(rng)
+        return self._held(image, style, strength, rng, content, self._mask_of(image, mask))
+
+    def apply(self, image: Any, decision: Decision, *, mask: Any = None) -> Any:
+        """Do what was drawn."""
+        if not decision.applied:
+            return image
+        inside = self._mask_of(image, mask) if self.apply_to == "mask" else None
+        if decision.plan is not None:
+            return apply(image, decision.plan, mask=inside, data_range=self.data_range)
+        if decision.row is None or decision.row >= len(self.bank):
+            raise StatisticsError(f"the decision names style row {decision.row}, which this bank does not have")
+        style = Style(self.bank.keys[decision.row], decision.row, self.bank.moments(decision.row))
+        return self._matched(image, style, decision.strength, self._mask_of(image, mask))
+
+    def __repr__(self) -> str:
+        """The options that matter, and the seed, so that a log line is enough to repeat a run."""
+        sampler, mask = self._names
+        clip = "" if self.max_clip is None else f", max_clip={self.max_clip:g}"
+        low, high = self.strength
+        strength = f"{low:g}" if low == high else f"({low:g}, {high:g})"
+        return (
+            f"Colorist({self.bank!r}, p={self.p:g}, method={self.method!r}, space={self.space!r}, sampler={sampler!r}, "
+            f"strength={strength}, max_gain={self.max_gain:g}{clip}, mask={mask!r}, seed={self.seed})"
+        )
+
+    def _stream(self, key: str | None, index: int | None, epoch: int) -> np.random.Generator:
+        if index is not None:
+            return streams.stream(self.seed, epoch, index)
+        return self._sequence.next() if key is None else streams.stream(self.seed, epoch, key)
+
+    def _content(self, key: str | None, index: int | None, label: str | None, domain: str | None) -> Content:
+        row = self.bank.row_of(key if key is not None else str(index)) if key is not None or index is not None else None
+        return Content(row, None if label is None else str(label), None if domain is None else str(domain))
+
+    def _strength(self, rng: np.random.Generator) -> float:
+        low, high = self.strength
+        return low if low == high else low + float(rng.random()) * (high - low)
+
+    def _mask_of(self, image: Any, mask: Any) -> Any:
+        if mask is not None or self.mask is None:
+            return mask
+        if self.mask in foreground.RULES.values():
+            opened = check.open_image(image, self.data_range)
+            return self.mask(opened.colour, opened.data_range)  # type: ignore[call-arg]
+        return self.mask(image)  # type: ignore[call-arg]
+
+    def _matched(self, image: Any, style: Style, strength: float, mask: Any) -> Any:
+        wanted = self._pixels_of(style) if MATCHERS[self.method].needs_pixels else style.moments
+        return match(
+            image,
+            wanted,
+            self.method,
+            self.space,
+            mask,
+            strength=strength,
+            max_gain=self.max_gain,
+            data_range=self.data_range,
+            apply_to=self.apply_to if mask is not None else "all",
+        )
+
+    def _pixels_of(self, style: Style) -> NDArray[np.uint8]:
+        """A column of pixels with the style's histograms, in ascending order: all that a histogram method looks at."""
+        if style.row is None or self.bank.histograms is None:
+            raise OptionError(f"method={self.method!r} needs styles that are images; use another sampler")
+        counts = self.bank.histograms[style.row]
+        levels = np.arange(counts.shape[1], dtype=np.uint8)
+        return np.stack([np.repeat(levels, channel) for channel in counts], axis=-1)[:, None]
+
+    def _held(self, image: Any, style: Style, strength: float, rng: np.random.Generator, content: Content, mask: Any) -> Decision:
+        """A decision whose predicted clipping keeps to ``max_clip``."""
+        if MATCHERS[self.method].needs_pixels:
+            return Decision(True, style.name, style.row, strength)
+        opened = check.open_image(image, self.data_range)
+        inside = check.open_mask(mask, opened)
+        space = "rgb" if SPACES[self.space].is_linear else self.space
+        measured = measure_opened(opened, inside, space)
+        plan = self._plan(measured, style, strength)
+        limit = math.inf if self.max_clip is None else self.max_clip
+        for _ in range(_TRIES - 1):
+            if math.isinf(limit) or predicted_share(opened, plan, inside) <= limit:
+                return Decision(True, style.name, style.row, strength, plan)
+            style = self.sampler(self.bank, rng, content)
+            plan = self._plan(measured, style, strength)
+        if predicted_share(opened, plan, inside) > limit:
+            strength, plan = self._weakened(opened, inside, measured, style, strength, limit)
+        return Decision(True, style.name, style.row, strength, plan)
+
+    def _weakened(
+        self, opened: check.Opened, mask: Any, measured: Moments, style: Style, strength: float, limit: float
+    ) -> tuple[float, Plan]:
+        """The strongest blend, to a thousandth, that clips no more than allowed; none at all clips nothing."""
+        low, high = 0.0, strength
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            fits = predicted_share(opened, self._plan(measured, style, middle), mask) <= limit
+            low, high = (middle, high) if fits else (low, middle)
+        return low, self._plan(measured, style, low)
+
+    def _plan(self, measured: Moments, style: Style, strength: float) -> Plan:
+        return decide(measured, style.moments, self.space, strength, self.max_gain, "exact", self.method, strict=False)
+
+    def _refuse_unfit_bank(self) -> None:
+        needed = "rgb" if SPACES[self.space].is_linear else self.space
+        if MATCHERS[self.method].needs_pixels:
+            if self.bank.histograms is None or self.space != "rgb":
+                raise OptionError(
+                    f"method={self.method!r} with a bank needs its histograms and space='rgb'; build it with with_histograms=True"
+                )
+        elif self.bank.space != needed:
+            raise OptionError(
+                f"the bank holds moments of {self.bank.space!r}, and space={self.space!r} needs those of {needed!r}; build it with "
+                f"space={needed!r}"
+            )
+
+    def _warn_once_of_size(self, image: Any) -> None:
+        if self._warned:
+            return
+        self._warned = True
+        size = (image.height, image.width) if hasattr(image, "height") else image.shape[-3:-1] if image.ndim > 2 else image.shape
+        if tuple(size) != self.bank.size and self.bank.size is not None:
+            self._warn("{} x {}".format(*self.bank.size), "{} x {}".format(*size))
+
+    def _warn(self, bank: str, pipeline: str) -> None:
+        warnings.warn(
+            f"the bank's images were {bank} and these are {pipeline}. Resizing changes deviations: build the bank from images "
+            "as they come to this step.",
+            PreprocessingWarning,
+            stacklevel=3,
+        )
+
+
+def match_within_batch(
+    images: NDArray[Any],
+    p: float = 0.3,
+    mode: Literal["per_sample", "batch_fraction"] = "per_sample",
+    *,
+    seed: int = 0,
+    epoch: int = 0,
+    index: int = 0,
+    **options: Any,
+) -> NDArray[Any]:
+    """Without a bank: each chosen image of a batch (N, H, W, C) takes the style of another one of the same batch.
+
+    The batch is rolled by a random shift. ``"per_sample"`` tosses a coin for each image; ``"batch_fraction"`` changes exactly
+    the share ``p`` of them, rounded. ``index`` is the number of the batch; ``options`` go to :func:`recolorist.match`.
+
+    >>> batch = np.random.default_rng(0).integers(0, 256, (4, 8, 9, 3), dtype=np.uint8)
+    >>> changed = match_within_batch(batch, 0.5, "batch_fraction")
+    >>> sum(not np.array_equal(a, b) for a, b in zip(batch, changed, strict=True))
+    2
+    """
+    check.number(p, 0, 1, "p")
+    check.option(mode, ("per_sample", "batch_fraction"), "mode")
+    opened = check.open_image(images, options.get("data_range"), options.get("alpha"), "images")
+    if not opened.is_batch:
+        raise OptionError(f"a batch (N, H, W, C) is needed, and one image of shape {opened.shape} came")
+    count = len(images)
+    result = images.copy()
+    if count < 2:
+        return result
+    rng = streams.stream(seed, epoch, index)
+    shift = 1 + int(rng.integers(count - 1))
+    share = rng.random(count) < p if mode == "per_sample" else rng.permutation(count) < round(p * count)
+    needs_pixels = MATCHERS[options.get("method", "mean_std")].needs_pixels
+    for i in np.flatnonzero(share):
+        partner = images[(i + shift) % count]
+        style = partner if needs_pixels else measure(partner, data_range=options.get("data_range"), alpha=options.get("alpha"))
+        result[i] = match(images[i], style, **options)
+    return result

@@ -1,0 +1,106 @@
+"""The file of a bank: a zip of plain arrays, stored not compressed, with a version and a checksum. No pickle, ever."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist.errors import StatisticsError
+from recolorist.files import atomic_write
+
+FORMAT: Final = "recolorist.bank.file/1"
+_MOST_KEY_BYTES: Final = 2**32
+_MEMBERS: Final = frozenset(
+    {"mean", "cov", "pixels", "keys", "key_lengths", "label_codes", "domain_codes", "histograms", "facts"}
+)
+
+
+def write(path: Path, arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Path:
+    """Write the arrays and facts; the file appears under its name only when whole."""
+    text = json.dumps(facts | {"format": FORMAT, "sha256": _digest(arrays, facts)}, allow_nan=False)
+    members = arrays | {"facts": np.frombuffer(text.encode(), np.uint8)}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in members.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:  # a fixed date: same bytes
+                np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
+    return atomic_write(path, buffer.getvalue())
+
+
+def read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Read and verify; anything odd is refused before it is unpacked."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            _refuse_odd_members(archive, path)
+            arrays = {name[:-4]: _array(archive, name) for name in archive.namelist()}
+        facts = _verified_facts(arrays)
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, RecursionError) as error:
+        raise StatisticsError(f"{path} cannot be read as a style bank: {error}. Build it again, or copy it again.") from error
+    return arrays, facts
+
+
+def _verified_facts(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    facts = json.loads(arrays.pop("facts").tobytes())
+    if not isinstance(facts, dict) or facts.pop("format", None) != FORMAT:
+        raise ValueError(f"its format is not {FORMAT!r}")
+    if facts.pop("sha256", None) != _digest(arrays, facts):
+        raise ValueError("its checksum does not fit; the file is damaged")
+    return facts
+
+
+def packed(keys: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
+    """Strings as one compressed block, since paths repeat themselves, and the length of each."""
+    encoded = [key.encode("utf-8", "surrogatepass") for key in keys]
+    block = zlib.compress(b"".join(encoded), 1)
+    return np.frombuffer(block, np.uint8), np.array([len(key) for key in encoded], np.uint32)
+
+
+def unpacked(block: NDArray[np.uint8], lengths: NDArray[np.uint32]) -> list[str]:
+    """The strings again. Nothing beyond the declared lengths is unpacked.
+
+    >>> unpacked(*packed(["a", "", "über"]))
+    ['a', '', 'über']
+    """
+    stops = np.cumsum(lengths, dtype=np.int64).tolist()
+    total = stops[-1] if stops else 0
+    if total > 1000 * max(block.size, 1) or total > _MOST_KEY_BYTES:
+        raise ValueError("its keys would unpack to far more than the file holds")
+    unpacker = zlib.decompressobj()
+    data = unpacker.decompress(block.tobytes(), total + 1)
+    if len(data) != total:
+        raise ValueError("its keys do not fit together")
+    return [data[start:stop].decode("utf-8", "surrogatepass") for start, stop in zip([0, *stops], stops, strict=False)]
+
+
+def _digest(arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> str:
+    digest = hashlib.sha256(json.dumps(facts, sort_keys=True, allow_nan=False).encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name}{array.dtype.str}{array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def _refuse_odd_members(archive: zipfile.ZipFile, path: Path) -> None:
+    """Only arrays we know, stored as they are: then nothing can unpack to more than the file's own size."""
+    names = [info.filename for info in archive.infolist()]
+    known = all(name.endswith(".npy") and name[:-4] in _MEMBERS for name in names)
+    plain = all(info.compress_type == zipfile.ZIP_STORED for info in archive.infolist())
+    total = sum(info.file_size for info in archive.infolist())
+    if not known or not plain or len(set(names)) < len(names) or "facts.npy" not in names or total > path.stat().st_size:
+        raise ValueError("it holds something else than the arrays of a bank")
+
+
+def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    with archive.open(name) as member:
+        data = io.BytesIO(member.read())
+    return np.asarray(np.lib.format.read_array(data, allow_pickle=False))

@@ -1,0 +1,103 @@
+"""`recolorist`: the command line. Each command parses, calls one function of the library, and prints."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from recolorist._version import __version__
+from recolorist.errors import RecoloristError
+
+if TYPE_CHECKING:
+    from recolorist.demo import DemoResult
+    from recolorist.demo_pairs import Pair
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    help="Exact, fast and auditable colour matching for images.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # a bug should show Python's own traceback, which people know how to report
+)
+
+
+def _version(*, asked: bool) -> None:
+    if asked:
+        typer.echo(f"recolorist {__version__}")
+        raise typer.Exit
+
+
+_Version = Annotated[bool, typer.Option("--version", help="Print the version and leave.", callback=_version, is_eager=True)]
+_Out = Annotated[Path, typer.Option("--out", help="Folder for the pictures; made if it is not there.")]
+_Json = Annotated[bool, typer.Option("--json", help="Print the table as JSON instead.")]
+
+
+@app.callback()
+def _options(*, version: _Version = False) -> None:
+    """Exact, fast and auditable colour matching for images."""
+
+
+@app.command()
+def demo(*, out: _Out = Path("recolorist-demo"), as_json: _Json = False) -> None:
+    """Match a few pairs of images, write their pictures and print what was done."""
+    from recolorist.demo import run  # Pillow and the drawing are loaded only when asked for
+
+    result = run(out)
+    if as_json:
+        typer.echo(result.to_json())
+    else:
+        _print(result)
+
+
+def main() -> None:
+    """Run the command line; an error of ours is one sentence on standard error and exit code 1."""
+    for output in (sys.stdout, sys.stderr):
+        if isinstance(output, io.TextIOWrapper):
+            output.reconfigure(errors="replace")  # a terminal without Greek letters gets question marks, not a traceback
+    try:
+        app()
+    except RecoloristError as error:
+        typer.echo(f"recolorist: {' '.join(str(error).split())}", err=True)
+        sys.exit(1)
+
+
+def _print(result: DemoResult) -> None:
+    """The table, what its columns mean, and where the files are."""
+    console = Console()
+    table = Table(title="x' = α·x + β, levels 0 to 255", title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+    table.add_column("pair", no_wrap=True)
+    for name in ("", "α", "β", "clipped", "Pearson", "error", "time"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for pair in result.pairs:
+        for channel in range(3):
+            table.add_row(*_cells(pair, channel), end_section=channel == 2)
+    console.print(table)
+    console.print("clipped: share of the channel's pixels. error: mean absolute difference from the true scan, before and after.")
+    console.print(
+        Text(f"{len(result.files)} files in {result.folder.resolve()}; look at {result.sheet.name} first."), soft_wrap=True
+    )
+
+
+def _cells(pair: Pair, channel: int) -> list[str]:
+    """One line of the table: a channel of a pair; what belongs to the pair stands on its first line."""
+    first = channel == 0
+    error = f"{pair.error[0]:.1f} → {pair.error[1]:.1f}" if pair.error else "unknown"
+    return [
+        pair.case.key if first else "",
+        "RGB"[channel],
+        f"{pair.plan.gain[channel]:.4f}",
+        f"{pair.plan.offset[channel]:+.2f}",
+        f"{100 * pair.audit.clipped[channel]:.2f} %",
+        f"{pair.audit.pearson[channel]:.5f}",
+        error if first else "",
+        f"{1e3 * pair.seconds:.2f} ms" if first else "",
+    ]

@@ -1,0 +1,92 @@
+"""`recolorist demo`: a few pairs of images, matched, audited and drawn."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image
+
+from recolorist.demo_figure import channels_picture, clipped_picture, contact_sheet
+from recolorist.demo_pairs import Pair, cases, match_case
+from recolorist.errors import RecoloristError
+
+__all__ = ["DemoResult", "run"]
+
+
+@dataclass(frozen=True)
+class DemoResult:
+    """Where the files are and what was measured."""
+
+    folder: Path
+    files: tuple[Path, ...]
+    pairs: tuple[Pair, ...]
+
+    @property
+    def sheet(self) -> Path:
+        """The contact sheet."""
+        return self.folder / "contact_sheet.png"
+
+    def to_json(self) -> str:
+        """The table and the names of the files."""
+        rows = [pair.row() for pair in self.pairs]
+        return json.dumps({"folder": str(self.folder), "files": [path.name for path in self.files], "pairs": rows}, indent=2)
+
+
+def run(out_dir: str | os.PathLike[str] = "recolorist-demo") -> DemoResult:
+    """Match the demonstration's pairs and write their pictures into a folder; files of an earlier run are replaced.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     result = run(folder)
+    ...     result.sheet.name, result.sheet.exists(), len(result.pairs)
+    ('contact_sheet.png', True, 4)
+    """
+    folder = Path(out_dir)
+    pairs = tuple(match_case(case) for case in cases())
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        files = tuple(_write(folder / name, data) for name, data in _files(pairs))
+    except OSError as error:
+        raise RecoloristError(
+            f"the demo could not write into {folder} ({error.strerror}); choose another folder with --out"
+        ) from error
+    return DemoResult(folder, files, pairs)
+
+
+def _files(pairs: tuple[Pair, ...]) -> Iterator[tuple[str, bytes]]:
+    """Every file of the demonstration: its name and its bytes. The contact sheet comes last, when the rest is there."""
+    for pair in pairs:
+        pictures = {
+            "content": pair.case.content,
+            "style": pair.case.style,
+            "output": pair.output,
+            "clipped": clipped_picture(pair.output, pair.below, pair.above, pair.case.mask),
+        }
+        for name, picture in pictures.items():
+            yield f"{pair.case.key}_{name}.png", _png(Image.fromarray(picture))
+        yield f"{pair.case.key}_channels.png", _png(channels_picture(pair))
+        yield f"{pair.case.key}_plan.json", pair.plan.to_json().encode()
+    yield "contact_sheet.png", _png(contact_sheet(pairs))
+
+
+def _png(picture: Image.Image) -> bytes:
+    buffer = io.BytesIO()
+    picture.save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def _write(path: Path, data: bytes) -> Path:
+    """A file that appears whole or not at all: written beside its place, then moved there."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("xb") as file:
+            file.write(data)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    return path

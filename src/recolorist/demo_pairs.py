@@ -1,0 +1,200 @@
+"""The pairs the demonstration matches: synthetic slides, and two pictures that come with scikit-image."""
+
+from __future__ import annotations
+
+import importlib.util
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+import recolorist as rc
+from recolorist.audit import Audit
+from recolorist.errors import RecoloristError
+from recolorist.plan import Plan
+from recolorist.synthetic import scan, tile, tissue
+
+__all__ = ["SIDE", "Bytes", "Case", "Mask", "Pair", "cases", "match_case"]
+
+Bytes: TypeAlias = NDArray[np.uint8]
+Mask: TypeAlias = NDArray[np.bool_]
+
+_REPEATS: Final = 5  # of the timed steps; the median is reported
+SIDE: Final = 256  # pixels; what the contact sheet shows is what was computed, not an enlargement of it
+
+
+@dataclass(frozen=True)
+class Case:
+    """One content and one style, and what is known about them."""
+
+    key: str  # begins the names of its files
+    title: str
+    note: str
+    content: Bytes
+    style: Bytes
+    content_label: str
+    style_label: str
+    mask: Mask | None = None
+    style_mask: Mask | None = None
+    truth: Bytes | None = None  # the content as the style's scanner would really have shown it, where that can be known
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One matched pair: what was decided, what came out, what it cost."""
+
+    case: Case
+    plan: Plan
+    audit: Audit
+    output: Bytes
+    seconds: float  # measure both, plan and apply; median of a few runs
+
+    @cached_property
+    def _unclipped(self) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        return np.rint(self.case.content @ self.plan.matrix.T + self.plan.offset)
+
+    def _where(self, condition: Mask) -> Mask:
+        touched = np.asarray(condition.any(axis=2))
+        return touched if self.case.mask is None else touched & self.case.mask
+
+    @property
+    def below(self) -> Mask:
+        """Pixels of which a channel fell below 0."""
+        return self._where(self._unclipped < 0)
+
+    @property
+    def above(self) -> Mask:
+        """Pixels of which a channel rose above 255."""
+        return self._where(self._unclipped > 255)
+
+    @property
+    def clipped(self) -> float:
+        """Share of the pixels of which any channel was clipped."""
+        counted = self.case.mask.sum() if self.case.mask is not None else self.below.size
+        return float((self.below | self.above).sum() / counted)
+
+    @property
+    def error(self) -> tuple[float, float] | None:
+        """Mean absolute distance to the truth in levels, before and after; None where the truth is not known."""
+        if self.case.truth is None:
+            return None
+        chosen = np.ones(self.output.shape[:2], bool) if self.case.mask is None else self.case.mask
+        truth = self.case.truth[chosen].astype(np.float64)
+        before, after = (float(np.abs(image[chosen] - truth).mean()) for image in (self.case.content, self.output))
+        return before, after
+
+    def row(self) -> dict[str, object]:
+        """The line of the table as plain values, ready for JSON."""
+        return {
+            "pair": self.case.key,
+            "title": self.case.title,
+            "gain": self.plan.gain.tolist(),
+            "offset": self.plan.offset.tolist(),
+            "content_mean": self.plan.content_mean.tolist(),
+            "content_std": self.plan.content_std.tolist(),
+            "style_mean": self.plan.style_mean.tolist(),
+            "style_std": self.plan.style_std.tolist(),
+            "clipped": self.audit.clipped.tolist(),
+            "clipped_pixels": self.clipped,
+            "pearson": self.audit.pearson.tolist(),
+            "error_before": self.error[0] if self.error else None,
+            "error_after": self.error[1] if self.error else None,
+            "milliseconds": 1e3 * self.seconds,
+        }
+
+
+def cases() -> Iterator[Case]:
+    """The pairs, in the order of the contact sheet.
+
+    >>> [case.key for case in cases()]
+    ['faded', 'palette', 'stain', 'fundus']
+    """
+    yield _slides("faded", "A faded slide", "Synthetic slides of different tissue.", ("mill", 8), ("valley", 9))
+    yield _slides("palette", "Another laboratory", "Synthetic slides of different tissue.", ("valley", 7), ("harbour", 6))
+    yield Case(
+        key="stain",
+        title="Another stain",
+        note="Real immunohistochemistry, synthetic H&E. Colours are matched; what they mean is not.",
+        content=_bundled("ihc.png"),
+        style=tile(3, "north", SIDE),
+        content_label="IHC, real",
+        style_label="scanner north",
+    )
+    yield _fundus()
+
+
+def match_case(case: Case) -> Pair:
+    """Measure, plan, apply and audit one pair.
+
+    >>> pair = match_case(next(cases()))
+    >>> pair.output.shape == pair.case.content.shape
+    True
+    """
+    times = []
+    for _ in range(_REPEATS):
+        start = time.perf_counter()
+        plan = rc.plan(rc.measure(case.content, case.mask), rc.measure(case.style, case.style_mask))
+        output = rc.apply(case.content, plan, mask=case.mask)
+        times.append(time.perf_counter() - start)
+    return Pair(case, plan, rc.audit(case.content, plan, mask=case.mask), output, statistics.median(times))
+
+
+def _slides(key: str, title: str, note: str, content: tuple[str, int], style: tuple[str, int]) -> Case:
+    """Two tissues through two scanners; the first tissue through the second scanner is the truth."""
+    dyes = tissue(content[1], SIDE)
+    return Case(
+        key=key,
+        title=title,
+        note=note,
+        content=scan(dyes, content[0], content[1]),
+        style=tile(style[1], style[0], SIDE),
+        content_label=f"scanner {content[0]}",
+        style_label=f"scanner {style[0]}",
+        truth=scan(dyes, style[0], content[1]),
+    )
+
+
+def _fundus() -> Case:
+    """A real retina, and the same retina mirrored and through a camera that was made up."""
+    retina = _bundled("retina.jpg")
+    eye = retina[..., 0] > 40  # the red of the fundus is far brighter than the black around it
+    other = _other_camera(retina)
+    return Case(
+        key="fundus",
+        title="Another camera, with a mask",
+        note="Real retina. The style is the same eye, mirrored, through a simulated camera. Black surround left out.",
+        content=retina,
+        style=np.ascontiguousarray(other[:, ::-1]),
+        content_label="retina, real",
+        style_label="simulated camera",
+        mask=eye,
+        style_mask=np.ascontiguousarray(eye[:, ::-1]),
+        truth=other,
+    )
+
+
+def _other_camera(image: Bytes) -> Bytes:
+    """A gamma and a white balance per channel, as another camera might have."""
+    seen = (image / 255.0) ** np.array([0.90, 0.80, 1.10]) * np.array([0.80, 0.86, 0.90])
+    return np.asarray(np.rint(seen * 255.0), dtype=np.uint8)
+
+
+def _bundled(name: str) -> Bytes:
+    """A picture inside the scikit-image package, made small; found without importing scikit-image and without a network."""
+    spec = importlib.util.find_spec("skimage")
+    path = Path(spec.origin).parent / "data" / name if spec and spec.origin else Path(name)
+    try:
+        with Image.open(path) as picture:
+            small = picture.convert("RGB").resize((SIDE, SIDE), Image.Resampling.LANCZOS)
+    except OSError as error:
+        raise RecoloristError(
+            f"the demo needs {name}, which comes with scikit-image, and could not read it ({error}); reinstall scikit-image"
+        ) from error
+    return np.asarray(small)

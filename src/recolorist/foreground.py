@@ -1,0 +1,40 @@
+"""Named rules for the foreground: which pixels of an image are tissue, or retina, and not glass or black surround."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Rule = Callable[[NDArray[Any], float], NDArray[np.bool_] | None]
+
+_GLASS: Final = 0.86  # unit range; stained tissue absorbs in at least one channel, glass in none
+_BLACK: Final = 0.06  # camera noise in the surround of a fundus photograph stays below this
+_LEAST: Final = 0.01  # a rule that keeps less than this share of the image has found nothing, and is not used
+
+
+def tissue(pixels: NDArray[Any], data_range: float) -> NDArray[np.bool_] | None:
+    """Pixels that are not near-white: the darkest channel absorbs visibly.
+
+    >>> slide = np.full((2, 4, 3), 240, np.uint8)
+    >>> slide[:, :2] = (150, 80, 160)
+    >>> tissue(slide, 255.0).sum()
+    np.int64(4)
+    """
+    return _enough(pixels.min(axis=-1) < _GLASS * data_range)
+
+
+def fundus(pixels: NDArray[Any], data_range: float) -> NDArray[np.bool_] | None:
+    """Pixels that are not near-black: the brightest channel is above camera noise."""
+    return _enough(pixels.max(axis=-1) > _BLACK * data_range)
+
+
+def _enough(mask: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    return mask if np.count_nonzero(mask) >= _LEAST * mask.size else None
+
+
+#: Every rule by its name. A rule takes pixels (H, W, C) and their range, and returns a mask, or None for all pixels.
+RULES: Final = MappingProxyType({"tissue": tissue, "fundus": fundus})

@@ -1,0 +1,209 @@
+"""Choosing a style: which one, or one between, beyond or like those of the bank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from types import MappingProxyType
+from typing import Final, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist.bank import StyleBank
+from recolorist.errors import OptionError
+from recolorist.moments import Moments, trusted_moments
+
+Array = NDArray[np.float64]
+
+_LEAST_DEVIATION: Final = 1.0 / 512.0  # flat styles have no logarithm; half an 8-bit level stands in for them
+_MOST_VARIANCE: Final = 0.25  # values in [0, 1] cannot vary more
+
+
+class Content(NamedTuple):
+    """What is known of the image to be changed; None where nothing is."""
+
+    row: int | None = None  #: its row in the bank, so that it is not matched to itself
+    label: str | None = None
+    domain: str | None = None
+
+
+class Style(NamedTuple):
+    """A chosen style: how to name it in a log, its row if it is one image's, and its moments in unit range."""
+
+    name: str
+    row: int | None
+    moments: Moments
+
+
+Sampler = Callable[[StyleBank, np.random.Generator, Content], Style]
+
+
+def uniform(bank: StyleBank, rng: np.random.Generator, content: Content) -> Style:
+    """Any other image of the bank, all equally likely: the paper's choice."""
+    return _style(bank, _any_row(bank, rng, content.row))
+
+
+def other_domain(bank: StyleBank, rng: np.random.Generator, content: Content) -> Style:
+    """An image of another hospital, scanner or camera; any other image if the bank has one domain only."""
+    return _style(bank, _outside_group(bank, rng, content, "domain"))
+
+
+def same_label(bank: StyleBank, rng: np.random.Generator, content: Content) -> Style:
+    """Another image of the same class; the image itself only if it is the only one."""
+    return _style(bank, _inside_group(bank, rng, _code(bank, content, "label"), content.row, "label"))
+
+
+def other_label(bank: StyleBank, rng: np.random.Generator, content: Content) -> Style:
+    """An image of another class; any other image if the bank has one class only."""
+    return _style(bank, _outside_group(bank, rng, content, "label"))
+
+
+def balanced_domain(bank: StyleBank, rng: np.random.Generator, content: Content) -> Style:
+    """First a domain, all equally likely, then an image of it: small hospitals count as much as large ones."""
+    codes = bank.groups("domain").codes
+    code = int(codes[rng.integers(len(codes))])
+    return _style(bank, _inside_group(bank, rng, code, content.row, "domain"))
+
+
+def interpolate(bank: StyleBank, rng: np.random.Generator, content: Content) -> Style:
+    """A style on the way between two images."""
+    first = _any_row(bank, rng, content.row)
+    second = _any_row(bank, rng, first)
+    share = float(rng.random())
+    mean = bank.mean[first] + share * (bank.mean[second] - bank.mean[first])
+    cov = bank.cov[first] + share * (bank.cov[second] - bank.cov[first])
+    name = f"interpolate({bank.keys[first]}, {bank.keys[second]}, {share:.4f})"
+    return Style(name, None, trusted_moments(int(bank.pixels[first]), mean, cov, 1.0, bank.space))
+
+
+def gaussian(bank: StyleBank, rng: np.random.Generator, content: Content) -> Style:  # noqa: ARG001 - the common signature
+    """A new style from the normal distribution fitted to the bank's means and log-Cholesky covariances.
+
+    The logarithm makes every draw a valid style: its covariance is always positive definite.
+    """
+    centre, spread = _fitted(bank)
+    features = centre + spread @ rng.standard_normal(len(centre))
+    return Style("gaussian", None, _moments_of(features, bank))
+
+
+def extrapolate(bank: StyleBank, rng: np.random.Generator, content: Content, factor: float = 1.5) -> Style:
+    """An image's style carried on beyond the bank's centre by a factor: outside the hull for those at its edge."""
+    row = _any_row(bank, rng, content.row)
+    centre, _ = _fitted(bank)
+    features = centre + factor * (_features(bank.mean[row : row + 1], bank.cov[row : row + 1])[0] - centre)
+    return Style(f"extrapolate({bank.keys[row]}, {factor:g})", None, _moments_of(features, bank))
+
+
+def extrapolate_by(factor: float) -> Sampler:
+    """:func:`extrapolate` with another factor.
+
+    >>> extrapolate_by(2.0).keywords
+    {'factor': 2.0}
+    """
+    return partial(extrapolate, factor=factor)
+
+
+#: Every sampler by its name; a callable of the same signature serves as well.
+SAMPLERS: Final = MappingProxyType(
+    {
+        "uniform": uniform,
+        "other_domain": other_domain,
+        "same_label": same_label,
+        "other_label": other_label,
+        "balanced_domain": balanced_domain,
+        "interpolate": interpolate,
+        "gaussian": gaussian,
+        "extrapolate": extrapolate,
+    }
+)
+
+
+def _style(bank: StyleBank, row: int) -> Style:
+    moments = trusted_moments(int(bank.pixels[row]), bank.mean[row], bank.cov[row], 1.0, bank.space)
+    return Style(bank.keys[row], row, moments)
+
+
+def _any_row(bank: StyleBank, rng: np.random.Generator, own: int | None) -> int:
+    if own is None or len(bank) == 1:
+        return int(rng.integers(len(bank)))
+    row = int(rng.integers(len(bank) - 1))
+    return row + (row >= own)
+
+
+def _inside_group(bank: StyleBank, rng: np.random.Generator, code: int, own: int | None, by: str) -> int:
+    groups = bank.groups(by)
+    start, stop = groups.bounds(code)
+    members = groups.order[start:stop]
+    place = None if own is None else int(np.searchsorted(members, own))  # rows of one group are in order
+    if place is None or place >= len(members) or members[place] != own or len(members) == 1:
+        return int(members[rng.integers(len(members))])
+    drawn = int(rng.integers(len(members) - 1))
+    return int(members[drawn + (drawn >= place)])
+
+
+def _outside_group(bank: StyleBank, rng: np.random.Generator, content: Content, by: str) -> int:
+    groups = bank.groups(by)
+    start, stop = groups.bounds(_code(bank, content, by))
+    others = len(bank) - (stop - start)
+    if others == 0:
+        return _any_row(bank, rng, content.row)
+    drawn = int(rng.integers(others))
+    return int(groups.order[drawn if drawn < start else drawn + (stop - start)])
+
+
+def _code(bank: StyleBank, content: Content, by: str) -> int:
+    """The content's own label or domain: as given, else as the bank knows it."""
+    table, codes = (bank.domains, bank.domain_codes) if by == "domain" else (bank.labels, bank.label_codes)
+    given = content.domain if by == "domain" else content.label
+    if given is None and content.row is not None:
+        return int(codes[content.row])
+    if not table or given is None:
+        raise OptionError(
+            f"this sampler needs the {by} of each image, and it is not known: build the bank with {by}s and pass key=, or "
+            f"pass {by}= in the call"
+        )
+    return table.index(given) if given in table else -2  # a value the bank has not seen: every style is another's
+
+
+_fits: WeakKeyDictionary[StyleBank, tuple[Array, Array]] = WeakKeyDictionary()
+
+
+def _fitted(bank: StyleBank) -> tuple[Array, Array]:
+    """Centre of the features and a square root of their covariance; fitted once per bank."""
+    if bank not in _fits:
+        features = _features(bank.mean, bank.cov)
+        centre = features.mean(axis=0)
+        deviations = features - centre
+        spread, axes = np.linalg.eigh(deviations.T @ deviations / max(1, len(features) - 1))
+        _fits[bank] = centre, axes * np.sqrt(np.maximum(spread, 0.0))
+    return _fits[bank]
+
+
+def _features(mean: Array, cov: Array) -> Array:
+    """Means, then the lower Cholesky factor with its diagonal as logarithms."""
+    channels = mean.shape[1]
+    factors = np.linalg.cholesky(cov + np.eye(channels) * _LEAST_DEVIATION**2)
+    rows, columns = np.tril_indices(channels)
+    flat = factors[:, rows, columns]
+    diagonal = rows == columns
+    flat[:, diagonal] = np.log(flat[:, diagonal])
+    return np.concatenate([mean, flat], axis=1)
+
+
+def _moments_of(features: Array, bank: StyleBank) -> Moments:
+    """Features back to a style that an image could have."""
+    channels = bank.channels
+    rows, columns = np.tril_indices(channels)
+    flat = features[channels:].copy()
+    diagonal = rows == columns
+    flat[diagonal] = np.exp(np.clip(flat[diagonal], -20.0, 20.0))
+    factor = np.zeros((channels, channels))
+    factor[rows, columns] = flat
+    cov = factor @ factor.T
+    mean = features[:channels]
+    if bank.space == "rgb":
+        mean = np.clip(mean, 0.0, 1.0)
+        cov = cov * min(1.0, _MOST_VARIANCE / float(cov.diagonal().max()))
+    return trusted_moments(int(np.median(bank.pixels)), mean, (cov + cov.T) / 2, 1.0, bank.space)

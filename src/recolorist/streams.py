@@ -1,0 +1,116 @@
+"""Random streams keyed by (seed, epoch, sample index): the same numbers whatever the number of workers, and after a resume.
+
+A stream is a Philox generator whose key is the seed and whose counter starts at (index, epoch), so no two streams share a
+number. Making one from scratch costs twenty times what setting the state of an existing one does, so each thread keeps one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import sys
+import threading
+from typing import Any, Final
+
+import numpy as np
+
+from recolorist.errors import OptionError
+
+_WORD: Final = 2**64
+_own = threading.local()
+
+
+def stream(seed: int, epoch: int = 0, index: int | str = 0, purpose: int = 0) -> np.random.Generator:
+    """The generator for one sample; valid until this thread asks for the next one.
+
+    ``index`` is a number or any string (a file name, say). ``purpose`` separates uses that must not influence each other.
+
+    >>> stream(7, epoch=1, index=42).random() == stream(7, epoch=1, index=42).random()
+    True
+    >>> stream(7, epoch=1, index=42).random() == stream(7, epoch=2, index=42).random()
+    False
+    """
+    generator: np.random.Generator | None = getattr(_own, "generator", None)
+    if generator is None:
+        generator = _own.generator = np.random.Generator(np.random.Philox(key=0))
+    generator.bit_generator.state = {
+        "bit_generator": "Philox",
+        "state": {
+            "counter": np.array([0, number_of(index), _word(epoch, "epoch"), 0], np.uint64),
+            "key": np.array([_word(seed, "seed"), _word(purpose, "purpose")], np.uint64),
+        },
+        "buffer": np.zeros(4, np.uint64),
+        "buffer_pos": 4,
+        "has_uint32": 0,
+        "uinteger": 0,
+    }
+    return generator
+
+
+def number_of(index: int | str) -> int:
+    """A 64-bit number for a sample index or key; strings by their BLAKE2 digest.
+
+    >>> number_of(5), number_of("scan_5.png") == number_of("scan_5.png")
+    (5, True)
+    """
+    if isinstance(index, str):
+        return int.from_bytes(hashlib.blake2b(index.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+    return _word(index, "index")
+
+
+def fresh_seed() -> int:
+    """A seed nobody chose; it is recorded, so the run can still be repeated."""
+    return secrets.randbits(48)
+
+
+class Sequence:
+    """Streams for callers that hide the sample index: one after another, and never the same in two workers or two epochs.
+
+    In a PyTorch worker the loader's own seed for that worker (new in each epoch) selects the streams, so a run with the same
+    ``torch`` seed and the same number of workers repeats. In a forked process without that, the process id is mixed in.
+    """
+
+    def __init__(self, seed: int) -> None:
+        """Start at the beginning of the sequence that ``seed`` selects."""
+        self.seed = _word(seed, "seed")
+        self._born = os.getpid()
+        self._place: tuple[int, int] = (0, 0)
+        self._count = 0
+
+    def next(self) -> np.random.Generator:
+        """The next stream in this process.
+
+        >>> a, b = Sequence(3), Sequence(3)
+        >>> [a.next().random() for _ in range(3)] == [b.next().random() for _ in range(3)]
+        True
+        """
+        place = self._where()
+        if place != self._place:
+            self._place, self._count = place, 0
+        self._count += 1
+        return stream(self.seed, place[1], self._count, purpose=1 + place[0])
+
+    def _where(self) -> tuple[int, int]:
+        worker_seed = torch_worker_seed()
+        if worker_seed is not None:
+            return 1, worker_seed % _WORD
+        pid = os.getpid()
+        return (0, 0) if pid == self._born else (2, pid)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy sent elsewhere starts from the beginning; the place it arrives at tells copies apart."""
+        return {"seed": self.seed, "_born": self._born, "_place": (0, 0), "_count": self._count}
+
+
+def torch_worker_seed() -> int | None:
+    """The seed PyTorch gave this loader worker, or None outside one. Looks only if torch is loaded already."""
+    data = sys.modules.get("torch.utils.data")
+    info = data.get_worker_info() if data is not None else None
+    return None if info is None else int(info.seed)
+
+
+def _word(value: Any, name: str) -> int:
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and 0 <= int(value) < _WORD:
+        return int(value)
+    raise OptionError(f"{name}={value!r}; accepted are whole numbers from 0 to 2**64 - 1")
