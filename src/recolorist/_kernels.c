@@ -5,6 +5,7 @@
 #include <Python.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_CHANNELS 512 /* check.py refuses more at the door */

@@ -182,6 +182,17 @@ def usable_pixels(
     opened: check.Opened, mask: NDArray[np.bool_] | None, on_nonfinite: str, *, checked_range: bool
 ) -> NDArray[np.bool_] | None:
     """Check floats for finiteness and range; returns the pixels to change."""
+    if (
+        opened.kind in "fd"
+        and opened.array.shape[-1] == opened.channels
+        and opened.array.flags.c_contiguous
+        and opened.array.dtype.isnative
+    ):
+        sums, lows, highs = kernels.loops.sums_float(opened.array, opened.array.dtype.itemsize, opened.channels)
+        if all(map(math.isfinite, sums)):  # the common case in one pass; a NaN or infinity would have reached its sum
+            if checked_range:
+                check.refuse_outside(min(lows), max(highs), opened.data_range)
+            return mask
     with np.errstate(invalid="ignore"):
         finite = np.isfinite(opened.colour)
         if not finite.all():

@@ -187,11 +187,9 @@ def _audit_pixels(content: check.Opened, output: check.Opened, plan: Plan | None
         outside = (values < 0) | (values > content.data_range)
         predicted = outside.mean(axis=0)
         counted = ((after != values) & ((after == 0) | (after == content.data_range)) & outside).mean(axis=0)
-    spread, spread_after = before.std(axis=0), after.std(axis=0)
     pearson = [_pearson(before[:, c], after[:, c]) for c in channels]
     inversions = sum(_inversions(before[:, c], after[:, c]) for c in channels)
-    ratio = np.divide(spread_after, spread, out=np.zeros_like(spread), where=spread > 0)
-    gain = plan.gain if plan else np.where(np.isfinite(ratio), ratio, math.nan)
+    gain = plan.gain if plan else np.array([_observed_gain(before[:, c], after[:, c]) for c in channels])
     flags = plan.flags if plan else _observed_flags(before, after)
     return _assembled(counted, predicted, pearson, _pearson(before.ravel(), after.ravel()), inversions, gain, flags)
 
@@ -252,6 +250,14 @@ def _inversions(before: Array, after: Array) -> int:
     levels, outputs = before[order], after[order]
     starts = np.flatnonzero(levels[1:] != levels[:-1]) + 1
     return int((outputs[starts - 1] > outputs[starts]).sum())
+
+
+def _observed_gain(before: Array, after: Array) -> float:
+    """Ratio of the deviations; 0 where either is flat, for rounding noise has no gain."""
+    if np.ptp(before) == 0 or np.ptp(after) == 0:
+        return 0.0
+    ratio = float(after.std() / before.std())
+    return ratio if math.isfinite(ratio) else math.nan
 
 
 def _observed_flags(before: Array, after: Array) -> Flags:

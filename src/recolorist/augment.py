@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist import check, foreground, streams
-from recolorist.apply import apply
+from recolorist.apply import apply, make_target
 from recolorist.audit import predicted_share
 from recolorist.bank import StyleBank
 from recolorist.errors import OptionError, StatisticsError
@@ -271,8 +271,8 @@ class Colorist:
                 )
         elif self.bank.space != needed:
             raise OptionError(
-                f"the bank holds moments of {self.bank.space!r}, and space={self.space!r} needs those of {needed!r}; build it with "
-                f"space={needed!r}"
+                f"the bank holds moments of {self.bank.space!r}, and space={self.space!r} needs those of {needed!r}; build it "
+                f"with space={needed!r}"
             )
 
     def _warn_once_of_size(self, image: Any) -> None:
@@ -314,11 +314,13 @@ def match_within_batch(
     """
     check.number(p, 0, 1, "p")
     check.option(mode, ("per_sample", "batch_fraction"), "mode")
+    check.option(options.get("method", "mean_std"), MATCHERS, "method")
     opened = check.open_image(images, options.get("data_range"), options.get("alpha"), "images")
     if not opened.is_batch:
         raise OptionError(f"a batch (N, H, W, C) is needed, and one image of shape {opened.shape} came")
     count = len(images)
-    result = images.copy()
+    result, _ = make_target(opened, None)  # in the same memory order
+    result[...] = images
     if count < 2:
         return result
     rng = streams.stream(seed, epoch, index)

@@ -162,11 +162,11 @@ class StyleBank:
         return from_dataset(dataset, **options)
 
     @classmethod
-    def from_npz(cls, path: str | Path, **options: Any) -> StyleBank:
+    def from_npz(cls, path: str | Path, split: str = "train", **options: Any) -> StyleBank:
         """Measure a split of a MedMNIST file; see :func:`recolorist.bank_build.from_npz`."""
         from recolorist.bank_build import from_npz
 
-        return from_npz(path, **options)
+        return from_npz(path, split, **options)
 
     # ---- files -----------------------------------------------------------------------------------------------------
 
@@ -241,7 +241,7 @@ class StyleBank:
         return self._taken(chosen)
 
     def merge(self, *others: StyleBank) -> StyleBank:
-        """One bank of several; where keys collide each gets its bank's name in front."""
+        """One bank of several; where keys collide each gets its bank's name, or number, in front."""
         banks = (self, *others)
         if len({(bank.channels, bank.space) for bank in banks}) > 1:
             raise StatisticsError("the banks differ in channels or colour space; such styles cannot share a bank")
@@ -250,7 +250,9 @@ class StyleBank:
             raise StatisticsError(f"the banks are of different splits ({sorted(map(str, splits))}); merging would hide that")
         keys = [key for bank in banks for key in bank.keys]
         if len(set(keys)) < len(keys):
-            keys = [f"{bank.name or i}/{key}" for i, bank in enumerate(banks) for key in bank.keys]
+            names = [bank.name for bank in banks]
+            fronts = names if all(names) and len(set(names)) == len(names) else [str(i) for i in range(len(banks))]
+            keys = [f"{front}/{key}" for front, bank in zip(fronts, banks, strict=True) for key in bank.keys]
         return StyleBank(
             np.concatenate([bank.mean for bank in banks]),
             np.concatenate([bank.cov for bank in banks]),

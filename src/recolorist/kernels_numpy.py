@@ -22,6 +22,8 @@ def moments_integer(pixels: NDArray[Any], itemsize: int, channels: int, reach: i
     """Exact sums, and sums of products: ``products[d * channels + i]`` is the sum of ``x[i] * x[i + d]``."""
     flat = pixels.reshape(-1, channels)
     sums, products = [0] * channels, [0] * (channels * reach)
+    if itemsize == 1 and reach == 1:
+        flat = _sum_wide_rows(flat, sums, products)
     for piece in _pieces(flat):
         planes = piece.T.astype(np.float64)
         for i, total in enumerate(planes.sum(axis=1)):
@@ -31,6 +33,25 @@ def moments_integer(pixels: NDArray[Any], itemsize: int, channels: int, reach: i
             for i in range(channels - d):
                 products[d * channels + i] += int(gram[i, i + d])
     return tuple(sums), tuple(products)
+
+
+def _sum_wide_rows(flat: NDArray[np.uint8], sums: list[int], squares: list[int]) -> NDArray[np.uint8]:
+    """Add up most of an 8-bit image, ten times as fast as by matrix product; returns the pixels left over.
+
+    Rows of 128 pixels keep the channels apart; a square fits into 16 bits, and a column of them into 32.
+    """
+    channels = flat.shape[1]
+    whole = len(flat) // 128 * 128
+    rows = flat[:whole].reshape(-1, 128 * channels)
+    step = max(1, _PIECE * 4 // rows.shape[1])
+    for start in range(0, len(rows), step):
+        piece = rows[start : start + step]
+        squared = np.multiply(piece, piece, dtype=np.uint16)
+        for totals, part in ((sums, piece), (squares, squared)):
+            columns = np.add.reduce(part, axis=0, dtype=np.uint32).reshape(128, channels).sum(axis=0, dtype=np.uint64)
+            for i, total in enumerate(columns.tolist()):
+                totals[i] += total
+    return flat[whole:]
 
 
 def sums_float(

@@ -28,7 +28,7 @@ FLAG_NAMES: Final = frozenset({"flat", "collapsed", "gain_capped"})
 _VECTORS: Final = ("offset", "gain", "content_mean", "content_std", "style_mean", "style_std")
 
 
-class Flags(tuple[tuple[str, ...], ...]):
+class Flags(tuple[Any, ...]):  # of tuples of names; Any, or type checkers would refuse `"flat" in flags`
     """What was unusual, per channel of the matching space; ``"flat" in flags`` asks for any channel.
 
     ``flat``: the content has one value there and is moved to the style's mean. ``collapsed``: the style has one value
@@ -89,12 +89,13 @@ class Plan:
     @property
     def is_diagonal(self) -> bool:
         """Whether each output channel depends on its own input channel alone."""
-        return bool((self.matrix == np.diag(self.matrix.diagonal())).all())
+        rows = self.matrix.tolist()
+        return not any(value for i, row in enumerate(rows) for j, value in enumerate(row) if i != j)
 
     @property
     def is_identity(self) -> bool:
         """Whether it changes nothing."""
-        return bool((self.matrix == np.eye(self.channels)).all() and (self.offset == 0).all())
+        return not self.offset.any() and self.is_diagonal and bool((self.matrix.diagonal() == 1).all())
 
     @property
     def is_linear_space(self) -> bool:
@@ -317,7 +318,7 @@ def diagonal_map(
 
 def refuse_collapse(flags: Flags) -> None:
     """What ``strict`` does."""
-    if flags.__contains__("collapsed"):
+    if "collapsed" in flags:
         raise StatisticsError(
             "the style has a flat channel, so the output would be constant there; choose another style or drop strict"
         )

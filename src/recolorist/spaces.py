@@ -17,7 +17,7 @@ units of the range given here.
 | hsv | no | 0…1 each | hue is matched as a number and wrapped afterwards |
 | hsi | no | H 0…1, S 0…1, I 0…1 | Gonzalez and Woods; hue likewise |
 | hed | no | about 0…1.9 | haematoxylin, eosin, DAB; colours outside that gamut do not survive the round trip |
-| lalphabeta | no | l −9…0, α and β about ±3 | Reinhard 2001: log10 of LMS; black is lifted to 2⁻¹⁸ first |
+| lalphabeta | no | l −9.4…0, α −0.97…0.87, β ±0.21 | Reinhard 2001: log10 of LMS; black is lifted to 2⁻¹⁸ first |
 
 YCbCr, YPbPr and YUV share one basis (Y, B − Y, R − Y) and differ in scale and offset only, to which mean–std matching is
 blind: they give the same image, bit for bit.

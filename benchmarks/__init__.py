@@ -1,0 +1,1 @@
+"""Speed, memory and correctness of recolorist beside its peers. Rules: README.md; command: `python -m benchmarks.run`."""

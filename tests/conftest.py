@@ -1,0 +1,43 @@
+"""What holds for every test: no network, repeatable property tests, and both sets of loops."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from recolorist import kernels
+
+_NETWORK: Final = (socket.AF_INET, socket.AF_INET6)
+_CONNECTING: Final = frozenset({"socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg"})
+_NAMING: Final = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"})
+
+
+def _refuse_network(event: str, details: tuple[Any, ...]) -> None:
+    """An audit hook sees every socket of the process, opened from Python or from C, and cannot be taken out again."""
+    if event in _NAMING or (event in _CONNECTING and details[0].family in _NETWORK):
+        raise RuntimeError(f"the tests run without a network, and {event} was asked for {details[1:]}")
+
+
+sys.addaudithook(_refuse_network)
+
+# The kernel fixture is the same for all examples of a test, so sharing it between them is what we want.
+_SHARED: Final = [HealthCheck.function_scoped_fixture]
+settings.register_profile("ci", derandomize=True, deadline=None, database=None, suppress_health_check=_SHARED)
+settings.register_profile("explore", deadline=None, suppress_health_check=_SHARED)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture(params=["c", "numpy"])
+def kernel(request: pytest.FixtureRequest) -> Iterator[kernels.KernelName]:
+    """Run the test with the compiled loops, then with their NumPy twins."""
+    name: kernels.KernelName = request.param
+    if name == "c" and kernels._compiled is None:
+        pytest.skip("the compiled loops were not built here")
+    with kernels.using(name):
+        yield name

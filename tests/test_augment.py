@@ -1,0 +1,210 @@
+"""Colorist, the augmentation: what is drawn, what is done, and that it can be done again."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+import recolorist as rc
+from recolorist import Colorist, StyleBank, match_within_batch
+from recolorist.augment import Decision, PreprocessingWarning
+from recolorist.errors import OptionError, StatisticsError
+from recolorist.samplers import Content, Style
+
+Images = NDArray[np.uint8]
+
+
+@pytest.fixture(scope="module")
+def tiles() -> Images:
+    rng = np.random.default_rng(9)
+    low, high = rng.integers(0, 100, (12, 1, 1, 3)), rng.integers(120, 256, (12, 1, 1, 3))
+    return rng.integers(low, high, (12, 19, 23, 3)).astype(np.uint8)
+
+
+@pytest.fixture(scope="module")
+def bank(tiles: Images) -> StyleBank:
+    return StyleBank.build(tiles, domains=["a", "b", "c"] * 4, split="train", with_histograms=True)
+
+
+class TestCall:
+    def test_equals_match_with_the_drawn_style(self, tiles: Images, bank: StyleBank) -> None:
+        aug = Colorist(bank, p=1.0, seed=4)
+        for i, tile in enumerate(tiles):
+            row = aug.params(tile, index=i).row
+            assert row is not None
+            np.testing.assert_array_equal(aug(tile, index=i), rc.match(tile, bank.moments(row)))
+
+    def test_draw_then_apply_is_the_call(self, tiles: Images, bank: StyleBank) -> None:
+        for options in (
+            {},
+            {"max_clip": 0.01},
+            {"strength": (0.2, 0.9)},
+            {"method": "covariance"},
+            {"space": "yiq"},
+            {"mask": "tissue"},
+        ):
+            aug = Colorist(bank, p=1.0, seed=1, **options)
+            for i, tile in enumerate(tiles[:4]):
+                decision = Decision.from_json(aug.params(tile, index=i).to_json())
+                np.testing.assert_array_equal(aug.apply(tile, decision), aug(tile, index=i))
+
+    def test_p_is_a_probability(self, tiles: Images, bank: StyleBank) -> None:
+        aug = Colorist(bank, p=0.3, seed=0)
+        applied = sum(aug.params(tiles[0], index=i).applied for i in range(3000))
+        assert abs(applied - 900) < 5 * (3000 * 0.3 * 0.7) ** 0.5  # five standard deviations
+        tile = tiles[0]
+        assert Colorist(bank, p=0.0)(tile) is tile
+
+    def test_epoch_key_and_index_select_the_stream(self, tiles: Images, bank: StyleBank) -> None:
+        aug = Colorist(bank, p=1.0, seed=2)
+        styles = {aug.params(tiles[0], index=i, epoch=e).style for i in range(20) for e in range(5)}
+        assert len(styles) > 8
+        assert aug.params(tiles[0], key="0") == aug.params(tiles[0], key="0")
+        assert aug.params(tiles[0], index=3, epoch=1) == Colorist(bank, p=1.0, seed=2).params(tiles[0], index=3, epoch=1)
+
+    def test_without_an_index_it_goes_on(self, tiles: Images, bank: StyleBank) -> None:
+        first, second = (Colorist(bank, p=1.0, seed=8) for _ in range(2))
+        once = [first(tiles[0]).tobytes() for _ in range(10)]
+        assert once == [second(tiles[0]).tobytes() for _ in range(10)]
+        assert len(set(once)) > 5
+
+    def test_types_are_kept(self, tiles: Images, bank: StyleBank) -> None:
+        aug = Colorist(bank, p=1.0, seed=0)
+        assert isinstance(aug(Image.fromarray(tiles[0])), Image.Image)
+        assert aug((tiles[0] / 255).astype(np.float32)).dtype == np.float32
+        assert aug(tiles[0].astype(np.uint16) * 257).dtype == np.uint16
+
+    def test_never_matched_to_itself(self, tiles: Images, bank: StyleBank) -> None:
+        aug = Colorist(bank, p=1.0, seed=0)
+        assert all(aug.params(tiles[5], key="5", epoch=e).row != 5 for e in range(200))
+        assert all(aug.params(tiles[5], index=5, epoch=e).row != 5 for e in range(200))
+
+    def test_a_copy_draws_the_same(self, tiles: Images, bank: StyleBank) -> None:
+        aug = Colorist(bank, p=1.0, seed=3)
+        np.testing.assert_array_equal(copy.deepcopy(aug)(tiles[0], index=1), aug(tiles[0], index=1))
+
+
+class TestOptions:
+    def test_own_sampler(self, tiles: Images, bank: StyleBank) -> None:
+        def always_the_third(bank: StyleBank, rng: np.random.Generator, content: Content) -> Style:  # noqa: ARG001
+            return Style("third", 2, bank.moments(2))
+
+        np.testing.assert_array_equal(
+            Colorist(bank, p=1.0, sampler=always_the_third)(tiles[0]), rc.match(tiles[0], bank.moments(2))
+        )
+
+    @pytest.mark.parametrize("limit", [0.0, 0.002, 0.005])
+    def test_max_clip_is_kept(self, tiles: Images, bank: StyleBank, limit: float) -> None:
+        free = Colorist(bank, p=1.0, seed=1)
+        held = Colorist(bank, p=1.0, seed=1, max_clip=limit)
+        unbounded = [rc.audit(t, free.params(t, index=i).plan).clipped_overall for i, t in enumerate(tiles)]
+        bounded = [rc.audit(t, held.params(t, index=i).plan).clipped_overall for i, t in enumerate(tiles)]
+        assert max(unbounded) > limit  # or there would be nothing to hold
+        assert max(bounded) <= limit
+
+    def test_strength_range(self, tiles: Images, bank: StyleBank) -> None:
+        aug = Colorist(bank, p=1.0, seed=1, strength=(0.25, 0.5))
+        strengths = [aug.params(tiles[0], index=i).strength for i in range(300)]
+        assert 0.25 <= min(strengths) < 0.28
+        assert 0.47 < max(strengths) <= 0.5
+
+    @pytest.mark.parametrize("method", ["histogram", "exact_histogram"])
+    def test_histogram_methods_from_the_bank_equal_the_image(self, tiles: Images, bank: StyleBank, method: str) -> None:
+        aug = Colorist(bank, p=1.0, seed=1, method=method)
+        row = aug.params(tiles[0], index=0).row
+        assert row is not None
+        np.testing.assert_array_equal(aug(tiles[0], index=0), rc.match(tiles[0], tiles[row], method=method))
+
+    def test_other_spaces_need_their_own_bank(self, tiles: Images, bank: StyleBank) -> None:
+        with pytest.raises(OptionError, match="space='lab'"):
+            Colorist(bank, space="lab")
+        lab = Colorist(StyleBank.build(tiles, space="lab"), p=1.0, space="lab", seed=0)
+        row = lab.params(tiles[0], index=0).row
+        assert row is not None
+        np.testing.assert_array_equal(lab(tiles[0], index=0), rc.match(tiles[0], tiles[row], space="lab"))
+
+    def test_mask_rule_and_outside(self, bank: StyleBank) -> None:
+        eye = np.zeros((19, 23, 3), np.uint8)
+        eye[4:15, 6:18] = np.random.default_rng(0).integers(60, 200, (11, 12, 3), dtype=np.uint8)
+        out = Colorist(bank, p=1.0, mask="fundus", apply_to="mask", seed=0)(eye)
+        assert (out[eye.max(axis=-1) == 0] == 0).all()
+        assert (out != eye).any()
+        by_call = Colorist(bank, p=1.0, apply_to="mask", seed=0)(eye, mask=eye.max(axis=-1) > 15)
+        np.testing.assert_array_equal(by_call, out)
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"p": 1.5},
+            {"p": "often"},
+            {"sampler": "best"},
+            {"strength": (0.9, 0.1)},
+            {"max_clip": 2},
+            {"mask": "skin"},
+            {"seed": -1},
+            {"method": "magic"},
+            {"method": "histogram", "space": "lab"},
+        ],
+    )
+    def test_bad_options_are_refused_at_once(self, bank: StyleBank, options: dict[str, Any]) -> None:
+        with pytest.raises(OptionError):
+            Colorist(bank, **options)
+
+    def test_repr_is_enough_to_repeat(self, bank: StyleBank) -> None:
+        text = repr(Colorist(bank, p=0.3))
+        assert "p=0.3" in text
+        assert f"seed={Colorist(bank, seed=77).seed}" == "seed=77"
+
+
+class TestPreprocessing:
+    def test_another_size_warns_once(self, bank: StyleBank) -> None:
+        aug = Colorist(bank, p=1.0, seed=0)
+        with pytest.warns(PreprocessingWarning, match="19 x 23"):
+            aug(np.full((8, 9, 3), 40, np.uint8))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            aug(np.full((8, 9, 3), 40, np.uint8))
+
+    def test_declared_otherwise_warns(self, tiles: Images) -> None:
+        bank = StyleBank.build(tiles, preprocessing="resize 224 bilinear")
+        with pytest.warns(PreprocessingWarning, match="resize 28"):
+            Colorist(bank, preprocessing="resize 28")
+
+
+class TestDecision:
+    @pytest.mark.parametrize("text", ["", "[]", "{}", '{"applied": true}', '{"applied": true, "plan": {}, "style": 1}'])
+    def test_nonsense_is_refused(self, text: str) -> None:
+        with pytest.raises(StatisticsError, match=r"not a decision|not a plan"):
+            Decision.from_json(text)
+
+    def test_a_row_the_bank_lacks(self, tiles: Images, bank: StyleBank) -> None:
+        with pytest.raises(StatisticsError, match="row 99"):
+            Colorist(bank, method="histogram").apply(tiles[0], Decision(True, "x", 99, 1.0))
+
+
+class TestWithinBatch:
+    def test_styles_come_from_the_batch(self, tiles: Images) -> None:
+        out = match_within_batch(tiles, p=1.0, seed=3)
+        means = tiles.reshape(12, -1, 3).mean(axis=1)
+        for i in range(12):
+            others = np.delete(means, i, axis=0)
+            nearest = np.abs(others - out[i].reshape(-1, 3).mean(axis=0)).max(axis=1).min()
+            assert nearest < 4.0  # rounding, and a little clipping at the ends
+
+    def test_fraction_is_exact_and_order_is_kept(self, tiles: Images) -> None:
+        out = match_within_batch(tiles, p=0.25, mode="batch_fraction", seed=1)
+        changed = [not np.array_equal(a, b) for a, b in zip(tiles, out, strict=True)]
+        assert sum(changed) == 3
+
+    def test_one_image_stays(self, tiles: Images) -> None:
+        np.testing.assert_array_equal(match_within_batch(tiles[:1], p=1.0), tiles[:1])
+
+    def test_a_single_image_is_refused(self, tiles: Images) -> None:
+        with pytest.raises(OptionError, match="one image"):
+            match_within_batch(tiles[0])

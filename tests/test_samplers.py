@@ -1,0 +1,118 @@
+"""Samplers: each draws what its name says, never the image itself where there is another, and only valid styles."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from recolorist import StyleBank
+from recolorist.errors import OptionError
+from recolorist.samplers import SAMPLERS, Content, Style, extrapolate_by
+from recolorist.streams import stream
+
+LABELS = ["x", "y", "x", "z", "y", "x", "x"]
+DOMAINS = ["a", "a", "b", "b", "c", "c", "c"]
+
+
+@pytest.fixture(scope="module")
+def bank() -> StyleBank:
+    rng = np.random.default_rng(1)
+    tiles = rng.integers(0, 200, (7, 11, 9, 3), dtype=np.uint8) + (np.arange(7) * 8)[:, None, None, None].astype(np.uint8)
+    return StyleBank.build(tiles, labels=LABELS, domains=DOMAINS, split="train")
+
+
+def draws(bank: StyleBank, name: str, content: Content, count: int = 600) -> list[Style]:
+    return [SAMPLERS[name](bank, stream(3, 0, i), content) for i in range(count)]
+
+
+@pytest.mark.parametrize("name", ["uniform", "other_domain", "same_label", "other_label", "balanced_domain"])
+@pytest.mark.parametrize("row", range(7))
+def test_never_the_image_itself(bank: StyleBank, name: str, row: int) -> None:
+    lonely = name == "same_label" and LABELS.count(LABELS[row]) == 1
+    drawn = {style.row for style in draws(bank, name, Content(row=row), 200)}
+    assert (row in drawn) == lonely
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "expected"),
+    [
+        ("uniform", 2, {0, 1, 3, 4, 5, 6}),
+        ("other_domain", 2, {0, 1, 4, 5, 6}),
+        ("same_label", 2, {0, 5, 6}),
+        ("other_label", 2, {1, 3, 4}),
+        ("other_label", 3, {0, 1, 2, 4, 5, 6}),
+    ],
+)
+def test_draws_from_the_right_rows_equally(bank: StyleBank, name: str, row: int, expected: set[int]) -> None:
+    counts = Counter(style.row for style in draws(bank, name, Content(row=row), 3000))
+    assert set(counts) == expected
+    share = 3000 / len(expected)
+    assert max(abs(count - share) for count in counts.values()) < 5 * share**0.5  # five standard deviations
+
+
+def test_balanced_domain_gives_each_domain_its_share(bank: StyleBank) -> None:
+    counts = Counter(DOMAINS[style.row] for style in draws(bank, "balanced_domain", Content(), 3000) if style.row is not None)
+    assert set(counts) == {"a", "b", "c"}
+    assert max(abs(count - 1000) for count in counts.values()) < 5 * 1000**0.5
+
+
+def test_label_and_domain_may_be_given(bank: StyleBank) -> None:
+    assert {style.row for style in draws(bank, "same_label", Content(label="y"))} == {1, 4}
+    assert {style.row for style in draws(bank, "other_domain", Content(domain="c"))} == {0, 1, 2, 3}
+    assert {style.row for style in draws(bank, "other_domain", Content(domain="unseen"))} == set(range(7))
+
+
+@pytest.mark.parametrize("name", ["other_domain", "same_label", "other_label"])
+def test_unknown_content_is_refused_with_advice(bank: StyleBank, name: str) -> None:
+    with pytest.raises(OptionError, match="pass key="):
+        SAMPLERS[name](bank, stream(0), Content())
+
+
+def test_one_domain_falls_back_to_any_other_image(bank: StyleBank) -> None:
+    single = bank.subset(domain="c")
+    assert {style.row for style in draws(single, "other_domain", Content(row=0))} == {1, 2}
+
+
+@pytest.mark.parametrize("name", list(SAMPLERS))
+def test_every_style_is_valid(bank: StyleBank, name: str) -> None:
+    for style in draws(bank, name, Content(row=1), 300):
+        moments = style.moments
+        assert np.linalg.eigvalsh(moments.cov).min() > 0
+        assert (moments.mean >= 0).all()
+        assert (moments.mean <= 1).all()
+        assert (moments.std <= 0.5 + 1e-12).all()  # nothing in [0, 1] varies more
+        np.testing.assert_array_equal(moments.cov, moments.cov.T)
+
+
+def test_interpolated_means_lie_between(bank: StyleBank) -> None:
+    for style in draws(bank, "interpolate", Content(row=0), 200):
+        assert (style.moments.mean >= bank.mean.min(axis=0) - 1e-15).all()
+        assert (style.moments.mean <= bank.mean.max(axis=0) + 1e-15).all()
+
+
+def test_gaussian_follows_the_bank() -> None:
+    rng = np.random.default_rng(2)
+    tiles = [rng.normal(rng.uniform(0.3, 0.6), rng.uniform(0.05, 0.15), (40, 30, 3)).clip(0, 1) for _ in range(300)]
+    bank = StyleBank.build(tiles)
+    drawn = np.array([SAMPLERS["gaussian"](bank, stream(4, 0, i), Content()).moments.mean for i in range(4000)])
+    spread = bank.mean.std(axis=0)
+    # the mean of 4000 draws has a deviation of spread / 63; five of those
+    np.testing.assert_allclose(drawn.mean(axis=0), bank.mean.mean(axis=0), atol=5 * spread.max() / 4000**0.5)
+    np.testing.assert_allclose(drawn.std(axis=0), spread, rtol=0.1)
+
+
+def test_extrapolation_leaves_the_hull(bank: StyleBank) -> None:
+    far = [extrapolate_by(3.0)(bank, stream(5, 0, i), Content()).moments.mean for i in range(100)]
+    assert np.max(far) > bank.mean.max()
+    unmoved = extrapolate_by(1.0)(bank, stream(5), Content())
+    row = int(unmoved.name.split("(")[1].split(",")[0])
+    np.testing.assert_allclose(unmoved.moments.mean, bank.mean[row], rtol=1e-12)
+
+
+def test_flat_styles_do_no_harm() -> None:
+    bank = StyleBank.build([np.full((4, 5, 3), grey, np.uint8) for grey in (10, 90, 250)])
+    for name in ("gaussian", "extrapolate", "interpolate"):
+        style = SAMPLERS[name](bank, stream(1), Content())
+        assert np.isfinite(style.moments.cov).all()
