@@ -317,6 +317,22 @@ static void map_pixels(const void *p, void *o, char kind, int diagonal, size_t p
     }
 }
 
+/* Neighbouring pixels often share a level, and counting one up waits for the last count to be stored: two tables take turns. */
+static void histogram_u8_3(const uint8_t *p, size_t pixels, uint64_t *counts)
+{
+    while (pixels) {
+        uint32_t even[3 * 256] = {0}, odd[3 * 256] = {0};
+        size_t n = pixels < 0xffffffff ? pixels : 0xffffffff, k = 0;
+        for (; k + 2 <= n; k += 2, p += 6) {
+            even[p[0]]++, even[256 + p[1]]++, even[512 + p[2]]++;
+            odd[p[3]]++, odd[256 + p[4]]++, odd[512 + p[5]]++;
+        }
+        for (; k < n; k++, p += 3) even[p[0]]++, even[256 + p[1]]++, even[512 + p[2]]++;
+        for (int i = 0; i < 3 * 256; i++) counts[i] += (uint64_t)even[i] + odd[i];
+        pixels -= n;
+    }
+}
+
 /* One table of floats per channel, interleaved pixels in, planes out: matching, scaling and normalising in one look-up. */
 static void look_up_planes(const uint8_t *restrict p, float *restrict o, size_t pixels, int channels,
                            const float *restrict tables)

@@ -202,7 +202,8 @@ static PyObject *py_histogram(PyObject *self, PyObject *args)
             uint64_t *h = counts.buf;
             const size_t total = (size_t)view.len / itemsize / channels;
             Py_BEGIN_ALLOW_THREADS
-            if (itemsize == 1)
+            if (itemsize == 1 && channels == 3) histogram_u8_3(view.buf, total, h);
+            else if (itemsize == 1)
                 for (const uint8_t *p = view.buf, *end = p + total * channels; p < end; p += channels)
                     for (int c = 0; c < channels; c++) h[256 * c + p[c]]++;
             else

@@ -163,17 +163,31 @@ def _audit_levels(content: check.Opened, output: check.Opened, plan: Plan, mask:
     high = int(content.data_range)
     unclipped = np.rint(plan.matrix.diagonal()[:, None] * np.arange(high + 1.0) + plan.offset_for(high)[:, None])
     # found at an end of the range in the output, less those that belong there
-    found = after[:, 0] + after[:, high]
     belong = np.where((unclipped == 0) | (unclipped == high), counts, 0).sum(axis=1)
-    counted = np.asarray((found - belong) / counts.sum(axis=1))
+    counted = np.asarray((after[:, 0] + after[:, high] - belong) / counts.sum(axis=1))
     mapped = np.clip(unclipped, 0, high)
-    levels = np.broadcast_to(np.arange(high + 1.0), mapped.shape)
-    pearson = [_pearson(levels[c], mapped[c], counts[c]) for c in range(len(mapped))]
-    pooled = _pearson(levels.ravel(), mapped.ravel(), counts.ravel())
-    occupied = [mapped[c][counts[c] > 0] for c in range(len(mapped))]
-    inversions = sum(int((np.diff(values) < 0).sum()) for values in occupied)
+    pearson, pooled = _level_correlations(counts.astype(np.float64), np.arange(high + 1.0), mapped)
+    inversions = sum(int((np.diff(mapped[c][counts[c] > 0]) < 0).sum()) for c in range(len(mapped)))
     predicted = plan.predicted_clipping(counts)
     return _assembled(counted, predicted, pearson, pooled, inversions, plan.gain, plan.flags)
+
+
+def _level_correlations(counts: Array, levels: Array, mapped: Array) -> tuple[list[float], float]:
+    """Correlation of level and output, per channel and with all channels as one vector, from weighted sums."""
+    total = counts.sum(axis=1)
+    mean, mean_out = (counts @ levels) / total, (counts * mapped).sum(axis=1) / total
+    dx, dy = levels - mean[:, None], mapped - mean_out[:, None]
+    weighted = counts * dx
+    sums = np.stack([(weighted * dx).sum(axis=1), (counts * dy * dy).sum(axis=1), (weighted * dy).sum(axis=1)])
+    between, between_out = mean - np.average(mean, weights=total), mean_out - np.average(mean_out, weights=total)
+    pooled = sums + total * np.stack([between * between, between_out * between_out, between * between_out])
+    return [_ratio(*column) for column in sums.T.tolist()], _ratio(*pooled.sum(axis=1).tolist())
+
+
+def _ratio(xx: float, yy: float, xy: float) -> float:
+    """Pearson's ratio from sums of products of deviations; NaN where one of the two is flat."""
+    spread = math.sqrt(xx) * math.sqrt(yy)
+    return min(1.0, max(-1.0, xy / spread)) if 0 < spread < math.inf else math.nan
 
 
 def _audit_pixels(content: check.Opened, output: check.Opened, plan: Plan | None, mask: Mask) -> Audit:
@@ -231,17 +245,12 @@ def _estimated_clipping(before: Array, after: Array, high: float) -> float:
     return float((at_end & beyond).mean())
 
 
-def _pearson(x: Array, y: Array, weights: NDArray[Any] | None = None) -> float:
-    """Correlation; NaN where one of the two is flat. 1 is returned as exactly 1."""
-    if weights is not None:
-        occupied = weights > 0
-        x, y, weights = x[occupied], y[occupied], weights[occupied].astype(np.float64)
+def _pearson(x: Array, y: Array) -> float:
+    """Correlation of two vectors; NaN where one of them is flat."""
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return math.nan
-    dx, dy = x - np.average(x, weights=weights), y - np.average(y, weights=weights)
-    products = [np.average(a * b, weights=weights) for a, b in ((dx, dx), (dy, dy), (dx, dy))]
-    spread = math.sqrt(products[0]) * math.sqrt(products[1])
-    return min(1.0, max(-1.0, float(products[2] / spread))) if 0 < spread < math.inf else math.nan
+    dx, dy = x - x.mean(), y - y.mean()
+    return _ratio(float((dx * dx).sum()), float((dy * dy).sum()), float((dx * dy).sum()))
 
 
 def _inversions(before: Array, after: Array) -> int:
