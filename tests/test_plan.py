@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import recolorist as rc
 from recolorist.errors import OptionError, StatisticsError
-from recolorist.plan import Flags
+from recolorist.gains import Flags
 
 RNG = np.random.default_rng(22)
 CONTENT = RNG.integers(40, 140, (9, 11, 3), dtype=np.uint8)
@@ -58,6 +58,8 @@ class TestDecision:
         assert (plan.gain[0], plan.flags[0], plan.offset[0]) == (10.0, ("gain_capped",), 60 - 500)
         assert rc.plan(moments([50], [1]), moments([60], [30]), max_gain=math.inf).gain[0] == 30.0
         assert rc.plan(moments([50], [1]), moments([60], [10])).flags[0] == ()
+        just_above = rc.plan(moments([50], [1]), moments([60], [10.001]))
+        assert (just_above.gain[0], just_above.flags[0]) == (10.0, ("gain_capped",))
 
     def test_paper_mode_has_no_cap_and_an_epsilon(self) -> None:
         plan = rc.plan(moments([50], [1]), moments([60], [30]), eps_mode="paper")

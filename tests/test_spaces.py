@@ -159,6 +159,11 @@ class TestThereAndBack:
         wild = np.random.default_rng(2).normal(0, 500, (40, 30, 3))
         assert np.isfinite(SPACES[name].inverse(wild)).all()
 
+    def test_chroma_is_never_negative(self) -> None:
+        # a chroma below zero would turn up as the opposite hue; it is no colour at all, so it becomes grey
+        grey, negative = np.array([[[50.0, 0.0, 1.0]]]), np.array([[[50.0, -20.0, 1.0]]])
+        assert np.array_equal(SPACES["lch"].inverse(negative), SPACES["lch"].inverse(grey))
+
     @pytest.mark.parametrize("name", ["hsv", "hsi"])
     def test_hue_wraps(self, name: str) -> None:
         turned = SPACES[name].forward(GRID)

@@ -15,9 +15,10 @@ from recolorist import check
 from recolorist.apply import apply_opened, make_target, usable_pixels
 from recolorist.batches import Batch
 from recolorist.errors import ImageError, StatisticsError
+from recolorist.gains import Flags
 from recolorist.matchers import level_counts
 from recolorist.moments import refuse_levels_above
-from recolorist.plan import Flags, Plan
+from recolorist.plan import Plan
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_] | None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -182,7 +181,7 @@ class StyleBank:
             size = facts["size"]
             return cls(
                 arrays["mean"],
-                _square(arrays["cov"]),
+                square(arrays["cov"]),
                 arrays["pixels"],
                 bank_file.unpacked(arrays["keys"], arrays["key_lengths"]),
                 _decoded(arrays["label_codes"], facts["labels"]),
@@ -198,26 +197,17 @@ class StyleBank:
             raise StatisticsError(f"{path} is not a bank this version can read ({error}); build it again") from error
 
     def to_json(self) -> str:
-        """The bank as JSON, for the Studio and for reading by people."""
-        rows, columns = np.triu_indices(self.channels)
-        entries = {
-            "format": JSON_FORMAT,
-            "name": self.name,
-            "split": self.split,
-            "preprocessing": self.preprocessing,
-            "channels": self.channels,
-            "space": self.space,
-            "count": len(self),
-            "data_range": 1.0,
-            "mean": self.mean.tolist(),
-            "cov": self.cov[:, rows, columns].tolist(),
-            "pixels": self.pixels.tolist(),
-            "label": [self.label(row) for row in range(len(self))],
-            "domain": [self.domain(row) for row in range(len(self))],
-            "key": list(self.keys),
-            "library": self.library,
-        }
-        return json.dumps(entries, allow_nan=False)
+        """The bank as JSON, for the Studio and for reading by people; histograms do not travel this way."""
+        from recolorist.bank_json import to_json
+
+        return to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> StyleBank:
+        """Read what :meth:`to_json` wrote."""
+        from recolorist.bank_json import from_json
+
+        return from_json(text)
 
     # ---- made from banks -------------------------------------------------------------------------------------------
 
@@ -384,7 +374,7 @@ def _code_of(name: str, table: tuple[str, ...], what: str) -> int:
     return table.index(name)
 
 
-def _square(triangles: NDArray[Any]) -> Array:
+def square(triangles: NDArray[Any]) -> Array:
     """Upper triangles row by row to symmetric matrices."""
     channels = int((np.sqrt(8 * triangles.shape[1] + 1) - 1) / 2)
     rows, columns = np.triu_indices(channels)

@@ -27,8 +27,9 @@ from recolorist.apply import (
 )
 from recolorist.batches import Batch
 from recolorist.errors import ImageError, StatisticsError
+from recolorist.gains import diagonal_map, mean_and_variance, refuse_collapse
 from recolorist.moments import Moments, integer_sums, measure_opened, staged
-from recolorist.plan import EpsMode, decide, diagonal_map, refuse_collapse
+from recolorist.plan import EpsMode, decide
 from recolorist.spaces import SPACES
 
 Mask = NDArray[np.bool_] | None
@@ -225,11 +226,11 @@ def _match_affine(content: check.Opened, mask: Mask, style: _Style, target: NDAr
 
 def _match_integers(content: check.Opened, mask: Mask, style: _Style, target: NDArray[Any], options: _Options) -> None:
     """The same numbers as `_match_affine`, without the cross products that RGB does not need and with little overhead."""
-    measured = _diagonal_moments(content, mask, "content")
+    measured = diagonal_moments(content, mask, "content")
     if style.moments is not None:
         goal = _checked_pairs(style.moments, content)
     elif style.opened is not None and style.opened.is_integer and style.opened.data_range == content.data_range:
-        goal = _diagonal_moments(style.opened, style.mask, "style")
+        goal = diagonal_moments(style.opened, style.mask, "style")
     else:
         moments = measure_opened(style.opened, style.mask, "rgb", options.on_nonfinite, "style")  # type: ignore[arg-type]
         goal = _checked_pairs(moments, content)
@@ -242,24 +243,21 @@ def _match_integers(content: check.Opened, mask: Mask, style: _Style, target: ND
     keep_outside(content, target, mask if options.only_mask else None)
 
 
-def _diagonal_moments(opened: check.Opened, mask: Mask, name: str) -> list[tuple[float, float]]:
+def diagonal_moments(opened: check.Opened, mask: Mask, name: str) -> list[tuple[float, float]]:
+    """Mean and variance per channel of an integer image: all that mean–std matching in RGB needs."""
     if mask is not None or opened.data_range not in (255.0, 65535.0):
         moments = measure_opened(opened, mask, "rgb", "raise", name)
-        return _mean_and_variance(moments)
+        return mean_and_variance(moments)
     count, sums, squares = integer_sums(opened, None, 1)
     square = count * count
     # Python divides integers of any size correctly rounded, so these are the float64 nearest to the exact values
     return [(s / count, (count * q - s * s) / square) for s, q in zip(sums, squares, strict=True)]
 
 
-def _mean_and_variance(moments: Moments) -> list[tuple[float, float]]:
-    return list(zip(moments.mean.tolist(), moments.cov.diagonal().tolist(), strict=True))
-
-
 def _checked_pairs(style: Moments, content: check.Opened) -> list[tuple[float, float]]:
     if style.space != "rgb":
         raise StatisticsError(f"the style was measured in {style.space!r}; matching in 'rgb' needs moments of RGB")
-    return _mean_and_variance(style.rescaled(content.data_range))
+    return mean_and_variance(style.rescaled(content.data_range))
 
 
 def _refuse_channels(content: int, style: int) -> None:

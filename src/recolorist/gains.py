@@ -1,0 +1,167 @@
+"""The numbers of a plan: gains, matrices and offsets from the moments of two images."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist.errors import StatisticsError
+from recolorist.moments import Moments
+from recolorist.spaces import Mixing
+
+Array = NDArray[np.float64]
+
+_PAPER_EPSILON: Final = 1e-8  # equation (1) of the paper
+_NOISE: Final = 1e-13  # a mixed channel with this small a share of its terms' variance is flat but for rounding
+
+
+class Flags(tuple[Any, ...]):  # of tuples of names; Any, or type checkers would refuse `"flat" in flags`
+    """What was unusual, per channel of the matching space; ``"flat" in flags`` asks for any channel.
+
+    ``flat``: the content has one value there and is moved to the style's mean. ``collapsed``: the style has one value
+    there, so the output has too. ``gain_capped``: the content was nearly flat and the gain was held at ``max_gain``.
+
+    >>> flags = Flags([("flat",), (), ()])
+    >>> "flat" in flags, flags[1], bool(flags)
+    (True, (), True)
+    """
+
+    __slots__ = ()
+
+    def __contains__(self, name: object) -> bool:
+        """Whether any channel carries this flag."""
+        return any(name in channel for channel in self)
+
+    def __bool__(self) -> bool:
+        """Whether anything was flagged."""
+        return any(len(channel) for channel in self)
+
+
+class Decided(NamedTuple):
+    """The numbers of a plan."""
+
+    matrix: Array
+    offset: Array
+    gain: Array
+    flags: Flags
+
+
+def mean_and_variance(moments: Moments) -> list[tuple[float, float]]:
+    """The two numbers per channel that mean–std matching in RGB looks at."""
+    return list(zip(moments.mean.tolist(), moments.cov.diagonal().tolist(), strict=True))
+
+
+def gain_of(content_variance: float, style_variance: float, max_gain: float, eps_mode: str) -> tuple[float, tuple[str, ...]]:
+    """The factor for one channel and its flags; the rule every route shares.
+
+    >>> gain_of(4.0, 1.0, 10.0, "exact")
+    (0.5, ())
+    >>> gain_of(0.0, 1.0, 10.0, "exact")
+    (0.0, ('flat',))
+    """
+    if eps_mode == "paper":
+        return math.sqrt(style_variance) / (math.sqrt(content_variance) + _PAPER_EPSILON), ()
+    if content_variance == 0:
+        return 0.0, ("flat",)
+    if style_variance == 0:
+        return 0.0, ("collapsed",)
+    deviation = math.sqrt(content_variance)
+    if math.sqrt(style_variance) > max_gain * deviation:
+        return max_gain, ("gain_capped",)
+    return math.sqrt(style_variance) / deviation, ()
+
+
+def diagonal_map(
+    content: Sequence[tuple[float, float]],
+    style: Sequence[tuple[float, float]],
+    strength: float,
+    max_gain: float,
+    eps_mode: str,
+) -> tuple[list[float], list[float], Flags]:
+    """Gain, offset and flags per channel from (mean, variance) pairs.
+
+    Plain floats, because arrays of three numbers would cost more than the pixels of a small image.
+
+    >>> diagonal_map([(1.0, 1.0)], [(20.0, 100.0)], 1.0, 10.0, "exact")
+    ([10.0], [10.0], ((),))
+    """
+    gains, offsets, flags = [], [], []
+    for (mean, variance), (style_mean, style_variance) in zip(content, style, strict=True):
+        gain, flag = gain_of(variance, style_variance, max_gain, eps_mode)
+        offset = style_mean - gain * mean
+        if strength < 1:  # full strength is left untouched by the rounding of this blend
+            gain, offset = 1.0 + strength * (gain - 1.0), strength * offset
+        gains.append(gain)
+        offsets.append(offset)
+        flags.append(flag)
+    return gains, offsets, Flags(flags)
+
+
+def refuse_collapse(flags: Flags) -> None:
+    """What ``strict`` does."""
+    if "collapsed" in flags:
+        raise StatisticsError(
+            "the style has a flat channel, so the output would be constant there; choose another style or drop strict"
+        )
+
+
+def by_mixed_deviation(
+    content: Moments, style: Moments, basis: Mixing, strength: float, max_gain: float, eps_mode: str
+) -> Decided:
+    """Mean–std matching in a linear space: ``M⁻¹ D M``, with the gains D of that space."""
+    variances = zip(_variances(content.cov, basis), _variances(style.cov, basis), strict=True)
+    gains, flags = zip(*(gain_of(c, s, max_gain, eps_mode) for c, s in variances), strict=True)
+    change = strength * (np.array(gains) - 1.0)
+    # identity plus a change, so that equal deviations give exactly the identity
+    matrix = np.eye(3) + basis.inverse * change @ basis.rows
+    return Decided(matrix, _offset(matrix, content, style, strength), 1.0 + change, Flags(flags))
+
+
+def by_covariance(content: Moments, style: Moments, basis: Mixing | None, strength: float, max_gain: float) -> Decided:
+    """The Monge–Kantorovich map: of all linear maps that give the style's covariance, the one that moves least."""
+    rows = np.eye(content.channels) if basis is None else basis.rows
+    variances = zip(_variances(content.cov, basis), _variances(style.cov, basis), strict=True)
+    flags = Flags(gain_of(c, s, math.inf, "exact")[1] for c, s in variances)
+    if np.array_equal(content.cov, style.cov):
+        move, capped = np.eye(content.channels), False
+    else:
+        move, capped = _optimal_transport(rows @ content.cov @ rows.T, rows @ style.cov @ rows.T, max_gain)
+    if capped:
+        flags = Flags((*channel, "gain_capped") for channel in flags)
+    change = strength * (move - np.eye(content.channels))
+    matrix = np.eye(content.channels) + (change if basis is None else basis.inverse @ change @ basis.rows)
+    return Decided(matrix, _offset(matrix, content, style, strength), 1.0 + change.diagonal(), flags)
+
+
+def _offset(matrix: Array, content: Moments, style: Moments, strength: float) -> Array:
+    """What carries the content's mean to its goal: the style's, or at part strength a point on the way there."""
+    goal = style.mean if strength == 1 else content.mean + strength * (style.mean - content.mean)
+    return np.asarray(goal - matrix @ content.mean)
+
+
+def _optimal_transport(content: Array, style: Array, max_gain: float) -> tuple[Array, bool]:
+    """Σc^-½ (Σc^½ Σs Σc^½)^½ Σc^-½ on the directions in which the content varies, zero on the others."""
+    spread, axes = np.linalg.eigh((content + content.T) / 2)
+    varies = spread > spread[-1] * _NOISE
+    root = np.where(varies, np.sqrt(np.maximum(spread, 0.0)), 0.0)
+    inverse = np.divide(1.0, root, out=np.zeros_like(root), where=varies)
+    half, unhalf = axes * root @ axes.T, axes * inverse @ axes.T
+    middle_spread, middle_axes = np.linalg.eigh(half @ style @ half)
+    middle = middle_axes * np.sqrt(np.maximum(middle_spread, 0.0)) @ middle_axes.T
+    move = unhalf @ middle @ unhalf
+    factors, directions = np.linalg.eigh((move + move.T) / 2)
+    held = np.clip(factors, 0.0, max_gain)
+    return directions * held @ directions.T, bool((factors > max_gain).any())
+
+
+def _variances(cov: Array, basis: Mixing | None) -> list[float]:
+    """Variance of each channel of the space; what is rounding noise becomes exactly zero."""
+    if basis is None:
+        return cast("list[float]", cov.diagonal().tolist())
+    mixed = (basis.rows @ cov * basis.rows).sum(axis=1)
+    scale = (np.abs(basis.rows) @ np.sqrt(cov.diagonal())) ** 2
+    return cast("list[float]", np.where(mixed > _NOISE * scale, mixed, 0.0).tolist())
