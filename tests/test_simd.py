@@ -1,0 +1,44 @@
+"""Whatever instructions the processor has, the 8-bit map writes the same bytes; each route is forced in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from recolorist import kernels
+
+# random maps, maps with exact ties (where float32 cannot be fitted), gains beyond the range, and every tail length of a step
+SCRIPT = """
+import numpy as np
+from recolorist import kernels, kernels_numpy
+rng = np.random.default_rng(11)
+differ = maps = 0
+for case in range(600):
+    channels = int(rng.choice([1, 2, 3, 4, 5, 6, 8]))
+    pixels = int(rng.integers(3072 // channels, 3400 // channels + 200))
+    source = rng.integers(0, 256, (pixels, channels), dtype=np.uint8)
+    if case % 3 == 0:
+        gain, offset = rng.integers(-4, 21, channels) / 4, rng.integers(-400, 400, channels) / 2
+    else:
+        gain, offset = rng.normal(1, 1.5, channels), rng.normal(0, 120, channels)
+    high = 255.0 if case % 5 else 100.0
+    ours, twin = np.empty_like(source), np.empty_like(source)
+    arguments = ("B", channels, gain.tolist(), offset.tolist(), 0.0, high)
+    kernels.loops.affine(source, ours, *arguments)
+    kernels_numpy.affine(source, twin, *arguments)
+    differ += int((ours != twin).sum())
+    maps += 1
+print(kernels.active(), maps, differ)
+"""
+
+
+@pytest.mark.parametrize("level", ["", "avx2", "none"])
+def test_every_route_writes_the_same_bytes(level: str) -> None:
+    if kernels._compiled is None:
+        pytest.skip("the compiled loops were not built here")
+    environment = {**os.environ, "RECOLORIST_SIMD": level, "RECOLORIST_KERNEL": "c"}
+    done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.split() == ["c", "600", "0"]
