@@ -34,11 +34,18 @@ def answer(code: str, **environment: str) -> Any:
 
 
 def test_fast() -> None:
-    """The whole import, NumPy included. Processor time, best of five: other processes on the machine are no cost of ours."""
+    """The whole import, NumPy included, in processor time; busy machines get several tries, a slow import fails them all."""
     code = "import time; start = time.process_time(); import recolorist; print(time.process_time() - start)"
-    times = [answer(code) for _ in range(5)]
-    print(f"import recolorist: {min(times) * 1000:.0f} ms, NumPy included")  # noqa: T201 - shown by pytest -s and on failure
+    times = [answer(code)]
+    while min(times) >= LIMIT and len(times) < 12:
+        times.append(answer(code))
     assert min(times) < LIMIT, times
+
+
+def test_our_own_share_is_small() -> None:
+    """What we add to NumPy's own import: a third of the limit leaves room for slower machines."""
+    code = "import numpy, time; start = time.process_time(); import recolorist; print(time.process_time() - start)"
+    assert min(answer(code) for _ in range(3)) < LIMIT / 3
 
 
 def test_numpy_only() -> None:
