@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-import pickle  # noqa: S403, TID251 - transforms travel to workers in one; nothing foreign is loaded
+import pickle  # noqa: TID251 - transforms travel to workers in one; nothing foreign is loaded
 from typing import Any
 
 import numpy as np
@@ -26,10 +26,10 @@ from tests.torch.data import HEIGHT, WIDTH, bank_of, tiles
 declare_missing_ops()
 pytest.importorskip("torchvision", reason="needs the extra recolorist[torch]")
 
-from torchvision import tv_tensors
-from torchvision.transforms import v2
+from torchvision import tv_tensors  # noqa: E402
+from torchvision.transforms import v2  # noqa: E402
 
-from recolorist.torchvision import Colorist
+from recolorist.torchvision import Colorist  # noqa: E402
 
 BANK = bank_of(tiles(40, seed=2))
 IMAGE = tiles(1, seed=6)[0]
@@ -118,7 +118,13 @@ class TestKinds:
 
     @pytest.mark.parametrize(
         "options",
-        [{"space": "yiq"}, {"method": "covariance"}, {"max_clip": 0.001}, {"mask": "tissue", "apply_to": "mask"}, {"strength": 0.4}],
+        [
+            {"space": "yiq"},
+            {"method": "covariance"},
+            {"max_clip": 0.001},
+            {"mask": "tissue", "apply_to": "mask"},
+            {"strength": 0.4},
+        ],
         ids=str,
     )
     def test_options(self, options: dict[str, Any]) -> None:

@@ -1,0 +1,23 @@
+"""Colorist for PyTorch.
+
+:class:`ToNormalizedTensor` turns uint8 images into normalised tensors, with or without new colours, in one pass.
+:class:`ColoristDataset` draws by (seed, epoch, index of the sample): equal for any number of workers, and after a resume.
+:class:`ColorMatch` changes (B, C, H, W) batches on any device, with a bank or within the batch.
+:class:`ParameterCollate` is for drawing in the worker and applying on the GPU.
+"""
+
+from recolorist.torch.colormatch import ColorMatch, Draws
+from recolorist.torch.dataset import ColoristDataset, RepeatedEpochError
+from recolorist.torch.fused import ToNormalizedTensor
+from recolorist.torch.parameters import ParameterCollate, Parameters, WithParameters
+
+__all__ = [
+    "ColorMatch",
+    "ColoristDataset",
+    "Draws",
+    "ParameterCollate",
+    "Parameters",
+    "RepeatedEpochError",
+    "ToNormalizedTensor",
+    "WithParameters",
+]

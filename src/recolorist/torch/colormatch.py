@@ -1,0 +1,263 @@
+"""Batches: a module that gives each image of (B, C, H, W) the colours of a bank, or of its neighbours, on any device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from recolorist import check
+from recolorist.bank import StyleBank
+from recolorist.errors import ImageError, OptionError
+from recolorist.gains import diagonal_map
+from recolorist.matchers import match
+from recolorist.moments import Moments, trusted_moments
+from recolorist.moments import measure as measure_image
+from recolorist.spaces import SPACES
+from recolorist.torch import formulas
+from recolorist.torch.draws import Affine, Pairs, level_pairs, style_pairs
+from recolorist.torch.formulas import BatchMoments
+from recolorist.torch.parameters import Parameters
+from recolorist.torch.tensors import images_last, write_planes
+
+_FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
+
+class Draws(NamedTuple):
+    """What was drawn for a batch; pass it to the module again to repeat it."""
+
+    applied: torch.Tensor  #: (B,) bool
+    source: torch.Tensor  #: (B,) int64: rows of the bank, or places in the batch
+    strength: torch.Tensor  #: (B,) float64
+
+
+class ColorMatch(nn.Module):
+    """With probability ``p`` each, give the images of a batch new colours: those of a bank, or without one, of each other.
+
+    Takes (B, C, H, W), uint8 or floating point in 0 to ``data_range``; same dtype, shape and device out. The method is
+    ``mean_std`` in ``rgb`` or another linear space. Styles are drawn uniformly from the bank (never the image itself if
+    ``own`` rows are given in the call); without a bank the batch is rolled by a random shift. For other samplers and methods
+    draw in the worker and ship: :class:`ParameterCollate` and :meth:`apply_parameters`.
+
+    ``mode="batch_fraction"`` changes exactly the share ``p`` of the batch, rounded. Random numbers come from torch's generator
+    of the batch's device, or from ``generator``. In ``eval()`` nothing is changed.
+
+    On the CPU, uint8 and float images equal those of :func:`recolorist.match` to the last bit. Elsewhere, and compiled, uint8
+    does too in RGB where float64 is IEEE and multiplication and addition are not fused, up to 744,000 pixels an image; it can
+    differ by one level otherwise, in the rare values that fall on a half. Nothing waits for the device. Gradients flow
+    through floats, the statistics included; values are then not checked for being in range.
+
+    >>> tiles = np.random.default_rng(0).integers(0, 256, (8, 24, 16, 3), dtype=np.uint8)
+    >>> module = ColorMatch(StyleBank.build(tiles, split="train"), p=1.0)
+    >>> batch = torch.from_numpy(tiles).permute(0, 3, 1, 2)
+    >>> bool((module(batch) != batch).any()), bool((module.eval()(batch) == batch).all())
+    (True, True)
+    """
+
+    bank_mean: torch.Tensor
+    bank_cov: torch.Tensor
+    _rows: torch.Tensor
+    _inverse: torch.Tensor
+
+    def __init__(
+        self,
+        bank: StyleBank | None = None,
+        p: float = 0.3,
+        method: str = "mean_std",
+        space: str = "rgb",
+        strength: float | tuple[float, float] = 1.0,
+        max_gain: float = 10.0,
+        *,
+        mode: Literal["per_sample", "batch_fraction"] = "per_sample",
+        data_range: float = 1.0,
+        generator: torch.Generator | None = None,
+        allow_split: bool = False,
+    ) -> None:
+        """Check the options, and keep the bank as buffers."""
+        super().__init__()
+        self.p = check.number(p, 0, 1, "p")
+        self.space = _linear_space(method, space)
+        low, high = strength if isinstance(strength, tuple) else (strength, strength)
+        self.strength = (check.number(low, 0, 1, "strength"), check.number(high, low, 1, "strength"))
+        self.max_gain = check.number(max_gain, 0, math.inf, "max_gain")
+        self.mode = check.option(mode, ("per_sample", "batch_fraction"), "mode")
+        self.data_range = check.number(data_range, 1e-30, 1e30, "data_range")
+        self.generator = generator
+        self.has_bank = bank is not None
+        if bank is not None:
+            bank.refuse_other_splits(allow=allow_split)
+            _refuse_other_moments(bank)
+        mean = np.zeros((0, 3)) if bank is None else bank.mean
+        cov = np.zeros((0, 3, 3)) if bank is None else bank.cov
+        self.register_buffer("bank_mean", torch.tensor(mean))
+        self.register_buffer("bank_cov", torch.tensor(cov))
+        rows, inverse = formulas.mixing_tensors(SPACES[self.space].basis)  # type: ignore[arg-type]  # linear: it has one
+        self.register_buffer("_rows", rows, persistent=False)
+        self.register_buffer("_inverse", inverse, persistent=False)
+
+    def draw(self, count: int, device: torch.device | str = "cpu", own: torch.Tensor | None = None) -> Draws:
+        """Draw for a batch of ``count`` images; ``own`` are their rows in the bank, if known."""
+        options: dict[str, Any] = {"device": device, "generator": self.generator}
+        if self.mode == "per_sample":
+            applied = torch.rand(count, **options) < self.p
+        else:
+            applied = torch.randperm(count, **options) < round(self.p * count)
+        low, high = self.strength
+        strength = low + torch.rand(count, dtype=torch.float64, **options) * (high - low)
+        if not self.has_bank:
+            return self._rolled(count, applied, strength, options)
+        styles = len(self.bank_mean)
+        if own is None or styles == 1:
+            return Draws(applied, torch.randint(styles, (count,), **options), strength)
+        source = torch.randint(styles - 1, (count,), **options)
+        return Draws(applied, source + (source >= own.to(source.device)), strength)
+
+    def forward(self, batch: torch.Tensor, draws: Draws | None = None, *, own: torch.Tensor | None = None) -> torch.Tensor:
+        """New colours for a batch."""
+        self._refuse_other_batches(batch)
+        if draws is None and not self.training:
+            return batch
+        drawn = self.draw(len(batch), batch.device, own) if draws is None else draws
+        if torch.compiler.is_compiling() or batch.device.type != "cpu" or (batch.requires_grad and torch.is_grad_enabled()):
+            return formulas.apply(batch, self.measured_parameters(batch, drawn), self._range(batch))
+        return self._through_core(batch, drawn)
+
+    def measured_parameters(self, batch: torch.Tensor, draws: Draws) -> Parameters:
+        """The maps for a batch, by torch operations alone."""
+        mixes, data_range = self.space != "rgb", self._range(batch)
+        content = formulas.measure(batch, cross=mixes)
+        if self.has_bank:
+            style = BatchMoments(self.bank_mean, self.bank_cov).rows(draws.source).scaled(data_range)
+        else:
+            style = content.rows(draws.source)
+        basis = (self._rows, self._inverse) if mixes else None
+        gain, offset = formulas.decide(content, style, draws.strength, self.max_gain, basis)
+        return Parameters(gain, offset, draws.applied, torch.full_like(draws.strength, data_range))
+
+    @staticmethod
+    def apply_parameters(batch: torch.Tensor, parameters: Parameters, data_range: float = 1.0) -> torch.Tensor:
+        """Apply what a worker drew; ``data_range`` is that of floating batches, which may differ from the worker's images.
+
+        >>> drawn = Parameters.of([Affine([2.0] * 3, [10.0] * 3, 255.0)])
+        >>> ColorMatch.apply_parameters(torch.full((1, 3, 4, 5), 100, dtype=torch.uint8), drawn)[0, 0, 0, 0]
+        tensor(210, dtype=torch.uint8)
+        """
+        if batch.ndim != 4 or parameters.offset.shape != batch.shape[:2]:
+            raise ImageError(
+                f"a batch of shape {tuple(batch.shape)} and parameters for {tuple(parameters.offset.shape)} images and channels "
+                "came; they must belong together, (B, C, H, W)"
+            )
+        return formulas.apply(batch, parameters, 255.0 if batch.dtype == torch.uint8 else data_range)
+
+    def extra_repr(self) -> str:
+        """The options, as torch prints modules."""
+        low, high = self.strength
+        strength = f"{low:g}" if low == high else f"({low:g}, {high:g})"
+        source = f"{len(self.bank_mean)} styles" if self.has_bank else "styles of the batch"
+        return (
+            f"{source}, p={self.p:g}, space={self.space!r}, strength={strength}, max_gain={self.max_gain:g}, mode={self.mode!r}"
+        )
+
+    def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> ColorMatch:  # noqa: FBT002
+        """Move with the model, but stay float64 when the model becomes half: a bank in half precision is another bank."""
+        before = dict(self._buffers)
+        super()._apply(fn, recurse)
+        for name, old in before.items():
+            new = self._buffers[name]
+            if old is not None and new is not None and new.dtype != old.dtype:
+                self._buffers[name] = old.to(new.device)
+        return self
+
+    def _rolled(self, count: int, applied: torch.Tensor, strength: torch.Tensor, options: dict[str, Any]) -> Draws:
+        """Each image's style is that of the one a random shift further on, round the end; alone it stays as it is."""
+        shift = 1 + torch.randint(max(1, count - 1), (1,), **options)
+        source = (torch.arange(count, device=options["device"]) + shift) % max(1, count)
+        return Draws(applied & (count > 1), source, strength)
+
+    def _range(self, batch: torch.Tensor) -> float:
+        return 255.0 if batch.dtype == torch.uint8 else self.data_range
+
+    def _refuse_other_batches(self, batch: torch.Tensor) -> None:
+        if batch.ndim != 4 or batch.dtype not in (torch.uint8, *_FLOATS):
+            raise ImageError(
+                f"a tensor of shape {tuple(batch.shape)} and dtype {batch.dtype} came; accepted are (B, C, H, W) of uint8 "
+                "or floating point"
+            )
+        wanted = self.bank_mean.shape[1] if self.has_bank else (3 if self.space != "rgb" else batch.shape[1])
+        if batch.shape[1] != wanted:
+            raise ImageError(f"the batch has {batch.shape[1]} channel(s), and {wanted} are needed")
+
+    # ---- on the CPU: image by image through the loops of the core ----------------------------------------------------
+
+    def _through_core(self, batch: torch.Tensor, draws: Draws) -> torch.Tensor:
+        if batch.dtype == torch.bfloat16:  # NumPy has no such type
+            return self._through_core(batch.float(), draws).to(batch.dtype)
+        source = batch.detach().contiguous()
+        result = torch.empty_like(source)
+        applied = draws.applied.tolist()
+        for i in [i for i, chosen in enumerate(applied) if not chosen]:
+            result[i] = source[i]
+        rows, strengths = draws.source.tolist(), draws.strength.tolist()
+        route = self._match_levels if batch.dtype == torch.uint8 and self.space == "rgb" else self._match_any
+        route(source, result, [(i, rows[i], strengths[i]) for i, chosen in enumerate(applied) if chosen])
+        return result
+
+    def _match_levels(self, source: torch.Tensor, result: torch.Tensor, chosen: list[tuple[int, int, float]]) -> None:
+        """The usual case: bytes, channel by channel, without leaving channel-first memory."""
+        views, targets = images_last(source), images_last(result)
+        known: dict[int, Pairs] = {}
+
+        def pairs(i: int) -> Pairs:
+            if i not in known:
+                known[i] = level_pairs(views[i])
+            return known[i]
+
+        mean, variance = self.bank_mean.numpy(), self.bank_cov.diagonal(dim1=1, dim2=2).numpy()
+        for i, row, strength in chosen:
+            goal = style_pairs(mean[row], variance[row], 255.0) if self.has_bank else pairs(row)
+            gain, offset, _ = diagonal_map(pairs(i), goal, strength, self.max_gain, "exact")
+            write_planes(views[i], targets[i], Affine(gain, offset, 255.0))
+
+    def _match_any(self, source: torch.Tensor, result: torch.Tensor, chosen: list[tuple[int, int, float]]) -> None:
+        """Floats and mixed channels: whatever the core does for one image."""
+        data_range = None if source.dtype == torch.uint8 else self.data_range
+        views, targets = images_last(source), images_last(result)
+        for i, row, strength in chosen:
+            match(
+                views[i],
+                self._style(row) if self.has_bank else measure_image(views[row], data_range=data_range, alpha=False),
+                "mean_std",
+                self.space,
+                strength=strength,
+                max_gain=self.max_gain,
+                data_range=data_range,
+                alpha=False,
+                out=targets[i],
+            )
+
+    def _style(self, row: int) -> Moments:
+        mean: NDArray[np.float64] = self.bank_mean[row].numpy()
+        return trusted_moments(1, mean, self.bank_cov[row].numpy(), 1.0)
+
+
+def _linear_space(method: str, space: str) -> str:
+    check.option(space, SPACES, "space")
+    if method != "mean_std" or not SPACES[space].is_linear:
+        raise OptionError(
+            f"method={method!r} in space={space!r}; ColorMatch knows 'mean_std' in linear spaces "
+            f"({', '.join(name for name, known in SPACES.items() if known.is_linear)}). Covariance can be drawn in the worker "
+            "and shipped with ParameterCollate; everything else is applied there, by recolorist.Colorist."
+        )
+    return space
+
+
+def _refuse_other_moments(bank: StyleBank) -> None:
+    if bank.space != "rgb":
+        raise OptionError(
+            f"the bank holds moments of {bank.space!r}; build one with space='rgb', which serves every linear space"
+        )

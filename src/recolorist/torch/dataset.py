@@ -1,0 +1,178 @@
+"""A dataset wrapper that knows the index of each sample: the same colours for any number of workers, and after a resume."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sized
+from typing import Any, Literal, Protocol
+
+import torch
+from torch.utils.data import Dataset
+
+from recolorist import check
+from recolorist.augment import Colorist
+from recolorist.bank import StyleBank
+from recolorist.errors import OptionError, RecoloristError
+from recolorist.hosts import named
+from recolorist.torch.draws import Drawn, recolour, toss
+from recolorist.torch.fused import ToNormalizedTensor
+from recolorist.torch.parameters import WithParameters, affine_of
+from recolorist.torch.tensors import recolour_tensor
+
+Part = int | str | Callable[[Any], Any]
+
+
+class RepeatedEpochError(RecoloristError):
+    """A sample came twice in one epoch: ``set_epoch`` was forgotten, and the epoch before would be repeated."""
+
+
+class MapStyle(Protocol):
+    """What a dataset must have: a length, and samples by number."""
+
+    def __len__(self) -> int:
+        """Number of samples."""
+
+    def __getitem__(self, index: int, /) -> Any:
+        """One sample."""
+
+
+class ColoristDataset(Dataset[Any]):
+    """Wrap a map-style dataset: the image of each sample gets new colours, drawn for (seed, epoch, index of the sample).
+
+    ``colorist`` is a :class:`recolorist.Colorist`, or a bank and ``options`` for one. Give it a seed to repeat a run.
+    ``image`` says where in a tuple or dictionary the image is; ``key``, ``label``, ``domain`` and ``mask`` say where the sample
+    keeps these, or compute them from it. Without ``key`` the number of the sample is its key, which is right where the bank
+    was built from the same dataset. ``transform`` gets the image afterwards; a :class:`ToNormalizedTensor` is fused.
+    ``parameters=True`` leaves the image and hands out what was drawn, for :class:`ParameterCollate`.
+
+    Call ``set_epoch`` before every pass; workers that live on hear of it. A sample that comes twice without it raises
+    :class:`RepeatedEpochError`, for the same colours would come again. Samplers with replacement need ``on_repeat="allow"``.
+
+    >>> import numpy as np
+    >>> tiles = np.random.default_rng(0).integers(0, 256, (6, 8, 9, 3), dtype=np.uint8)
+    >>> data = ColoristDataset([(tile, 0) for tile in tiles], StyleBank.build(tiles, split="train"), p=1.0, seed=1)
+    >>> first = data[2][0]
+    >>> data.set_epoch(1)
+    >>> np.array_equal(first, data[2][0])
+    False
+    """
+
+    def __init__(
+        self,
+        dataset: MapStyle,
+        colorist: Colorist | StyleBank,
+        *,
+        image: int | str = 0,
+        key: Part | None = None,
+        label: Part | None = None,
+        domain: Part | None = None,
+        mask: Part | None = None,
+        transform: Callable[[Any], Any] | None = None,
+        on_repeat: Literal["raise", "allow"] = "raise",
+        parameters: bool = False,
+        **options: Any,
+    ) -> None:
+        """Check the options; nothing is loaded yet."""
+        if not isinstance(dataset, Sized) or not hasattr(dataset, "__getitem__"):
+            raise OptionError(f"a {type(dataset).__name__} came; needed is a dataset with a length and samples by number")
+        if options and isinstance(colorist, Colorist):
+            raise OptionError(f"{', '.join(options)}: these belong into the Colorist that was given")
+        self.dataset: Any = dataset
+        self.colorist = colorist if isinstance(colorist, Colorist) else Colorist(colorist, **options)
+        self.image = image
+        self.parts: dict[str, Part] = {
+            name: part for name, part in (("key", key), ("label", label), ("domain", domain), ("mask", mask)) if part is not None
+        }
+        self.transform = transform
+        self.on_repeat = check.option(on_repeat, ("raise", "allow"), "on_repeat")
+        self.parameters = parameters
+        # epoch, and how often a sample may come in it; in memory that workers share, whenever they were started
+        self._now = torch.tensor([0, 1]).share_memory_()
+        self._seen = torch.zeros(len(dataset), dtype=torch.uint8).share_memory_()
+
+    def set_epoch(self, epoch: int) -> None:
+        """Begin an epoch: new colours for every sample, in workers that are already running too."""
+        number = operator.index(epoch)
+        if number < 0:
+            raise OptionError(f"epoch={epoch!r}; accepted are whole numbers from 0")
+        seen = int(self._seen.count_nonzero())
+        # Workers that live on may still be fetching for a pass that was left early. What they fetch from now on is thrown
+        # away, but it is counted: after such a pass, and only then, a sample may come twice.
+        self._now[1] = 2 if 0 < seen < len(self._seen) else 1
+        self._seen.zero_()
+        self._now[0] = number
+
+    @property
+    def epoch(self) -> int:
+        """The present epoch."""
+        return int(self._now[0])
+
+    def __len__(self) -> int:
+        """As many as the wrapped dataset has."""
+        return len(self._seen)
+
+    def __getitem__(self, index: int) -> Any:
+        """One sample with new colours, or as it was, as the coin says."""
+        number = operator.index(index)
+        number += len(self) if number < 0 else 0
+        epoch, most = self._now.tolist()
+        sample = self.dataset[number]  # first, so that a missing sample is the dataset's own error
+        if self.on_repeat == "raise":
+            self._count(number, epoch, most)
+        found = {name: _get(sample, part) for name, part in self.parts.items()}
+        mask = found.pop("mask", None)
+        drawn = toss(self.colorist, index=number, epoch=epoch, **{name: named(value) for name, value in found.items()})
+        image = self._image(sample)
+        if self.parameters:
+            move = None if drawn is None else affine_of(self.colorist, image, drawn, mask)
+            return WithParameters(sample if self.transform is None else self._put(sample, self.transform(image)), move)
+        return self._put(sample, self._changed(image, drawn, mask))
+
+    def __repr__(self) -> str:
+        """What it does to what."""
+        return f"ColoristDataset({self.dataset!r}, {self.colorist!r}, epoch={self.epoch})"
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy by value must share its memory with its own workers, too."""
+        self.__dict__.update(state)
+        self._now.share_memory_()
+        self._seen.share_memory_()
+
+    def _count(self, number: int, epoch: int, most: int) -> None:
+        seen = self._seen.numpy()  # the same memory; a tenth of the time of indexing a tensor
+        if seen[number] >= most:
+            raise RepeatedEpochError(
+                f"sample {number} came a second time in epoch {epoch}, and would get the same colours again. Call set_epoch(...) "
+                f"before every pass (set_epoch({epoch}) to repeat this one), or pass on_repeat='allow' if the sampler draws with "
+                "replacement"
+            )
+        seen[number] += 1
+
+    def _changed(self, image: Any, drawn: Drawn | None, mask: Any) -> Any:
+        if isinstance(self.transform, ToNormalizedTensor) and self.transform.colorist is None:
+            return self.transform.convert(image, self.colorist, drawn, mask)
+        if drawn is not None:
+            change = recolour_tensor if isinstance(image, torch.Tensor) else recolour
+            image = change(self.colorist, image, drawn, mask)
+        return image if self.transform is None else self.transform(image)
+
+    def _image(self, sample: Any) -> Any:
+        return _get(sample, self.image) if isinstance(sample, (tuple, list, Mapping)) else sample
+
+    def _put(self, sample: Any, image: Any) -> Any:
+        """The sample with another image; containers keep their type."""
+        kind: Any = type(sample)
+        if isinstance(sample, Mapping):
+            return kind({**sample, self.image: image})
+        if not isinstance(sample, (tuple, list)):
+            return image
+        parts: Any = list(sample)
+        parts[self.image] = image
+        return kind(*parts) if hasattr(sample, "_fields") else kind(parts)
+
+
+def _get(sample: Any, part: Part) -> Any:
+    try:
+        return part(sample) if callable(part) else sample[part]
+    except (KeyError, IndexError, TypeError) as error:
+        raise OptionError(f"a sample of type {type(sample).__name__} has no part {part!r}; say where it is") from error

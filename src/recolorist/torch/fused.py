@@ -1,0 +1,113 @@
+"""The fused route: uint8 image to normalised float tensor, with or without new colours, in one pass over the pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from recolorist import check, kernels
+from recolorist._torchvision_ops import declare_missing_ops
+from recolorist.augment import Colorist
+from recolorist.errors import ImageError, OptionError
+from recolorist.torch.draws import Affine, Drawn, affine, recolour, toss
+from recolorist.torch.tensors import channels_last
+
+Floats = NDArray[np.float32]
+
+
+class ToNormalizedTensor:
+    """uint8 image in (array, PIL image or tensor), normalised float32 tensor (C, H, W) out, in one pass over the pixels.
+
+    It stands for ``[ToImage(), ToDtype(torch.float32, scale=True), Normalize(mean, std)]`` and gives the same bits: those
+    very steps are run once, on the 256 values a byte can have, and pixels are looked up. With ``colorist`` each image is
+    given new colours first, as ``colorist(image)`` would, also by looking up: matched values are rounded to whole levels
+    in between, so the result is that of the separate steps. What is not a map of single channels (another space, a
+    histogram method, ``apply_to="mask"``) is applied first and looked up afterwards.
+
+    >>> to_tensor = ToNormalizedTensor(mean=(0.5, 0.5, 0.5), std=(0.25, 0.25, 0.25))
+    >>> to_tensor(np.full((4, 5, 3), 255, np.uint8))[0, 0, :2]
+    tensor([2., 2.])
+    """
+
+    def __init__(self, mean: Sequence[float], std: Sequence[float], colorist: Colorist | None = None) -> None:
+        """Make the tables."""
+        self.mean, self.std = tuple(map(float, mean)), tuple(map(float, std))
+        if not self.mean or len(self.mean) != len(self.std) or not all(np.isfinite((*self.mean, *self.std))) or not all(self.std):
+            raise OptionError(
+                f"mean={mean!r}, std={std!r}; accepted are as many finite numbers each as there are channels, std not 0"
+            )
+        self.colorist = colorist
+        self._tables = _tables(self.mean, self.std)
+        self._ramp = np.repeat(np.arange(256, dtype=np.uint8)[:, None], len(self.mean), axis=1)
+
+    def __call__(self, image: Any, key: str | None = None, *, mask: Any = None, **where: Any) -> torch.Tensor:
+        """One image; ``key``, ``index``, ``epoch``, ``label`` and ``domain`` go to the colorist."""
+        drawn = None if self.colorist is None else toss(self.colorist, key=key, **where)
+        return self.convert(image, self.colorist, drawn, mask)
+
+    def convert(self, image: Any, colorist: Colorist | None = None, drawn: Drawn | None = None, mask: Any = None) -> torch.Tensor:
+        """Do what has been drawn already, and convert."""
+        pixels = self._opened(image)
+        tables = self._tables
+        if colorist is not None and drawn is not None:
+            move = affine(colorist, pixels, drawn, mask)
+            if move is not None and len(move.gain) == len(self.mean):
+                tables = self._through(move)
+            else:
+                pixels = recolour(colorist, pixels, drawn, mask)
+        return _looked_up(pixels, tables)
+
+    def __repr__(self) -> str:
+        """Like the steps it stands for."""
+        return f"ToNormalizedTensor(mean={self.mean}, std={self.std}, colorist={self.colorist!r})"
+
+    def _opened(self, image: Any) -> NDArray[np.uint8]:
+        """Pixels (H, W, C), whose memory may be channel first."""
+        if isinstance(image, torch.Tensor):
+            image = channels_last(image)
+        opened = check.open_image(image, alpha=False if isinstance(image, np.ndarray) else None)
+        depth = opened.array.shape[-1]
+        if opened.kind != "B" or opened.is_batch or depth != len(self.mean):
+            raise ImageError(
+                f"an image of shape {opened.shape} and dtype {opened.array.dtype} came; needed is one of uint8 with "
+                f"{len(self.mean)} channel(s), as many as mean and std have. PIL images are converted with image.convert('RGB')."
+            )
+        return opened.array
+
+    def _through(self, move: Affine) -> Floats:
+        """Two steps in one table: the map of levels to levels, made by the loop that maps pixels, then the conversion."""
+        channels = len(self.mean)
+        levels = np.empty((256, channels), np.uint8)
+        kernels.loops.affine(self._ramp, levels, "B", channels, move.gain, move.offset, 0.0, move.data_range)
+        return np.array([table[level] for table, level in zip(self._tables, levels.T, strict=True)])
+
+
+def _looked_up(pixels: NDArray[np.uint8], tables: Floats) -> torch.Tensor:
+    height, width, channels = pixels.shape
+    result = torch.empty((channels, height, width), dtype=torch.float32)
+    target: Floats = result.numpy()
+    if channels > 1 and pixels[..., 0].flags.c_contiguous and pixels.size > channels:  # channels come first in memory
+        for c in range(channels):
+            kernels.loops.planes(pixels[..., c], target[c], 1, tables[c : c + 1])
+    else:
+        kernels.loops.planes(np.ascontiguousarray(pixels), target, channels, tables)
+    return result
+
+
+def _tables(mean: tuple[float, ...], std: tuple[float, ...]) -> Floats:
+    """What each of the 256 levels becomes, per channel: by torchvision itself, or by its operations where it is missing."""
+    ramp = torch.arange(256, dtype=torch.uint8).expand(len(mean), 1, 256)
+    declare_missing_ops()
+    try:
+        from torchvision.transforms.v2 import functional
+    except ImportError:
+        converted = ramp.to(torch.float32).mul_(1.0 / 255)
+        centre, spread = (torch.tensor(values).view(-1, 1, 1) for values in (mean, std))
+        converted = converted.sub(centre).div_(spread)
+    else:
+        converted = functional.normalize(functional.to_dtype(ramp, torch.float32, scale=True), list(mean), list(std))
+    return np.ascontiguousarray(converted[:, 0].numpy())

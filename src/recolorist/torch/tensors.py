@@ -1,0 +1,73 @@
+"""Tensors with channels first, one image or many, through the core: no copy on the way where memory allows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from recolorist import kernels
+from recolorist.augment import Colorist
+from recolorist.errors import ImageError
+from recolorist.torch.draws import Affine, Drawn, is_plain, plain_affine, recolour
+
+
+def channels_last(image: torch.Tensor) -> NDArray[Any]:
+    """The memory of an image (C, H, W) as the core sees it, (H, W, C).
+
+    >>> channels_last(torch.zeros(3, 4, 5)).shape
+    (4, 5, 3)
+    """
+    if image.ndim != 3:
+        raise ImageError(f"a tensor of shape {tuple(image.shape)} came; an image is (C, H, W)")
+    array: NDArray[Any] = image.detach().permute(1, 2, 0).numpy()
+    return array
+
+
+def image_of(sample: Any, place: int | str) -> Any:
+    """The image in a tuple, list or dictionary; a sample that is none of these is the image itself.
+
+    >>> image_of({"image": 1, "label": 2}, "image"), image_of(3, 0)
+    (1, 3)
+    """
+    parts: Any = sample
+    return parts[place] if isinstance(sample, (tuple, list, Mapping)) else sample
+
+
+def recolour_tensor(colorist: Colorist, tensor: torch.Tensor, drawn: Drawn, mask: Any = None) -> torch.Tensor:
+    """Give each image of (..., C, H, W) the drawn style; same shape, dtype and device out as in.
+
+    What is not on the CPU is copied there and back: :class:`recolorist.torch.ColorMatch` is the route for those.
+    """
+    if tensor.device.type != "cpu":
+        return recolour_tensor(colorist, tensor.cpu(), drawn, mask).to(tensor.device)
+    if tensor.dtype is torch.bfloat16:  # NumPy has no such type
+        return recolour_tensor(colorist, tensor.float(), drawn, mask).to(tensor.dtype)
+    if tensor.ndim < 3:
+        raise ImageError(f"a tensor of shape {tuple(tensor.shape)} came; accepted are images (..., C, H, W)")
+    inside = mask.cpu().numpy() if isinstance(mask, torch.Tensor) else mask
+    result = torch.empty(tensor.shape, dtype=tensor.dtype)
+    for pixels, goal in zip(images_last(tensor), images_last(result), strict=True):
+        if inside is None and is_plain(colorist, pixels):
+            write_planes(pixels, goal, plain_affine(colorist, pixels, drawn))
+        else:
+            goal[...] = recolour(colorist, pixels, drawn, inside)
+    return result
+
+
+def images_last(tensor: torch.Tensor) -> NDArray[Any]:
+    """The images of (..., C, H, W), one after another, as the core sees them: (N, H, W, C)."""
+    array: NDArray[Any] = tensor.detach().numpy()
+    count = math.prod(array.shape[:-3])
+    return array.reshape(count, *array.shape[-3:]).transpose(0, 2, 3, 1)
+
+
+def write_planes(pixels: NDArray[Any], goal: NDArray[Any], move: Affine) -> None:
+    """A diagonal map of integer pixels, one channel after another, straight into channel-first memory."""
+    for c, (gain, offset) in enumerate(zip(move.gain, move.offset, strict=True)):
+        plane = np.ascontiguousarray(pixels[..., c])
+        kernels.loops.affine(plane, goal[..., c], pixels.dtype.char, 1, [gain], [offset], 0.0, move.data_range)

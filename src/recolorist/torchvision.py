@@ -1,0 +1,121 @@
+"""Colorist as a transform of torchvision v2: everything it keeps, from PIL images to videos in nested samples."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import PIL.Image
+import torch
+
+from recolorist._torchvision_ops import declare_missing_ops
+from recolorist.augment import Colorist as Core
+from recolorist.augment import MaskRule
+from recolorist.bank import StyleBank
+from recolorist.errors import ImageError
+from recolorist.samplers import Content, Sampler
+from recolorist.streams import stream
+from recolorist.torch.draws import Drawn, draw, recolour, warn_of_size
+from recolorist.torch.tensors import recolour_tensor
+
+declare_missing_ops()
+
+from torchvision import tv_tensors  # noqa: E402 - its operators are declared first
+from torchvision.transforms import v2  # noqa: E402
+
+__all__ = ["Colorist"]
+
+_FIRST, _LAST = 0, 2**63 - 1
+
+
+class Colorist(v2.Transform):
+    """With probability ``p``, give the images of a sample the colour statistics of one style drawn from a bank.
+
+    Images (PIL, ``tv_tensors.Image``, plain tensors; uint8, uint16, or floating point in 0 to ``data_range``) and videos keep
+    their type, dtype, shape and device; masks, boxes, key points and everything else pass through untouched. Put it before
+    ``Normalize``. A batch (..., C, H, W) takes one style, and each image is measured by itself; the frames of a video are
+    measured together, so that it does not flicker. All images of one call share the draw.
+
+    Random numbers come from torch's generator alone, which the loader seeds differently in each worker and epoch: the same
+    ``torch.manual_seed`` and the same number of workers repeat a run. For colours that do not depend on the number of workers use
+    :class:`recolorist.torch.ColoristDataset`. The options are those of :class:`recolorist.Colorist`.
+
+    >>> import numpy as np
+    >>> tiles = np.random.default_rng(0).integers(0, 256, (8, 24, 16, 3), dtype=np.uint8)
+    >>> transform = Colorist(StyleBank.build(tiles, split="train"), p=1.0)
+    >>> transform(tv_tensors.Image(tiles[0].transpose(2, 0, 1))).dtype
+    torch.uint8
+    """
+
+    def __init__(
+        self,
+        bank: StyleBank,
+        p: float = 0.3,
+        method: str = "mean_std",
+        space: str = "rgb",
+        sampler: str | Sampler = "uniform",
+        strength: float | tuple[float, float] = 1.0,
+        max_gain: float = 10.0,
+        max_clip: float | None = None,
+        mask: str | MaskRule | None = None,
+        *,
+        apply_to: Literal["all", "mask"] = "all",
+        data_range: float | None = None,
+        preprocessing: str | None = None,
+        allow_split: bool = False,
+    ) -> None:
+        """Check every option once, here."""
+        super().__init__()
+        self.core = Core(
+            bank,
+            p,
+            method,
+            space,
+            sampler,
+            strength,
+            max_gain,
+            max_clip,
+            mask,
+            0,  # the streams are chosen by torch's numbers
+            apply_to=apply_to,
+            data_range=data_range,
+            preprocessing=preprocessing,
+            allow_split=allow_split,
+        )
+        self.p = self.core.p
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:  # noqa: ARG002 - torchvision's signature
+        """Toss the coin, and draw the number that selects a style; None: leave everything."""
+        if self.p < 1 and torch.rand(()) >= self.p:
+            return {"number": None}
+        return {"number": int(torch.randint(_FIRST, _LAST, ()))}
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        """Do what was drawn to one part of the sample."""
+        if params["number"] is None or not _is_picture(inpt):
+            return inpt
+        drawn = draw(self.core, stream(0, 0, params["number"]), Content())
+        if not isinstance(inpt, torch.Tensor):
+            return recolour(self.core, inpt, drawn)
+        pixels = inpt.as_subclass(torch.Tensor)
+        changed = self._video(pixels, drawn) if isinstance(inpt, tv_tensors.Video) else recolour_tensor(self.core, pixels, drawn)
+        return tv_tensors.wrap(changed, like=inpt) if isinstance(inpt, tv_tensors.TVTensor) else changed
+
+    def extra_repr(self) -> str:
+        """The options, as torch prints modules."""
+        return repr(self.core).removeprefix("Colorist(").rpartition(", seed=")[0]
+
+    def _video(self, video: torch.Tensor, drawn: Drawn) -> torch.Tensor:
+        """Frames (..., T, C, H, W) side by side are one picture, and are measured as one."""
+        if video.ndim < 4:
+            raise ImageError(f"a video of shape {tuple(video.shape)} came; accepted are (..., T, C, H, W)")
+        warn_of_size(self.core, *video.shape[-2:])  # of a frame, not of the tall picture
+        tall = video.movedim(-4, -3)  # (..., C, T, H, W)
+        changed = recolour_tensor(self.core, tall.flatten(-3, -2), drawn)
+        return changed.view(tall.shape).movedim(-3, -4).contiguous()
+
+
+def _is_picture(inpt: Any) -> bool:
+    """Images and videos, and tensors that torchvision takes for an image; masks and boxes are tv_tensors of other types."""
+    if isinstance(inpt, tv_tensors.TVTensor):
+        return isinstance(inpt, (tv_tensors.Image, tv_tensors.Video))
+    return isinstance(inpt, (torch.Tensor, PIL.Image.Image))
