@@ -13,7 +13,7 @@ Rule = Callable[[NDArray[Any], float], NDArray[np.bool_] | None]
 
 _GLASS: Final = 0.86  # unit range; stained tissue absorbs in at least one channel, glass in none
 _BLACK: Final = 0.06  # camera noise in the surround of a fundus photograph stays below this
-_LEAST: Final = 0.01  # a rule that keeps less than this share of the image has found nothing, and is not used
+LEAST: Final = 0.01  # a rule that keeps less than this share of the image has found nothing, and is not used
 
 
 def tissue(pixels: NDArray[Any], data_range: float) -> NDArray[np.bool_] | None:
@@ -24,17 +24,27 @@ def tissue(pixels: NDArray[Any], data_range: float) -> NDArray[np.bool_] | None:
     >>> tissue(slide, 255.0).sum()
     np.int64(4)
     """
-    return _enough(pixels.min(axis=-1) < _GLASS * data_range)
+    return _enough(_not_glass(pixels, data_range))
 
 
 def fundus(pixels: NDArray[Any], data_range: float) -> NDArray[np.bool_] | None:
     """Pixels that are not near-black: the brightest channel is above camera noise."""
-    return _enough(pixels.max(axis=-1) > _BLACK * data_range)
+    return _enough(_not_black(pixels, data_range))
+
+
+def _not_glass(pixels: NDArray[Any], data_range: float) -> NDArray[np.bool_]:
+    return np.asarray(pixels.min(axis=-1) < _GLASS * data_range)
+
+
+def _not_black(pixels: NDArray[Any], data_range: float) -> NDArray[np.bool_]:
+    return np.asarray(pixels.max(axis=-1) > _BLACK * data_range)
 
 
 def _enough(mask: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
-    return mask if np.count_nonzero(mask) >= _LEAST * mask.size else None
+    return mask if np.count_nonzero(mask) >= LEAST * mask.size else None
 
 
 #: Every rule by its name. A rule takes pixels (H, W, C) and their range, and returns a mask, or None for all pixels.
 RULES: Final = MappingProxyType({"tissue": tissue, "fundus": fundus})
+#: What each rule says of a pixel, without looking at how many there are: for images that are read piece by piece.
+PIXELS: Final = MappingProxyType({"tissue": _not_glass, "fundus": _not_black})

@@ -92,7 +92,7 @@ def extrapolate(bank: StyleBank, rng: np.random.Generator, content: Content, fac
     """An image's style carried on beyond the bank's centre by a factor: outside the hull for those at its edge."""
     row = _any_row(bank, rng, content.row)
     centre, _ = _fitted(bank)
-    features = centre + factor * (_features(bank.mean[row : row + 1], bank.cov[row : row + 1])[0] - centre)
+    features = centre + factor * (style_features(bank.mean[row : row + 1], bank.cov[row : row + 1])[0] - centre)
     return Style(f"extrapolate({bank.keys[row]}, {factor:g})", None, _moments_of(features, bank))
 
 
@@ -173,7 +173,7 @@ _fits: WeakKeyDictionary[StyleBank, tuple[Array, Array]] = WeakKeyDictionary()
 def _fitted(bank: StyleBank) -> tuple[Array, Array]:
     """Centre of the features and a square root of their covariance; fitted once per bank."""
     if bank not in _fits:
-        features = _features(bank.mean, bank.cov)
+        features = style_features(bank.mean, bank.cov)
         centre = features.mean(axis=0)
         deviations = features - centre
         spread, axes = np.linalg.eigh(deviations.T @ deviations / max(1, len(features) - 1))
@@ -181,7 +181,7 @@ def _fitted(bank: StyleBank) -> tuple[Array, Array]:
     return _fits[bank]
 
 
-def _features(mean: Array, cov: Array) -> Array:
+def style_features(mean: Array, cov: Array) -> Array:
     """Means, then the lower Cholesky factor with its diagonal as logarithms."""
     channels = mean.shape[1]
     factors = np.linalg.cholesky(cov + np.eye(channels) * _LEAST_DEVIATION**2)

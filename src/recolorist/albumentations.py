@@ -1,0 +1,238 @@
+"""Colorist for Albumentations: draws first, applies after, writes itself out, and replays exactly.
+
+Albumentations 2.0 copies its generators into every loader worker, so that all workers draw the same, and again in the next epoch.
+Here each number from the host's generator is told apart by the worker's own seed; the host's seed still decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist import augment, hosts
+from recolorist.augment import Decision
+from recolorist.errors import OptionError
+from recolorist.samplers import Sampler
+
+try:
+    from albumentations.core.transforms_interface import BaseTransformInitSchema, ImageOnlyTransform
+except ModuleNotFoundError as error:
+    raise hosts.missing("albumentations", error) from error
+
+__all__ = ["Colorist"]
+
+_STACKS: Final = ("images", "volume", "volumes")
+_OPTIONS: Final = (
+    "method",
+    "space",
+    "sampler",
+    "strength",
+    "max_gain",
+    "max_clip",
+    "mask",
+    "apply_to",
+    "data_range",
+    "mask_key",
+    "sample_key",
+    "label_key",
+    "domain_key",
+    "allow_split",
+)
+
+
+class Colorist(ImageOnlyTransform):
+    """With probability ``p``, give an image the colour statistics of a style drawn from a bank.
+
+    ``bank`` is a :class:`recolorist.StyleBank`, or the path of a saved one. ``mask_key`` names the entry of the call that is the
+    foreground mask; ``mask`` is a rule for calls without one. ``sample_key``, ``label_key`` and ``domain_key`` name entries that
+    say which image of the bank this is, so that it is not matched to itself, and its label and domain, for samplers that ask.
+    The other options are those of :class:`recolorist.Colorist`.
+
+    The drawn parameters are a few numbers: the style's name, the strength, the plan. In a stack (``images``, ``volume``) all
+    images take the same style, each by its own plan; further images (``additional_targets``) get the map of ``image``.
+
+    Targets:
+        image, volume
+
+    Image types:
+        uint8, float32
+
+    Example:
+        >>> import albumentations as A
+        >>> tiles = np.random.default_rng(0).integers(0, 256, (8, 24, 16, 3), dtype=np.uint8)
+        >>> from recolorist import StyleBank
+        >>> pipeline = A.Compose([Colorist(StyleBank.build(tiles, split="train"), p=1.0)], seed=1)
+        >>> out = pipeline(image=tiles[0], mask=tiles[0, ..., 0])
+        >>> out["image"].shape, out["image"].dtype, np.array_equal(out["mask"], tiles[0, ..., 0])
+        ((24, 16, 3), dtype('uint8'), True)
+    """
+
+    class InitSchema(BaseTransformInitSchema):
+        """What is accepted; the defaults stand in ``__init__`` and nowhere else."""
+
+        bank: Any
+        method: str
+        space: str
+        sampler: str | Callable[..., Any]
+        strength: float | tuple[float, float]
+        max_gain: float
+        max_clip: float | None
+        mask: str | Callable[..., Any] | None
+        apply_to: Literal["all", "mask"]
+        data_range: float | None
+        mask_key: str | None
+        sample_key: str | None
+        label_key: str | None
+        domain_key: str | None
+        allow_split: bool
+
+    def __init__(
+        self,
+        bank: Any,
+        method: str = "mean_std",
+        space: str = "rgb",
+        sampler: str | Sampler = "uniform",
+        strength: float | tuple[float, float] = 1.0,
+        max_gain: float = 10.0,
+        max_clip: float | None = None,
+        mask: str | Callable[[Any], Any] | None = None,
+        apply_to: Literal["all", "mask"] = "all",
+        data_range: float | None = None,
+        mask_key: str | None = None,
+        sample_key: str | None = None,
+        label_key: str | None = None,
+        domain_key: str | None = None,
+        allow_split: bool = False,  # noqa: FBT002 - in this library p is the last one
+        p: float = 0.3,
+    ) -> None:
+        """Check every option once, here."""
+        super().__init__(p=p)
+        self.bank, self._path = hosts.open_bank(bank)
+        self.method, self.space, self.sampler, self.strength = method, space, sampler, strength
+        self.max_gain, self.max_clip, self.mask, self.apply_to = max_gain, max_clip, mask, apply_to
+        self.data_range, self.allow_split = data_range, allow_split
+        self.mask_key, self.sample_key, self.label_key, self.domain_key = mask_key, sample_key, label_key, domain_key
+        self._core = augment.Colorist(
+            self.bank,
+            1.0,  # the host's p, which may change, is asked in should_apply
+            method,
+            space,
+            sampler,
+            strength,
+            max_gain,
+            max_clip,
+            mask,
+            seed=0,
+            apply_to=apply_to,
+            data_range=data_range,
+            allow_split=allow_split,
+        )
+        self._entry: Any = None
+
+    # ---- draw -----------------------------------------------------------------------------------------------------------
+
+    def should_apply(self, force_apply: bool = False) -> bool:  # noqa: FBT002 - the host's signature
+        """Toss the coin, in each worker its own."""
+        return force_apply or hosts.tossed(self.p, self._place())
+
+    def get_params_dependent_on_data(self, params: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """Draw one style, and decide the map for every image of the call."""
+        place = self._place()
+        decisions: dict[str, list[Decision]] = {}
+        inside = self._entry_of(data, self.mask_key)
+        if data.get("image") is not None:
+            decisions["image"] = [self._decided(data["image"], place, data, inside)]
+        for name in _STACKS:
+            if data.get(name) is not None:
+                images = _frames(name, data[name])
+                masks = _masks(inside, images)
+                decisions[name] = [self._decided(image, place, data, mask) for image, mask in zip(images, masks, strict=True)]
+        if self.deterministic:  # a replay is kept, and sent about as JSON
+            return {"decisions": {name: [one.to_json() for one in several] for name, several in decisions.items()}}
+        return {"decisions": decisions}
+
+    def _decided(self, image: Any, place: int, data: dict[str, Any], mask: Any) -> Decision:
+        who = {what: self._entry_of(data, key) for what, key in self._who()}
+        inside = self._core.mask_of(image, hosts.foreground(mask))
+        return self._core.decide(image, *hosts.drawn(self._core, place, **who), inside)
+
+    def _place(self) -> int:
+        return hosts.apart(self.py_random.getrandbits(63))
+
+    def _who(self) -> tuple[tuple[str, str | None], ...]:
+        return ("key", self.sample_key), ("label", self.label_key), ("domain", self.domain_key)
+
+    def _entry_of(self, data: dict[str, Any], key: str | None) -> Any:
+        if key is not None and key not in data:
+            raise OptionError(f"the call has no entry {key!r}, which this Colorist was told to look at; it has {', '.join(data)}")
+        return None if key is None else data[key]
+
+    # ---- apply ----------------------------------------------------------------------------------------------------------
+
+    def apply_with_params(self, params: dict[str, Any], *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """Apply; the mask is taken from the call, so that it need not be among the parameters."""
+        inside = self._entry_of(kwargs, self.mask_key)
+        applied: dict[str, Any] = super().apply_with_params({**params, "inside": inside}, *args, **kwargs)
+        return applied
+
+    def apply(self, img: NDArray[Any], *args: Any, **params: Any) -> NDArray[Any]:  # noqa: ARG002 - the host's signature
+        """Do what was drawn for the image."""
+        return self._applied(img, params["decisions"]["image"][0], params.get("inside"))
+
+    def apply_to_images(self, images: NDArray[Any], *args: Any, **params: Any) -> NDArray[Any]:  # noqa: ARG002
+        """Do what was drawn, image by image."""
+        return self._stacked("images", images, params)
+
+    def apply_to_volume(self, volume: NDArray[Any], *args: Any, **params: Any) -> NDArray[Any]:  # noqa: ARG002
+        """Do what was drawn, slice by slice."""
+        return self._stacked("volume", volume, params)
+
+    def apply_to_volumes(self, volumes: NDArray[Any], *args: Any, **params: Any) -> NDArray[Any]:  # noqa: ARG002
+        """Do what was drawn, slice by slice of each."""
+        return self._stacked("volumes", volumes, params).reshape(np.shape(volumes))
+
+    def _stacked(self, name: str, images: Any, params: dict[str, Any]) -> NDArray[Any]:
+        frames = _frames(name, images)
+        decisions, masks = params["decisions"][name], _masks(params.get("inside"), frames)
+        if len(decisions) != len(frames):
+            raise OptionError(f"{len(decisions)} images were drawn for, and {len(frames)} came; replay on as many")
+        return np.stack([self._applied(*each) for each in zip(frames, decisions, masks, strict=True)])
+
+    def _applied(self, image: NDArray[Any], decision: Decision | str, mask: Any) -> NDArray[Any]:
+        known = Decision.from_json(decision) if isinstance(decision, str) else decision
+        done: NDArray[Any] = self._core.apply(image, known, mask=hosts.foreground(mask))
+        return done
+
+    # ---- write out ------------------------------------------------------------------------------------------------------
+
+    def get_transform_init_args(self) -> dict[str, Any]:
+        """Every option as plain data; the bank by value, or a large one by its file and SHA-256.
+
+        A large bank that has no file, and functions as sampler or mask, stay objects: they replay in this process, and JSON
+        refuses them. (The host asks for this when it prints a pipeline as well, so it may not fail.)
+        """
+        if self._entry is None:
+            self._entry = hosts.bank_entry(self.bank, self._path)
+        return {"bank": self._entry} | self._options()
+
+    def _options(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _OPTIONS}
+
+    def __repr__(self) -> str:
+        """The bank in short."""
+        options = ", ".join(f"{name}={value!r}" for name, value in self._options().items())
+        return f"{type(self).__name__}({self.bank!r}, {options}, p={self.p:g})"
+
+
+def _frames(name: str, images: Any) -> Any:
+    """A stack as a sequence of images."""
+    return [image for volume in images for image in volume] if name == "volumes" else images
+
+
+def _masks(mask: Any, images: Any) -> Sequence[Any]:
+    """One mask for each image of a stack: its own, or that of all."""
+    own = mask is not None and np.shape(mask)[:3] == (len(images), *np.shape(images[0])[:2])
+    return mask if own else [mask] * len(images)

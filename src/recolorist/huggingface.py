@@ -1,0 +1,87 @@
+"""Colorist for Hugging Face datasets: a callable for ``set_transform`` and ``with_transform``, dictionaries of lists in and out.
+
+With an index column the draw is keyed by (seed, epoch, index): the same for any number of workers, any batch size, any order.
+Without one it comes from a sequence that the seed and the loader worker select, which no two workers or epochs share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from recolorist import hosts
+from recolorist.augment import Colorist
+from recolorist.errors import OptionError
+
+__all__ = ["ColoristTransform"]
+
+
+class ColoristTransform:
+    """Augment the images of a batch and leave its other columns as they are.
+
+    ``column`` holds the images, PIL or arrays; ``output`` is the column to write, the same one unless given. ``index_column``
+    (whole numbers) or ``key_column`` (text) keys the draw and names the image in the bank, ``label_column``, ``domain_column``
+    and ``mask_column`` give what samplers and masks need. ``then`` is called with each image last, for the step to a tensor.
+    The other options are those of :class:`recolorist.Colorist`.
+
+    Example:
+        >>> import numpy as np
+        >>> from recolorist import StyleBank
+        >>> tiles = np.random.default_rng(0).integers(0, 256, (8, 24, 16, 3), dtype=np.uint8)
+        >>> change = ColoristTransform(StyleBank.build(tiles, split="train"), p=1.0, seed=1, index_column="index")
+        >>> batch = {"image": [tiles[3]], "index": [3], "label": ["a"]}
+        >>> np.array_equal(change(batch)["image"][0], change(batch)["image"][0]), change(batch)["label"]
+        (True, ['a'])
+    """
+
+    def __init__(
+        self,
+        bank: Any,
+        p: float = 0.3,
+        *,
+        column: str = "image",
+        output: str | None = None,
+        index_column: str | None = None,
+        key_column: str | None = None,
+        label_column: str | None = None,
+        domain_column: str | None = None,
+        mask_column: str | None = None,
+        then: Any = None,
+        **options: Any,
+    ) -> None:
+        """Check every option once, here."""
+        if index_column is not None and key_column is not None:
+            raise OptionError("index_column and key_column were both given; one of them keys the draw, name that one")
+        self.core = Colorist(hosts.open_bank(bank)[0], p, **options)
+        self.column, self.output, self.then = column, column if output is None else output, then
+        columns = {
+            "index": index_column,
+            "key": key_column,
+            "label": label_column,
+            "domain": domain_column,
+            "mask": mask_column,
+        }
+        self.columns = {what: name for what, name in columns.items() if name is not None}
+        self.epoch = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Draw anew for keyed images. Call it before the loader's workers start; persistent workers keep what they had."""
+        self.epoch = epoch
+
+    def __call__(self, batch: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+        """Augment every image of the batch."""
+        missing = [name for name in (self.column, *self.columns.values()) if name not in batch]
+        if missing:
+            raise OptionError(f"the batch has no column {missing[0]!r}; it has {', '.join(batch)}")
+        images = [self._changed(image, batch, i) for i, image in enumerate(batch[self.column])]
+        return {**batch, self.output: images}
+
+    def _changed(self, image: Any, batch: Mapping[str, list[Any]], i: int) -> Any:
+        facts = {what: batch[name][i] for what, name in self.columns.items()}
+        facts |= {what: hosts.named(facts[what]) for what in ("key", "label", "domain") if what in facts}
+        changed = self.core(image, epoch=self.epoch, **facts)
+        return changed if self.then is None else self.then(changed)
+
+    def __repr__(self) -> str:
+        """The augmentation and where its images are."""
+        return f"{type(self).__name__}({self.core!r}, column={self.column!r}, output={self.output!r}, {self.columns})"

@@ -1,0 +1,184 @@
+"""Colorist for Kornia: float batches ``(B, C, H, W)`` in 0 to 1 on any device, a style per sample, differentiable.
+
+The draws come from torch's own generator, which PyTorch seeds differently in each loader worker and epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from recolorist import check, foreground, hosts, streams
+from recolorist.augment import Colorist
+from recolorist.errors import ImageError, OptionError, StatisticsError
+from recolorist.samplers import Sampler
+from recolorist.spaces import SPACES
+
+try:
+    import torch
+    from kornia.augmentation import IntensityAugmentationBase2D
+    from kornia.augmentation.random_generator.base import RandomGeneratorBase
+    from torch import Tensor
+
+    from recolorist.torch import formulas
+    from recolorist.torch.formulas import BatchMoments
+except ModuleNotFoundError as error:
+    raise hosts.missing("kornia", error) from error
+
+__all__ = ["RandomColorist"]
+
+MaskRule = str | Callable[[Tensor], Tensor] | None
+
+_FLAT: Final = 1e-12  # below this a variance is the rounding of a mean in float32, and the channel has one value
+_FAR: Final = 0.5  # so far outside 0 to 1 lies a wrong scale, not the rounding or ringing of a step before
+
+
+class _Styles(RandomGeneratorBase):
+    """Draws a style and a strength for each sample."""
+
+    def __init__(self, core: Colorist) -> None:
+        super().__init__()
+        self.core = core
+
+    def __repr__(self) -> str:
+        return repr(self.core.bank)
+
+    def make_samplers(self, device: torch.device, dtype: torch.dtype) -> None:
+        """Nothing depends on the device: styles are drawn on the CPU, a few numbers each."""
+
+    def forward(self, batch_shape: tuple[int, ...], same_on_batch: bool = False) -> dict[str, Tensor]:  # noqa: FBT002
+        count = batch_shape[0]
+        numbers = torch.randint(2**62, (min(count, 1) if same_on_batch else count,)).tolist()
+        drawn = [self._drawn(number) for number in (numbers * count if same_on_batch else numbers)]
+        channels = self.core.bank.channels
+        return {
+            "style_mean": torch.tensor([mean for mean, _, _ in drawn], dtype=torch.float64).reshape(-1, channels),
+            "style_cov": torch.tensor([cov for _, cov, _ in drawn], dtype=torch.float64).reshape(-1, channels, channels),
+            "strength": torch.tensor([strength for _, _, strength in drawn], dtype=torch.float64),
+        }
+
+    def _drawn(self, number: int) -> tuple[list[float], list[list[float]], float]:
+        style, strength = self.core.draw(streams.stream(0, number))
+        return style.moments.mean.tolist(), style.moments.cov.tolist(), strength
+
+
+class RandomColorist(IntensityAugmentationBase2D):
+    """With probability ``p`` per sample, give it the colour statistics of a style drawn from a bank.
+
+    Mean and deviation are matched in ``"rgb"`` or another linear space. ``mask`` is ``"tissue"``, ``"fundus"`` or a callable
+    from the batch to a boolean ``(B, H, W)``; the named rules run on the CPU. Samplers that ask for labels or domains are not for
+    Kornia, which does not say which image a sample is. The other options are those of :class:`recolorist.Colorist`.
+
+    ``_params`` holds the style of each sample, so that ``augmentation(batch, params=augmentation._params)`` repeats it exactly.
+
+    Example:
+        >>> from recolorist import StyleBank
+        >>> tiles = np.random.default_rng(0).integers(0, 256, (8, 24, 16, 3), dtype=np.uint8)
+        >>> change = RandomColorist(StyleBank.build(tiles, split="train"), p=1.0)
+        >>> batch = torch.rand(4, 3, 24, 16)
+        >>> out = change(batch)
+        >>> out.shape, torch.equal(change(batch, params=change._params), out)
+        (torch.Size([4, 3, 24, 16]), True)
+    """
+
+    def __init__(
+        self,
+        bank: Any,
+        p: float = 0.3,
+        space: str = "rgb",
+        sampler: str | Sampler = "uniform",
+        strength: float | tuple[float, float] = 1.0,
+        max_gain: float = 10.0,
+        mask: MaskRule = None,
+        *,
+        apply_to: Literal["all", "mask"] = "all",
+        same_on_batch: bool = False,
+        keepdim: bool = False,
+        allow_split: bool = False,
+    ) -> None:
+        """Check every option once, here."""
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        opened, _ = hosts.open_bank(bank)
+        self.core = Colorist(opened, p, "mean_std", space, sampler, strength, max_gain, seed=0, allow_split=allow_split)
+        if not SPACES[space].is_linear:
+            linear = ", ".join(name for name, each in SPACES.items() if each.is_linear)
+            raise OptionError(f"space={space!r} is not linear; in Kornia choose from {linear}")
+        self.mask = check.option(mask, foreground.RULES, "mask") if isinstance(mask, str) else mask
+        self.apply_to = check.option(apply_to, ("all", "mask"), "apply_to")
+        basis = None if space == "rgb" else SPACES[space].basis
+        self._basis = None if basis is None else formulas.mixing_tensors(basis)
+        self._param_generator = _Styles(self.core)
+        self.flags = {"space": space, "mask": mask}
+
+    def apply_transform(
+        self,
+        input: Tensor,  # noqa: A002 - the host's signature
+        params: dict[str, Tensor],
+        flags: dict[str, Any],  # noqa: ARG002
+        transform: Tensor | None = None,  # noqa: ARG002
+    ) -> Tensor:
+        """Match each sample to its style."""
+        channels = self.core.bank.channels
+        if input.shape[1] != channels:
+            raise StatisticsError(f"the batch has {input.shape[1]} channel(s) and the styles {channels}; they must agree")
+        if not input.numel():
+            return input
+        _refuse_wrong_scale(input)
+        pixels = input if input.dtype in (torch.float32, torch.float64) else input.float()
+        inside = self._inside(pixels)
+        content = _measured(pixels, inside, cross=self._basis is not None)
+        gain, offset = (each.to(pixels.dtype) for each in self._maps(content, params))
+        flat = pixels.flatten(2)
+        if gain.ndim == 2:
+            changed = (flat * gain[..., None]).add_(offset[..., None])
+        else:
+            changed = torch.baddbmm(offset[..., None], gain, flat)
+        matched = changed.clamp_(0.0, 1.0).reshape(pixels.shape)
+        if inside is not None and self.apply_to == "mask":
+            matched = torch.where(inside, matched, pixels)
+        return matched.to(input.dtype)
+
+    def _maps(self, content: BatchMoments, params: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """The plan of every sample, by the rules of :func:`recolorist.plan`: gains or a matrix, and an offset."""
+        mean, cov, strength = (params[name].to(content.mean) for name in ("style_mean", "style_cov", "strength"))
+        basis = None if self._basis is None else (self._basis[0].to(mean), self._basis[1].to(mean))
+        return formulas.decide(content, BatchMoments(mean, cov), strength, self.core.max_gain, basis)
+
+    def _inside(self, pixels: Tensor) -> Tensor | None:
+        """The foreground as (B, 1, H, W), or None for all pixels."""
+        if self.mask is None:
+            return None
+        if callable(self.mask):
+            return self.mask(pixels).reshape(len(pixels), 1, *pixels.shape[2:]).bool()
+        images = pixels.detach().cpu().permute(0, 2, 3, 1).numpy()
+        masks = [foreground.RULES[self.mask](image, 1.0) for image in images]
+        everywhere = np.ones(images.shape[1:3], bool)
+        chosen = np.stack([everywhere if mask is None else mask for mask in masks])
+        return torch.from_numpy(chosen).to(pixels.device)[:, None]
+
+
+def _measured(pixels: Tensor, inside: Tensor | None, *, cross: bool) -> BatchMoments:
+    """Mean (B, C) and covariance (B, C, C) of each sample, in the precision it came in; the few results in float64."""
+    flat = pixels.flatten(2)
+    if inside is None and not cross:
+        mean = flat.mean(-1)
+        length = torch.linalg.vector_norm(flat - mean[..., None], dim=-1)  # torch.var takes ten times as long on the CPU
+        variance = length.double().square() / flat.shape[-1]
+        return BatchMoments(mean.double(), torch.diag_embed(torch.where(variance < _FLAT, 0.0, variance)))
+    weight = torch.ones_like(flat[:, :1]) if inside is None else inside.flatten(2).to(flat.dtype)
+    count = weight.sum(-1).clamp(min=1.0)
+    mean = (flat * weight).sum(-1) / count
+    centred = (flat - mean[..., None]) * weight
+    cov = (centred @ centred.mT / count[..., None]).double()
+    return BatchMoments(mean.double(), torch.where(cov.abs() < _FLAT, 0.0, cov))
+
+
+def _refuse_wrong_scale(pixels: Tensor) -> None:
+    """Bytes in floats would saturate silently. Only looked for on the CPU: elsewhere looking would stall the device."""
+    if pixels.device.type != "cpu" or torch.compiler.is_compiling():
+        return
+    low, high = (float(end) for end in torch.aminmax(pixels.detach()))
+    if not -_FAR <= low <= high <= 1.0 + _FAR:
+        raise ImageError(f"the batch holds values from {low:g} to {high:g}; Kornia's images lie in 0 to 1, divide them first")

@@ -1,0 +1,221 @@
+"""Colorist for MONAI: channel first, MetaTensors kept, one style for all keys of a dictionary.
+
+Under a plain PyTorch loader MONAI's transforms draw the same in all workers, and again in the next epoch. Here each number
+from ``self.R`` is told apart by the worker's own seed: workers and epochs differ under any loader, and ``set_random_state``
+still decides.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist import augment, hosts
+from recolorist.errors import ImageError, OptionError
+from recolorist.samplers import Sampler
+
+try:
+    from monai.config.type_definitions import KeysCollection
+    from monai.data.meta_obj import get_track_meta
+    from monai.data.meta_tensor import MetaTensor
+    from monai.transforms.transform import MapTransform, RandomizableTransform
+    from monai.utils.enums import TransformBackends
+    from monai.utils.type_conversion import convert_to_dst_type, convert_to_tensor
+
+    from recolorist.torch.draws import Drawn
+    from recolorist.torch.tensors import recolour_tensor
+except ModuleNotFoundError as error:
+    raise hosts.missing("monai", error) from error
+
+__all__ = ["RandColorist", "RandColoristD", "RandColoristDict", "RandColoristd"]
+
+_NUMBERS: Final = 2**63 - 1
+
+
+class RandColorist(RandomizableTransform):
+    """With probability ``prob``, give an image the colour statistics of a style drawn from a bank.
+
+    Images are channel-first, ``(C, H, W)`` or ``(C, H, W, D)``: a volume takes one style by one plan. The dtype is kept. Float
+    images are taken as 0 to 1; MONAI often leaves 8-bit values in floats, and then ``data_range=255`` says so. ``bank`` is a
+    :class:`recolorist.StyleBank` or the path of a saved one; the other options are those of :class:`recolorist.Colorist`.
+
+    Example:
+        >>> import torch
+        >>> from recolorist import StyleBank
+        >>> tiles = np.random.default_rng(0).integers(0, 256, (8, 24, 16, 3), dtype=np.uint8)
+        >>> change = RandColorist(StyleBank.build(tiles, split="train"), prob=1.0).set_random_state(1)
+        >>> out = change(torch.from_numpy(tiles[0]).permute(2, 0, 1))
+        >>> type(out).__name__, out.dtype, tuple(out.shape)
+        ('MetaTensor', torch.uint8, (3, 24, 16))
+    """
+
+    backend = [TransformBackends.TORCH, TransformBackends.NUMPY]  # noqa: RUF012 - the host's attribute
+
+    def __init__(
+        self,
+        bank: Any,
+        prob: float = 0.3,
+        method: str = "mean_std",
+        space: str = "rgb",
+        sampler: str | Sampler = "uniform",
+        strength: float | tuple[float, float] = 1.0,
+        max_gain: float = 10.0,
+        max_clip: float | None = None,
+        mask: str | Callable[[Any], Any] | None = None,
+        *,
+        apply_to: Literal["all", "mask"] = "all",
+        data_range: float | None = None,
+        allow_split: bool = False,
+    ) -> None:
+        """Check every option once, here."""
+        RandomizableTransform.__init__(self, prob)
+        self.core = augment.Colorist(
+            hosts.open_bank(bank)[0],
+            1.0,  # the host's prob is asked in randomize
+            method,
+            space,
+            sampler,
+            strength,
+            max_gain,
+            max_clip,
+            mask,
+            seed=0,
+            apply_to=apply_to,
+            data_range=data_range,
+            allow_split=allow_split,
+        )
+        self._place = 0
+
+    def set_random_state(self, seed: int | None = None, state: np.random.RandomState | None = None) -> RandColorist:
+        """Seed the draws."""
+        super().set_random_state(seed, state)
+        return self
+
+    def randomize(self, data: Any = None) -> None:  # noqa: ARG002 - the host's signature
+        """Draw: whether to do anything, and the place in the streams from which the style comes."""
+        self._place = hosts.apart(int(self.R.randint(_NUMBERS, dtype=np.int64)))
+        self._do_transform = hosts.tossed(self.prob, self._place)
+
+    def __call__(
+        self,
+        img: Any,
+        randomize: bool = True,  # noqa: FBT002 - the host's signature
+        *,
+        mask: Any = None,
+        key: Any = None,
+        label: Any = None,
+        domain: Any = None,
+    ) -> Any:
+        """Augment one channel-first image; ``randomize=False`` gives it the style that was drawn last.
+
+        ``mask`` is the foreground, ``(H, W)`` or ``(1, H, W)``; ``key``, ``label`` and ``domain`` say which image this is.
+        """
+        tensor = convert_to_tensor(img, track_meta=get_track_meta())
+        if randomize:
+            self.randomize()
+        if not self._do_transform:
+            return tensor
+        drawn = Drawn(*hosts.drawn(self.core, self._place, key=key, label=label, domain=domain))
+        matched = self._matched(tensor, drawn, mask)
+        return convert_to_dst_type(matched.reshape(tensor.shape), dst=tensor)[0]
+
+    def _matched(self, tensor: Any, drawn: Drawn, mask: Any) -> Any:
+        """Recolour a plain (C, H, W); a volume with its slices side by side, since colour statistics do not ask where."""
+        if tensor.ndim < 3 or (tensor.ndim > 3 and self.core.method == "exact_histogram"):
+            raise ImageError(
+                f"the image has shape {tuple(tensor.shape)}; accepted are channel-first images (C, H, W), and volumes unless "
+                "method='exact_histogram', which looks at neighbours"
+            )
+        plain = tensor.as_tensor() if isinstance(tensor, MetaTensor) else tensor
+        flat = plain.reshape(*plain.shape[:2], -1)
+        inside = _mask(mask, (int(flat.shape[1]), int(flat.shape[2])), tensor.ndim)
+        if tensor.ndim == 3:
+            return recolour_tensor(self.core, flat, drawn, inside)
+        with warnings.catch_warnings():  # side by side they have a size that is nobody's
+            warnings.simplefilter("ignore", augment.PreprocessingWarning)
+            return recolour_tensor(self.core, flat, drawn, inside)
+
+
+class RandColoristd(RandomizableTransform, MapTransform):
+    """Dictionary version of :class:`RandColorist`: one draw for all ``keys``, each image matched by its own plan.
+
+    ``mask_key`` names the entry that is the foreground mask. ``sample_key``, ``label_key`` and ``domain_key`` name entries that
+    say which image of the bank this is, so that it is not matched to itself, and its label and domain, for samplers that ask.
+
+    Example:
+        >>> import torch
+        >>> from recolorist import StyleBank
+        >>> tiles = np.random.default_rng(0).integers(0, 256, (8, 24, 16, 3), dtype=np.uint8)
+        >>> change = RandColoristd("image", StyleBank.build(tiles, split="train"), prob=1.0).set_random_state(1)
+        >>> sample = {"image": torch.from_numpy(tiles[0] // 2).permute(2, 0, 1), "label": 4}
+        >>> out = change(sample)
+        >>> out["label"], bool((out["image"] == sample["image"]).all())
+        (4, False)
+    """
+
+    backend = RandColorist.backend
+
+    def __init__(
+        self,
+        keys: KeysCollection,
+        bank: Any,
+        prob: float = 0.3,
+        *,
+        mask_key: str | None = None,
+        sample_key: str | None = None,
+        label_key: str | None = None,
+        domain_key: str | None = None,
+        allow_missing_keys: bool = False,
+        **options: Any,
+    ) -> None:
+        """Check every option once, here; ``options`` are those of :class:`RandColorist`."""
+        MapTransform.__init__(self, keys, allow_missing_keys)
+        RandomizableTransform.__init__(self, prob)
+        self.array = RandColorist(bank, prob, **options)
+        self.entries = {"mask": mask_key, "key": sample_key, "label": label_key, "domain": domain_key}
+
+    def set_random_state(self, seed: int | None = None, state: np.random.RandomState | None = None) -> RandColoristd:
+        """Seed the draws of the array version, which are the only ones."""
+        super().set_random_state(seed, state)
+        self.array.set_random_state(seed, state)
+        return self
+
+    def randomize(self, data: Any = None) -> None:
+        """Draw once for all keys."""
+        self.array.randomize(data)
+        self._do_transform = self.array._do_transform  # noqa: SLF001 - the host's name for it
+
+    def __call__(self, data: Mapping[Any, Any]) -> dict[Any, Any]:
+        """Augment the images of one sample."""
+        sample = dict(data)
+        self.randomize()
+        facts = self._facts(sample) if self._do_transform else {}
+        for key in self.key_iterator(sample):
+            sample[key] = self.array(sample[key], randomize=False, **facts)
+        return sample
+
+    def _facts(self, sample: dict[Any, Any]) -> dict[str, Any]:
+        wanted = {what: key for what, key in self.entries.items() if key is not None}
+        missing = [key for key in wanted.values() if key not in sample]
+        if missing and not self.allow_missing_keys:
+            raise OptionError(f"the sample has no {missing[0]!r}; it has {', '.join(map(str, sample))}")
+        return {what: sample.get(key) for what, key in wanted.items()}
+
+
+RandColoristD = RandColoristDict = RandColoristd
+
+
+def _mask(mask: Any, size: tuple[int, int], ndim: int) -> NDArray[np.bool_] | None:
+    """A mask as (H, W) of truth: positive is foreground, in any channel."""
+    if mask is None:
+        return None
+    inside: NDArray[np.bool_] = np.asarray(mask.detach().cpu() if hasattr(mask, "detach") else mask) > 0
+    if inside.ndim == ndim:
+        inside = np.logical_or.reduce(inside, axis=0)
+    if inside.size != size[0] * size[1]:
+        raise ImageError(f"the mask has shape {np.shape(mask)}, which does not fit the image; its height and width must")
+    return inside.reshape(size)
