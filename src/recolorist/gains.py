@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
@@ -112,13 +112,29 @@ def refuse_collapse(flags: Flags) -> None:
 def by_mixed_deviation(
     content: Moments, style: Moments, basis: Mixing, strength: float, max_gain: float, eps_mode: str
 ) -> Decided:
-    """Mean–std matching in a linear space: ``M⁻¹ D M``, with the gains D of that space."""
+    """Mean–std matching in a linear space: ``M⁻¹ D M``, with the gains D of that space.
+
+    Plain floats in a fixed order: library routines for such small matrices give other last bits on other processors.
+    """
     variances = zip(_variances(content.cov, basis), _variances(style.cov, basis), strict=True)
     gains, flags = zip(*(gain_of(c, s, max_gain, eps_mode) for c, s in variances), strict=True)
-    change = strength * (np.array(gains) - 1.0)
+    change = [strength * (gain - 1.0) for gain in gains]
+    rows, inverse = basis.rows.tolist(), basis.inverse.tolist()
     # identity plus a change, so that equal deviations give exactly the identity
-    matrix = np.eye(3) + basis.inverse * change @ basis.rows
-    return Decided(matrix, _offset(matrix, content, style, strength), 1.0 + change, Flags(flags))
+    matrix = [
+        [float(i == j) + _ordered_sum(inverse[i][k] * change[k] * rows[k][j] for k in range(3)) for j in range(3)]
+        for i in range(3)
+    ]
+    offset = _offset(matrix, content, style, strength)
+    return Decided(np.array(matrix), offset, np.array([1.0 + value for value in change]), Flags(flags))
+
+
+def _ordered_sum(terms: Iterable[float]) -> float:
+    """Add from left to right; `sum` has compensated its rounding since Python 3.12, and must not here."""
+    total = 0.0
+    for term in terms:
+        total += term
+    return total
 
 
 def by_covariance(content: Moments, style: Moments, basis: Mixing | None, strength: float, max_gain: float) -> Decided:
@@ -134,13 +150,16 @@ def by_covariance(content: Moments, style: Moments, basis: Mixing | None, streng
         flags = Flags((*channel, "gain_capped") for channel in flags)
     change = strength * (move - np.eye(content.channels))
     matrix = np.eye(content.channels) + (change if basis is None else basis.inverse @ change @ basis.rows)
-    return Decided(matrix, _offset(matrix, content, style, strength), 1.0 + change.diagonal(), flags)
+    return Decided(matrix, _offset(matrix.tolist(), content, style, strength), 1.0 + change.diagonal(), flags)
 
 
-def _offset(matrix: Array, content: Moments, style: Moments, strength: float) -> Array:
+def _offset(matrix: list[list[float]], content: Moments, style: Moments, strength: float) -> Array:
     """What carries the content's mean to its goal: the style's, or at part strength a point on the way there."""
-    goal = style.mean if strength == 1 else content.mean + strength * (style.mean - content.mean)
-    return np.asarray(goal - matrix @ content.mean)
+    mean, goal = content.mean.tolist(), style.mean.tolist()
+    if strength < 1:
+        goal = [start + strength * (end - start) for start, end in zip(mean, goal, strict=True)]
+    moved = [_ordered_sum(factor * value for factor, value in zip(row, mean, strict=True)) for row in matrix]
+    return np.array([end - reached for end, reached in zip(goal, moved, strict=True)])
 
 
 def _optimal_transport(content: Array, style: Array, max_gain: float) -> tuple[Array, bool]:
@@ -151,7 +170,8 @@ def _optimal_transport(content: Array, style: Array, max_gain: float) -> tuple[A
     inverse = np.divide(1.0, root, out=np.zeros_like(root), where=varies)
     half, unhalf = axes * root @ axes.T, axes * inverse @ axes.T
     middle_spread, middle_axes = np.linalg.eigh(half @ style @ half)
-    middle = middle_axes * np.sqrt(np.maximum(middle_spread, 0.0)) @ middle_axes.T
+    middle_root = np.where(middle_spread > middle_spread[-1] * _NOISE, np.sqrt(np.maximum(middle_spread, 0.0)), 0.0)
+    middle = middle_axes * middle_root @ middle_axes.T
     move = unhalf @ middle @ unhalf
     factors, directions = np.linalg.eigh((move + move.T) / 2)
     held = np.clip(factors, 0.0, max_gain)
@@ -162,6 +182,11 @@ def _variances(cov: Array, basis: Mixing | None) -> list[float]:
     """Variance of each channel of the space; what is rounding noise becomes exactly zero."""
     if basis is None:
         return cast("list[float]", cov.diagonal().tolist())
-    mixed = (basis.rows @ cov * basis.rows).sum(axis=1)
-    scale = (np.abs(basis.rows) @ np.sqrt(cov.diagonal())) ** 2
-    return cast("list[float]", np.where(mixed > _NOISE * scale, mixed, 0.0).tolist())
+    values = cov.tolist()
+    deviations = [math.sqrt(values[j][j]) for j in range(3)]
+    variances = []
+    for row in basis.rows.tolist():
+        mixed = _ordered_sum(row[j] * values[j][k] * row[k] for j in range(3) for k in range(3))
+        scale = _ordered_sum(abs(row[j]) * deviations[j] for j in range(3)) ** 2
+        variances.append(mixed if mixed > _NOISE * scale else 0.0)
+    return variances

@@ -237,6 +237,8 @@ def _match_integers(content: check.Opened, mask: Mask, style: _Style, target: ND
     if len(goal) != len(measured):
         _refuse_channels(len(measured), len(goal))
     gain, offset, flags = diagonal_map(measured, goal, options.strength, options.max_gain, options.eps_mode)
+    if measured == goal and options.eps_mode == "exact":  # the rule of decide(): an image matched to itself stays as it is
+        gain, offset = [1.0] * len(gain), [0.0] * len(gain)
     if options.strict:
         refuse_collapse(flags)
     write_affine(content, target, gain, offset, (0.0, content.data_range))

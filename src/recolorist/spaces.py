@@ -67,6 +67,24 @@ class Space:
         return self.basis is not None
 
 
+def _mixed(pixels: Pixels, rows: Pixels) -> Pixels:
+    """``rows @ pixel`` for every pixel, summed in channel order: a matrix product would choose its own, by processor."""
+    first, second, third = (pixels[..., c] for c in range(3))
+    return np.stack([(row[0] * first + row[1] * second) + row[2] * third for row in rows], axis=-1)
+
+
+def _inverted(rows: Pixels) -> Pixels:
+    """The inverse by cofactors, in a fixed order, for the same reason."""
+    (a, b, c), (d, e, f), (g, h, i) = rows.tolist()
+    cofactors = [
+        [e * i - f * h, c * h - b * i, b * f - c * e],
+        [f * g - d * i, a * i - c * g, c * d - a * f],
+        [d * h - e * g, b * g - a * h, a * e - b * d],
+    ]
+    determinant = (a * cofactors[0][0] + b * cofactors[1][0]) + c * cofactors[2][0]
+    return np.array([[value / determinant for value in row] for row in cofactors])
+
+
 def _linear(
     name: str,
     channels: tuple[str, str, str],
@@ -76,13 +94,13 @@ def _linear(
 ) -> Space:
     basis, shift = np.array(basis, dtype=np.float64), np.array(offset)
     rows = np.array(scale)[:, None] * basis
-    matrix = Mixing(rows, np.linalg.inv(rows))
+    matrix = Mixing(rows, _inverted(rows))
     return Space(
         name,
         channels,
-        lambda rgb: rgb @ matrix.rows.T + shift,
-        lambda values: np.asarray((values - shift) @ matrix.inverse.T),
-        Mixing(basis, np.linalg.inv(basis)),
+        lambda rgb: _mixed(rgb, matrix.rows) + shift,
+        lambda values: _mixed(values - shift, matrix.inverse),
+        Mixing(basis, _inverted(basis)),
         matrix,
     )
 
@@ -151,18 +169,18 @@ def _hsi_to_rgb(hsi: Pixels) -> Pixels:
 
 _DARKEST: Final = 2.0**-18  # logarithms need a floor; this one is below half a level even in 16 bits
 _RGB_TO_LMS: Final = np.array([[0.3811, 0.5783, 0.0402], [0.1967, 0.7244, 0.0782], [0.0241, 0.1288, 0.8444]])
-_LMS_TO_LAB: Final = np.diag([3**-0.5, 6**-0.5, 2**-0.5]) @ np.array([[1.0, 1, 1], [1, 1, -2], [1, -1, 0]])
-_LMS_TO_RGB: Final = np.linalg.inv(_RGB_TO_LMS)
-_LAB_TO_LMS: Final = np.linalg.inv(_LMS_TO_LAB)
+_LMS_TO_LAB: Final = np.array([[3**-0.5], [6**-0.5], [2**-0.5]]) * np.array([[1.0, 1, 1], [1, 1, -2], [1, -1, 0]])
+_LMS_TO_RGB: Final = _inverted(_RGB_TO_LMS)
+_LAB_TO_LMS: Final = _inverted(_LMS_TO_LAB)
 
 
 def _rgb_to_lalphabeta(rgb: Pixels) -> Pixels:
-    return np.asarray(np.log10(np.maximum(rgb @ _RGB_TO_LMS.T, _DARKEST)) @ _LMS_TO_LAB.T)
+    return _mixed(np.log10(np.maximum(_mixed(rgb, _RGB_TO_LMS), _DARKEST)), _LMS_TO_LAB)
 
 
 def _lalphabeta_to_rgb(values: Pixels) -> Pixels:
     # a matched logarithm may be any number; beyond 10**3 everything is white, so nothing is lost and nothing overflows
-    return np.asarray(np.power(10.0, np.clip(values @ _LAB_TO_LMS.T, -300.0, 3.0)) @ _LMS_TO_RGB.T)
+    return _mixed(np.power(10.0, np.clip(_mixed(values, _LAB_TO_LMS), -300.0, 3.0)), _LMS_TO_RGB)
 
 
 _LUMA: Final = (0.299, 0.587, 0.114)

@@ -1,0 +1,36 @@
+"""`recolorist studio`: write the page, and open it if asked."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["register"]
+
+_Out = Annotated[Path, typer.Option("--out", "-o", help="The file to write.")]
+_Open = Annotated[bool, typer.Option("--open", help="Open it in the browser.")]
+_Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command.
+
+    >>> app = typer.Typer()
+    >>> register(app)
+    >>> [command.name for command in app.registered_commands]
+    ['studio']
+    """
+    app.command("studio")(studio)
+
+
+def studio(*, out: _Out = Path("studio.html"), open_it: _Open = False, force: _Force = False) -> None:
+    """Write one web page that matches colours in the browser; nothing leaves the machine."""
+    from recolorist.studio import write  # draws the examples, so it is loaded only when asked for
+
+    path = write(out, overwrite=force).resolve()
+    typer.echo(f"{path} ({path.stat().st_size / 1e6:.1f} MB): open it in any browser; it needs no server and no network.")
+    if open_it and not webbrowser.open(path.as_uri()):
+        typer.echo("No browser could be started; open the file by hand.", err=True)

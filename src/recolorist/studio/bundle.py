@@ -1,0 +1,127 @@
+"""Bundling: the modules, stylesheets, numbers and example images become one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from importlib import resources
+from typing import Any, Final
+
+from recolorist._version import __version__
+from recolorist.errors import RecoloristError
+from recolorist.spaces import SPACES
+from recolorist.studio.examples import example_bank, example_images, examples
+
+_IMPORT: Final = re.compile(r'^import \{ ([^}]+) \} from "\./(\w+)\.mjs";$', re.MULTILINE)
+_EXPORT: Final = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
+_LEFTOVER: Final = re.compile(r"^(?:import|export)\b", re.MULTILINE)
+_PLACE: Final = re.compile(r"\{\{(\w+)\}\}")
+
+
+def page() -> str:
+    """The whole page as text; the same library gives the same text.
+
+    >>> html = page()
+    >>> html.startswith("<!doctype html>"), "http:" in html.replace("http://www.w3.org/2000/svg", "")
+    (True, False)
+    """
+    style = _text("house.css") + _text("studio.css")
+    script = bundle("main")
+    parts = {
+        "policy": _policy(script, style),
+        "style": style,
+        "library": _inside_script(json.dumps(_library(), separators=(",", ":"))),
+        "worker": bundle("worker"),
+        "script": script,
+    }
+    return _PLACE.sub(lambda place: parts[place[1]], _text("page.html"))
+
+
+def bundle(entry: str) -> str:
+    """One script from a module and all it imports; each module keeps a scope of its own.
+
+    >>> bundle("exact").count("function pythonFloat(")
+    1
+    """
+    order: dict[str, str] = {}
+    _visit(entry, order)
+    script = "".join(order.values())
+    if "</script" in script or "<!--" in script:
+        raise RecoloristError("a module holds text that would end its script element; write it in two pieces")
+    return '"use strict";\n' + script
+
+
+def linear_spaces() -> dict[str, dict[str, Any]]:
+    """The numbers of the linear spaces, so that the page has no copy of its own to keep in step.
+
+    >>> sorted(linear_spaces())
+    ['rgb', 'ycbcr', 'ydbdr', 'yiq', 'ypbpr', 'yuv']
+    """
+    return {
+        name: {
+            "name": name,
+            "channels": space.channels,
+            "basis": space.basis.rows.tolist(),
+            "basisInverse": space.basis.inverse.tolist(),
+            "rows": space.matrix.rows.tolist(),
+            "inverse": space.matrix.inverse.tolist(),
+        }
+        for name, space in SPACES.items()
+        if space.basis is not None and space.matrix is not None
+    }
+
+
+def _library() -> dict[str, Any]:
+    return {
+        "version": __version__,
+        "spaces": linear_spaces(),
+        "images": example_images(),
+        "examples": examples(),
+        "bank": example_bank(),
+    }
+
+
+def _visit(name: str, done: dict[str, str]) -> None:
+    """Put a module after those it imports."""
+    source = _text(f"js/{name}.mjs")
+    for _, other in _IMPORT.findall(source):
+        if other not in done:
+            _visit(other, done)
+    done[name] = _wrapped(name, source)
+
+
+def _wrapped(name: str, source: str) -> str:
+    """A module as a function that is called once and returns what it exports."""
+    exports = ", ".join(_EXPORT.findall(source))
+    body = _EXPORT.sub("", _IMPORT.sub(r"const { \1 } = module_\2;", source))
+    if _LEFTOVER.search(body):
+        raise RecoloristError(f"{name}.mjs has an import or export the bundler does not know; keep to named ones on one line")
+    return f"const module_{name} = (() => {{\n{body}return {{ {exports} }};\n}})();\n"
+
+
+def _policy(script: str, style: str) -> str:
+    """Nothing may be loaded from anywhere; the page's own script and style are named by their hashes."""
+    rules = {
+        "default-src": "'none'",
+        "script-src": f"'{_hash(script)}' blob:",  # the worker is started from a blob, which older browsers file under scripts
+        "worker-src": "blob:",
+        "style-src": f"'{_hash(style)}'",
+        "img-src": "data: blob:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    return "; ".join(f"{name} {value}" for name, value in rules.items())
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _inside_script(text: str) -> str:
+    return text.replace("<", "\\u003c")
+
+
+def _text(name: str) -> str:
+    return (resources.files("recolorist.studio") / name).read_text(encoding="utf-8")

@@ -1,0 +1,76 @@
+// A few lines that make building a page readable.
+
+/**
+ * The element with this id, of the expected kind.
+ * @template {Element} T
+ * @param {string} id
+ * @param {new () => T} kind
+ * @returns {T}
+ */
+export function byId(id, kind) {
+  const found = document.getElementById(id);
+  if (!(found instanceof kind)) throw new Error(`the page lacks #${id}`);
+  return found;
+}
+
+/**
+ * A new HTML element.
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} tag
+ * @param {Record<string, string>} [attributes]
+ * @param {...(Node | string)} children
+ * @returns {HTMLElementTagNameMap[K]}
+ */
+export function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+/**
+ * A new SVG element.
+ * @param {string} tag
+ * @param {Record<string, string>} [attributes]
+ * @param {...(Node | string)} children
+ */
+export function drawing(tag, attributes = {}, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+/**
+ * Hand a file to the browser's download.
+ * @param {string} name
+ * @param {BlobPart} data
+ * @param {string} type
+ */
+export function download(name, data, type) {
+  const address = URL.createObjectURL(new Blob([data], { type }));
+  const link = element("a", { href: address, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}
+
+/**
+ * A number for people: fixed digits and a real minus sign.
+ * @param {number} value
+ * @param {number} digits
+ */
+export function shown(value, digits) {
+  const text = value.toFixed(digits);
+  return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
+}
+
+/**
+ * A share in per cent; a little is not nothing.
+ * @param {number} share
+ */
+export function percent(share) {
+  if (share === 0) return "0 %";
+  return share < 0.0001 ? "< 0.01 %" : `${shown(100 * share, share < 0.1 ? 2 : 1)} %`;
+}

@@ -1,0 +1,211 @@
+// Measure, plan, apply, report: everything between pixels in and pixels out. Knows no page; runs in the worker and in tests.
+
+import { blendTable, countLevels, levelTable } from "./histograms.mjs";
+import { deviations, inLevels, momentsOf, sumPixels, sumsOfLevels } from "./moments.mjs";
+import { affineTable, applyMatrix, applyTables, keepOutside, luminanceMask } from "./pixels.mjs";
+import { decide, isDiagonal } from "./plan.mjs";
+import { reportOn } from "./report.mjs";
+
+/** @typedef {import("./moments.mjs").Moments} Moments */
+/** @typedef {import("./plan.mjs").Plan} Plan */
+/** @typedef {import("./plan.mjs").Space} Space */
+
+/**
+ * @typedef {object} Options
+ * @property {"mean_std" | "covariance" | "histogram"} method
+ * @property {string} space
+ * @property {number} strength
+ * @property {number} maxGain
+ * @property {"off" | "darker" | "brighter"} mask
+ * @property {number} contentThreshold
+ * @property {number} styleThreshold
+ * @property {boolean} onlyInside change only pixels inside the mask
+ */
+
+/**
+ * What was seen of an image.
+ * @typedef {object} Seen
+ * @property {Moments} moments
+ * @property {Uint32Array[] | null} counts null for a style without pixels
+ * @property {Uint8Array | null} mask
+ * @property {string} key names the mask; equal keys of one image are equal masks
+ */
+
+/**
+ * The picture, and how it was decided.
+ * @typedef {object} Match
+ * @property {Plan | null} plan null for histogram matching, which is not one affine map
+ * @property {string[][]} flags per channel of the space
+ * @property {Seen} content
+ * @property {Seen} style
+ * @property {Uint8Array | null} changed the pixels that were changed; null for all
+ * @property {Int32Array} pixels
+ * @property {Uint8Array} notes on clipping, one byte for each pixel
+ */
+
+/**
+ * What can be told of it afterwards.
+ * @typedef {object} Account
+ * @property {{ counts: Uint32Array[], mean: number[], std: number[] }} output over the measured pixels
+ * @property {import("./report.mjs").Report} report
+ */
+
+/** @typedef {Match & Account} Result */
+
+/** A sentence for the person at the page. */
+export class StudioError extends Error {}
+
+/** One image: its pixels, and the last measurement so that moving a slider does not repeat it. */
+class Source {
+  /** @param {Int32Array} pixels */
+  constructor(pixels) {
+    this.pixels = pixels;
+    /** @type {Seen | null} */
+    this.seen = null;
+    /** @type {Uint32Array[] | null} */
+    this.every = null;
+  }
+
+  /** Histograms of all pixels, whatever the mask. */
+  allCounts() {
+    return (this.every ??= countLevels(this.pixels, null));
+  }
+
+  /**
+   * @param {Options["mask"]} side
+   * @param {number} threshold
+   * @param {string} name for the error message
+   * @returns {Seen}
+   */
+  measure(side, threshold, name) {
+    const key = side === "off" ? "off" : `${side} ${threshold}`;
+    if (this.seen?.key === key) return this.seen;
+    const { mask, count } = side === "off" ? { mask: null, count: 1 } : luminanceMask(this.pixels, side, threshold);
+    if (!count) throw new StudioError(`The mask selects no pixel of the ${name}; move its threshold.`);
+    const counts = countLevels(this.pixels, mask);
+    this.seen = { moments: momentsOf(sumPixels(this.pixels, mask, counts)), counts, mask, key };
+    return this.seen;
+  }
+}
+
+/** Holds a content and a style and matches them. */
+export class Engine {
+  /** @param {Record<string, Space>} spaces the library's linear spaces */
+  constructor(spaces) {
+    this.spaces = spaces;
+    /** @type {Source | null} */
+    this.content = null;
+    /** @type {Source | Moments | null} */
+    this.style = null;
+    this.target = new Int32Array(0);
+    this.notes = new Uint8Array(0);
+  }
+
+  /** @param {Int32Array} pixels */
+  setContent(pixels) {
+    this.content = new Source(pixels);
+    this.target = new Int32Array(pixels.length);
+    this.notes = new Uint8Array(pixels.length);
+  }
+
+  /** @param {Int32Array} pixels */
+  setStyle(pixels) {
+    this.style = new Source(pixels);
+  }
+
+  /** @param {Moments} unit moments in the unit range, from a bank */
+  setStyleMoments(unit) {
+    this.style = inLevels(unit);
+  }
+
+  /**
+   * Match; the picture does not wait for the numbers.
+   * @param {Options} options
+   * @returns {Match} its pixels and notes are the engine's own, overwritten by the next match
+   */
+  match(options) {
+    if (!this.content || !this.style) throw new StudioError("Choose a content and a style first.");
+    const content = this.content.measure(options.mask, options.contentThreshold, "content");
+    const style = this.style instanceof Source
+      ? this.style.measure(options.mask, options.styleThreshold, "style")
+      : { moments: this.style, counts: null, mask: null, key: "off" };
+    const { plan, flags } = this.#map(this.content.pixels, content, style, options);
+    const changed = options.onlyInside ? content.mask : null;
+    if (changed) keepOutside(this.content.pixels, changed, this.target, this.notes);
+    return { plan, flags, content, style, changed, pixels: this.target, notes: this.notes };
+  }
+
+  /**
+   * The numbers of the last match.
+   * @param {Match} match
+   * @returns {Account}
+   */
+  account({ content, changed, pixels, notes }) {
+    if (!this.content || !content.counts) throw new StudioError("Match first.");
+    const measured = countLevels(pixels, content.mask);
+    const everywhere = changed === content.mask;
+    const report = reportOn({
+      content: this.content.pixels, output: pixels, notes, mask: changed,
+      counts: everywhere ? content.counts : this.content.allCounts(),
+      countsAfter: everywhere ? measured : countLevels(pixels, null),
+    });
+    return { output: summary(measured), report };
+  }
+
+  /**
+   * Write the target.
+   * @param {Int32Array} pixels
+   * @param {Seen} content
+   * @param {Seen} style
+   * @param {Options} options
+   * @returns {{ plan: Plan | null, flags: string[][] }}
+   */
+  #map(pixels, content, style, options) {
+    const { method } = options;
+    if (method === "histogram") return this.#matchHistograms(pixels, content, style, options.strength);
+    const plan = decide(content.moments, style.moments, { ...options, method }, this.spaces[options.space]);
+    if (isDiagonal(plan)) {
+      applyTables(pixels, plan.offset.map((offset, c) => affineTable(plan.matrix[c][c], offset)), this.target, this.notes);
+    } else {
+      applyMatrix(pixels, plan.matrix, plan.offset, this.target, this.notes);
+    }
+    return { plan, flags: plan.flags };
+  }
+
+  /**
+   * @param {Int32Array} pixels
+   * @param {Seen} content
+   * @param {Seen} style
+   * @param {number} strength
+   */
+  #matchHistograms(pixels, content, style, strength) {
+    const [counts, goals] = [content.counts, style.counts];
+    if (!counts || !goals) {
+      throw new StudioError("Histogram matching needs the style's pixels, and a bank holds none; choose another method or style.");
+    }
+    const clipped = new Uint8Array(256); // a level of the style is never out of range
+    const tables = counts.map((channel, c) => ({ table: blendTable(levelTable(channel, goals[c]), strength), clipped }));
+    applyTables(pixels, tables, this.target, this.notes);
+    const flag = (/** @type {number} */ c) => (occupied(counts[c]) === 1 ? ["flat"] : occupied(goals[c]) === 1 ? ["collapsed"] : []);
+    return { plan: null, flags: [0, 1, 2].map(flag) };
+  }
+}
+
+/** @param {Uint32Array} counts */
+function occupied(counts) {
+  return counts.reduce((sum, count) => sum + (count ? 1 : 0), 0);
+}
+
+/**
+ * Mean and deviation from histograms.
+ * @param {Uint32Array[]} counts
+ */
+function summary(counts) {
+  const sums = counts.map(sumsOfLevels);
+  const moments = momentsOf({
+    count: counts[0].reduce((sum, count) => sum + count, 0),
+    linear: sums.map(([sum]) => sum),
+    products: [sums[0][1], 0, 0, sums[1][1], 0, sums[2][1]], // products of two channels are not asked for
+  });
+  return { counts, mean: moments.mean, std: deviations(moments) };
+}

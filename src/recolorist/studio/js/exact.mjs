@@ -1,0 +1,68 @@
+// Arithmetic that Python does exactly and JavaScript must be told to: division of large integers, rounding, and writing floats.
+
+/** Adding and taking away 1.5 · 2⁵² rounds to a whole number, half to even, for any |v| < 2⁵¹: the trick of the library's C loops. */
+const ROUNDER = 6755399441055744.0;
+
+/**
+ * Round half to even, as NumPy's rint.
+ * @param {number} value
+ * @returns {number}
+ */
+export function roundHalfEven(value) {
+  return Math.abs(value) < 2251799813685248 ? value + ROUNDER - ROUNDER : value;
+}
+
+/** @param {bigint} value a positive number */
+function bitLength(value) {
+  const hex = value.toString(16);
+  return 4 * hex.length - Math.clz32(Number.parseInt(hex[0], 16)) + 28;
+}
+
+/**
+ * The double nearest to numerator / denominator, ties to even: what `int / int` gives in Python for integers of any size.
+ * @param {bigint} numerator
+ * @param {bigint} denominator positive
+ * @returns {number}
+ */
+export function divideExactly(numerator, denominator) {
+  if (numerator === 0n) return 0;
+  if (numerator < 0n) return -divideExactly(-numerator, denominator);
+  // 56 bits of the quotient, and one that says whether anything was left over: enough to round to 53 once and correctly
+  const shift = 56 - (bitLength(numerator) - bitLength(denominator));
+  const [top, bottom] = shift >= 0 ? [numerator << BigInt(shift), denominator] : [numerator, denominator << BigInt(-shift)];
+  const quotient = top / bottom;
+  const sticky = quotient * bottom === top ? 0n : 1n;
+  return Number((quotient << 1n) | sticky) * 2 ** -(shift + 1);
+}
+
+/**
+ * A float as Python's repr writes it. Both languages choose the shortest digits that read back to the same number; they differ in
+ * when they switch to an exponent, and Python always shows that it is a float.
+ * @param {number} value
+ * @returns {string}
+ */
+export function pythonFloat(value) {
+  if (value === Infinity) return '"inf"'; // JSON has no infinity; Plan.from_json reads this one
+  if (Object.is(value, -0)) return "-0.0";
+  const [digits, exponent] = value.toExponential().split("e");
+  const power = Number(exponent);
+  if (value !== 0 && (power < -4 || power >= 16)) {
+    return `${digits}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
+  }
+  const text = plainDigits(digits, power);
+  return text.includes(".") ? text : `${text}.0`;
+}
+
+/**
+ * Digits with the point moved, without an exponent.
+ * @param {string} digits such as -1.25
+ * @param {number} power
+ */
+function plainDigits(digits, power) {
+  const sign = digits.startsWith("-") ? "-" : "";
+  const all = digits.replace("-", "").replace(".", "");
+  if (power < 0) return `${sign}0.${"0".repeat(-power - 1)}${all}`;
+  const whole = all.slice(0, power + 1).padEnd(power + 1, "0");
+  const rest = all.slice(power + 1);
+  return sign + (rest ? `${whole}.${rest}` : whole);
+}

@@ -1,0 +1,114 @@
+// A Python script that gives the very bytes the page shows, and checks that it did.
+
+import { planJson } from "./plan.mjs";
+
+/** @typedef {import("./engine.mjs").Options} Options */
+/** @typedef {import("./files.mjs").Picture} Picture */
+
+/**
+ * @typedef {object} Situation
+ * @property {string} version of the library
+ * @property {Options} options
+ * @property {Picture} content
+ * @property {Picture | import("./bank.mjs").BankStyle} style
+ * @property {import("./plan.mjs").Plan | null} plan
+ * @property {{ content: string | null, output: string | null }} fingerprints
+ */
+
+const text = (/** @type {string} */ value) => JSON.stringify(value); // a JSON string is a Python string
+
+/**
+ * @param {Situation} situation
+ * @returns {string}
+ */
+export function pythonSnippet(situation) {
+  const { version, content, plan, fingerprints } = situation;
+  const masked = situation.options.mask !== "off";
+  const lines = [
+    `"""Made by Recolorist Studio ${version}: gives the very bytes the page showed."""`,
+    "",
+    "import hashlib",
+    "",
+    "import numpy as np",
+    `from PIL import Image${needsOrientation(situation) ? ", ImageOps" : ""}`,
+    "",
+    "import recolorist as rc",
+    "",
+    ...reading("content", content),
+    ...check("content", fingerprints.content, "this file is decoded to other pixels here than in the browser"),
+    ...(masked ? [maskLine("mask", "content", situation.options.mask, situation.options.contentThreshold)] : []),
+    ...(plan ? byPlan(situation, plan) : byMatch(situation)),
+    ...check("output", fingerprints.output, "not the bytes of the page"),
+    'Image.fromarray(output).save("output.png")',
+    "",
+  ];
+  return lines.join("\n");
+}
+
+/** @param {Situation} situation */
+function needsOrientation({ content, style, plan }) {
+  return content.reader.includes("ImageOps") || (!plan && "reader" in style && style.reader.includes("ImageOps"));
+}
+
+/**
+ * @param {string} variable
+ * @param {Picture} picture
+ */
+function reading(variable, picture) {
+  return [`path = ${text(picture.name)}`, `${variable} = np.asarray(${picture.reader})`];
+}
+
+/**
+ * @param {string} variable
+ * @param {string | null} fingerprint
+ * @param {string} otherwise
+ */
+function check(variable, fingerprint, otherwise) {
+  if (!fingerprint) return [];
+  return [`assert hashlib.sha256(${variable}.tobytes()).hexdigest() == ${text(fingerprint)}, ${text(otherwise)}`];
+}
+
+/**
+ * @param {string} variable
+ * @param {string} image
+ * @param {Options["mask"]} side
+ * @param {number} threshold
+ */
+function maskLine(variable, image, side, threshold) {
+  const luminance = `${image}[..., :3].astype(np.int64) @ [299, 587, 114]`;
+  return `${variable} = ${luminance} ${side === "darker" ? "<" : ">"} 1000 * ${threshold}`;
+}
+
+/**
+ * The plan's own numbers, so that no other processor's rounding comes in.
+ * @param {Situation} situation
+ * @param {import("./plan.mjs").Plan} plan
+ */
+function byPlan(situation, plan) {
+  const inside = situation.options.mask !== "off" && situation.options.onlyInside ? ", mask=mask" : "";
+  return [
+    `# decided by: ${call(situation)}`,
+    `plan = rc.Plan.from_json('${planJson(plan)}')`,
+    `output = rc.apply(content, plan${inside})`,
+  ];
+}
+
+/** @param {Situation} situation */
+function byMatch(situation) {
+  const { style, options } = situation;
+  const lines = "reader" in style ? reading("style", style) : [];
+  if (options.mask !== "off") lines.push(maskLine("style_mask", "style", options.mask, options.styleThreshold));
+  return [...lines, `output = ${call(situation)}`];
+}
+
+/** @param {Situation} situation */
+function call({ options, style }) {
+  const named = [`method=${text(options.method)}`, `strength=${options.strength}`];
+  if (options.method !== "histogram") named.push(`space=${text(options.space)}`, `max_gain=${options.maxGain}`);
+  if (options.mask !== "off") {
+    named.push("mask=mask");
+    if ("reader" in style) named.push("style_mask=style_mask");
+    if (options.onlyInside) named.push('apply_to="mask"');
+  }
+  return `rc.match(content, style, ${named.join(", ")})`;
+}

@@ -1,0 +1,184 @@
+"""The page's engine in Node, against the library: the same bytes, the same plans, the same figures."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+import math
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import recolorist as rc
+from recolorist import studio
+from recolorist.studio.bundle import linear_spaces
+from tests.browser.pairs import FEW, OFFERED, THOROUGH, Bytes, Settings, fingerprint, narrow_noise, noise, slides
+
+_MODULES = Path(studio.__file__).parent / "js"
+_NODE = shutil.which("node")
+_TSC = shutil.which("tsc")
+
+pytestmark = pytest.mark.skipif(_NODE is None, reason="node is not installed; the same arithmetic is tested in the browser")
+
+
+def run_node(folder: Path, images: list[Bytes], cases: list[dict[str, Any]], **more: Any) -> list[dict[str, Any]]:
+    opaque = [np.dstack([image, np.full(image.shape[:2], 255, np.uint8)]).tobytes() for image in images]
+    file = folder / "cases.json"
+    encoded = [base64.b64encode(data).decode() for data in opaque]
+    file.write_text(json.dumps({"spaces": linear_spaces(), "images": encoded, "cases": cases, **more}))
+    script = Path(__file__).with_name("run_cases.mjs")
+    done = subprocess.run(  # noqa: S603 - our own script
+        [str(_NODE), str(script), str(_MODULES), str(file)], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def compare(folder: Path, content: Bytes, style: Bytes, settings: list[Settings]) -> list[dict[str, Any]]:
+    cases = [{"content": 0, "style": 1, "options": one.options()} for one in settings]
+    answers = run_node(folder, [content, style], cases)[:-1]
+    different = [
+        one for one, answer in zip(settings, answers, strict=True) if answer["sha256"] != fingerprint(one.match(content, style))
+    ]
+    assert not different
+    return answers
+
+
+def test_slides_in_every_setting_give_the_same_bytes(tmp_path: Path) -> None:
+    compare(tmp_path, *slides(), THOROUGH)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_noise_in_every_setting_gives_the_same_bytes(tmp_path: Path, *, swapped: bool) -> None:
+    content, style = (narrow_noise(), noise()) if swapped else (noise(), narrow_noise())
+    compare(tmp_path, content, style, THOROUGH)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (9, 1), (2, 3)])
+def test_tiny_images_give_the_same_bytes(tmp_path: Path, shape: tuple[int, int]) -> None:
+    everything = [one for one in FEW if one.mask == "off"]
+    compare(tmp_path, noise(3, shape), noise(4, (5, 6)), everything)
+    compare(tmp_path, noise(5, (5, 6)), noise(6, shape), everything)
+
+
+def test_flat_and_grey_images_give_the_same_bytes_and_flags(tmp_path: Path) -> None:
+    flat, grey = np.full((4, 5, 3), 77, np.uint8), np.repeat(noise(7)[..., :1], 3, axis=2)
+    whole = [Settings(method, space) for method, space in OFFERED]
+    for content, style in itertools.permutations([flat, grey, noise(8)], 2):
+        for one, answer in zip(whole, compare(tmp_path, content, style, whole), strict=True):
+            if one.method != "histogram":
+                assert tuple(map(tuple, answer["flags"])) == one.plan(content, style).flags
+
+
+def test_an_image_matched_to_itself_stays(tmp_path: Path) -> None:
+    for image in (noise(9), np.full((3, 4, 3), 9, np.uint8)):
+        answers = run_node(tmp_path, [image], [{"content": 0, "style": 0, "options": one.options()} for one in FEW[::2]])
+        assert {answer["sha256"] for answer in answers[:-1]} == {fingerprint(image)}
+
+
+@pytest.mark.parametrize("pair", [slides(), (noise(), narrow_noise())], ids=["slides", "small gains"])
+def test_plans_in_rgb_are_the_library_s_character_for_character(tmp_path: Path, pair: tuple[Bytes, Bytes]) -> None:
+    content, style = pair
+    settings = [one for one in THOROUGH if (one.method, one.space) == ("mean_std", "rgb")]
+    for one, answer in zip(settings, compare(tmp_path, content, style, settings), strict=True):
+        assert answer["plan"] == one.plan(content, style).to_json()
+
+
+@pytest.mark.parametrize("kind", ["bright", "all contrast"])
+def test_moments_of_large_images_are_exact(tmp_path: Path, kind: str) -> None:
+    """Bright: a block's sums come close to 2**31. All contrast: squared count times variance exceeds 2**53."""
+    drawn = np.random.default_rng(12).integers(0, 6, (1013, 997, 3), dtype=np.uint8)
+    image = drawn + np.uint8(250) if kind == "bright" else np.where(drawn > 2, 255 - drawn, drawn)
+    settings = Settings(), Settings(mask="brighter", content_threshold=100, style_threshold=100)
+    answers = run_node(tmp_path, [image], [{"content": 0, "style": 0, "options": one.options()} for one in settings])
+    for one, answer in zip(settings, answers, strict=False):
+        measured = rc.measure(image, one.masks(image, image)[0])
+        assert answer["moments"] == {"count": measured.count, "mean": measured.mean.tolist(), "cov": measured.cov.tolist()}
+
+
+def test_other_plans_agree_to_the_last_digits_and_reproduce_the_bytes(tmp_path: Path) -> None:
+    content, style = slides()
+    settings = [one for one in THOROUGH if one.method != "histogram"]
+    for one, answer in zip(settings, compare(tmp_path, content, style, settings), strict=True):
+        ours, theirs = one.plan(content, style), rc.Plan.from_json(answer["plan"])
+        np.testing.assert_allclose(theirs.matrix, ours.matrix, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(theirs.offset, ours.offset, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(theirs.gain, ours.gain, rtol=1e-11)
+        assert theirs.flags == ours.flags
+        inside = one.masks(content, style)[0] if one.only_inside else None
+        assert fingerprint(rc.apply(content, theirs, mask=inside)) == answer["sha256"]
+
+
+def test_the_report_is_the_library_s_audit(tmp_path: Path) -> None:
+    content, style = narrow_noise(), noise()
+    settings = [one for one in THOROUGH if one.method != "histogram" and one.strength > 0]
+    clipped = 0.0
+    for one, answer in zip(settings, compare(tmp_path, content, style, settings), strict=True):
+        inside = one.masks(content, style)[0] if one.only_inside else None
+        audit = rc.audit(content, one.plan(content, style), mask=inside)
+        assert answer["report"]["clipped"] == audit.clipped.tolist()
+        np.testing.assert_allclose(answer["report"]["pearson"], audit.pearson, rtol=1e-11)
+        assert math.isclose(answer["report"]["pearsonPooled"], audit.pearson_pooled, rel_tol=1e-11)
+        clipped += audit.clipped_overall
+    assert clipped > 0  # else the comparison above would say nothing
+
+
+def test_a_style_of_a_bank_gives_the_same_bytes(tmp_path: Path) -> None:
+    content, style = slides()
+    unit = rc.measure(style).rescaled(1.0)
+    moments = {"count": unit.count, "mean": unit.mean.tolist(), "cov": unit.cov.tolist()}
+    settings = [Settings(method, space) for method, space in OFFERED if method != "histogram"]
+    answers = run_node(tmp_path, [content], [{"content": 0, "moments": moments, "options": one.options()} for one in settings])
+    for one, answer in zip(settings, answers, strict=False):
+        assert answer["sha256"] == fingerprint(rc.match(content, unit, one.method, one.space))
+
+
+def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
+    nothing = Settings(mask="brighter", content_threshold=255)
+    moments = {"count": 1, "mean": [0.5] * 3, "cov": [[0.0] * 3] * 3}
+    cases = [
+        {"content": 0, "style": 0, "options": nothing.options()},
+        {"content": 0, "moments": moments, "options": Settings("histogram").options()},
+    ]
+    first, second, _ = run_node(tmp_path, [noise()], cases)
+    assert "selects no pixel of the content" in first["error"]
+    assert "needs the style's pixels" in second["error"]
+
+
+def test_floats_are_written_and_integers_divided_as_python_does(tmp_path: Path) -> None:
+    rng = np.random.default_rng(11)
+    drawn = [struct.unpack("d", rng.bytes(8))[0] for _ in range(400)]
+    floats = [x for x in drawn if math.isfinite(x)] + [
+        0.0,
+        -0.0,
+        1.0,
+        255.0,
+        1e16,
+        9999999999999998.0,
+        1e-4,
+        1e-5,
+        0.1,
+        -2.5e-7,
+        1e22,
+    ]
+    divisions = [
+        (int(rng.integers(-(2**62), 2**62)) * 7**k, int(rng.integers(1, 2**62)) * 3**j) for k in range(9) for j in range(9)
+    ]
+    divisions += [(2**53 + 1, 1), (2**54 + 2, 2), (-(2**53) - 1, 1), (0, 5), (3, 3)]  # ties, which go to even
+    texts = [[str(a), str(b)] for a, b in divisions]
+    answer = run_node(tmp_path, [noise()], [], floats=floats, divisions=texts)[-1]
+    assert answer["texts"] == [repr(x) for x in floats]
+    assert answer["quotients"] == [repr(a / b) for a, b in divisions]
+
+
+@pytest.mark.skipif(_TSC is None, reason="the TypeScript compiler is not installed; it only checks the types in comments")
+def test_types_in_comments_hold() -> None:
+    command = [str(_TSC), "-p", str(_MODULES / "jsconfig.json")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - the compiler, by its name
+    assert done.returncode == 0, done.stdout
