@@ -17,7 +17,7 @@ help: ## show this list
 demo: .venv/.library ## make the demonstration pictures in build/demo (no torch needed)
 	@.venv/bin/recolorist demo --out build/demo
 
-test: lint ## lint, then run every test
+test: lint .venv/.browser ## lint, then run every test
 	@echo "Running the tests"
 	@.venv/bin/python -m pytest $(PYTEST_ARGS)
 
@@ -33,6 +33,7 @@ lint: .venv/.dev ## ruff, strict mypy, import rules
 
 bench: .venv-bench/.bench ## measure speed and memory beside the neighbours (takes a while)
 	@.venv-bench/bin/python -m benchmarks.run $(BENCH_ARGS)
+	@.venv-bench/bin/python -m benchmarks.loader
 
 docs: .venv/.docs ## build the documentation in build/docs
 	@.venv/bin/python -m sphinx -q -W --keep-going docs build/docs
@@ -61,10 +62,20 @@ clean: ## remove the environments and everything that was built
 	@touch $@
 
 .venv/.dev: .venv/.made $(INPUTS) constraints.txt
-	@echo "Installing recolorist and what its tests need (a minute the first time)"
+	@echo "Installing recolorist, every framework it has an adapter for, and the tools (some minutes the first time)"
 	@.venv/bin/python $(INSTALL) -c constraints.txt -e '.[dev]'
 	@.venv/bin/python -c "$(SAY_LOOPS)"
 	@touch .venv/.library $@
+
+# The page is tested in a real browser. Where none is found and Debian's packages can be installed, one is; else those tests skip
+# and say so.
+.venv/.browser: .venv/.made
+	@if ! command -v chromium chromium-browser google-chrome > /dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	  echo "Installing chromium for the tests of the page"; \
+	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; } > /dev/null 2>&1 \
+	    || echo "Chromium could not be installed; the tests of the page will be skipped"; \
+	fi
+	@touch $@
 
 .venv/.docs: .venv/.made $(INPUTS)
 	@echo "Installing recolorist and the documentation tools"
