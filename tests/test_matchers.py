@@ -245,3 +245,14 @@ class TestEverything:
         contents, style = build("uniform", (3, 9, 7, 3), "uint8", 1), build("narrow", (5, 8, 3), "uint8", 2)
         out = rc.match(contents, style, method)
         assert np.array_equal(out, np.stack([rc.match(content, style, method) for content in contents]))
+
+
+@pytest.mark.parametrize("method", ["histogram", "exact_histogram"])
+@pytest.mark.parametrize("space", ["ycbcr", "ypbpr", "yuv", "yiq", "ydbdr"])
+def test_grey_pixels_stay_of_one_tint(method: str, space: str) -> None:
+    """The chroma of a grey image is rounding noise; spread over the style's histogram it would become colour."""
+    grey = np.repeat(np.arange(60, 200, dtype=np.uint8).reshape(10, 14)[..., None], 3, axis=-1)
+    style = np.random.default_rng(3).integers(60, 190, (16, 9, 3), dtype=np.uint8)
+    out = rc.match(grey, style, method, space).astype(int)
+    assert np.ptp(out[..., 0] - out[..., 1]) <= 1  # one tint for all, but for the rounding of each channel
+    assert np.ptp(out[..., 2] - out[..., 1]) <= 1

@@ -22,6 +22,11 @@ _RINGS: Final = (
 )
 
 
+_NOISE: Final = (
+    1e-7  # of the largest value: published coefficients are rounded to eight digits, and 16-bit levels lie further apart
+)
+
+
 def cdf_curve(levels: Channel, counts: NDArray[Any], style_levels: NDArray[Any], style_counts: NDArray[Any]) -> Channel:
     """Where each occupied level goes: to the style's level of the same cumulative share.
 
@@ -37,9 +42,20 @@ def cdf_curve(levels: Channel, counts: NDArray[Any], style_levels: NDArray[Any],
     return np.asarray(np.interp(shares, style_shares, style_levels))
 
 
+def is_flat(low: Any, high: Any) -> bool:
+    """Whether a channel has one value but for rounding: the chroma of a grey image must not be spread over the style's.
+
+    >>> is_flat(0.5, 0.5 + 1e-15), is_flat(0, 1)
+    (True, False)
+    """
+    return bool(float(high) - float(low) <= _NOISE * max(1.0, abs(float(low)), abs(float(high))))
+
+
 def match_levels(values: Channel, inside: NDArray[np.bool_] | None, style: Channel) -> Channel:
     """CDF matching of one channel; levels that occur outside the mask only are interpolated."""
     levels, counts = np.unique(values if inside is None else values[inside], return_counts=True)
+    if is_flat(levels[0], levels[-1]):
+        levels, counts = levels[:1], np.array([counts.sum()])
     style_levels, style_counts = np.unique(style, return_counts=True)
     curve = cdf_curve(levels.astype(np.float64), counts, style_levels.astype(np.float64), style_counts)
     return np.asarray(np.interp(values, levels, curve))
@@ -64,7 +80,7 @@ def match_exactly(values: NDArray[Any], inside: NDArray[np.bool_] | None, style:
     chosen = np.arange(values.size) if inside is None else np.flatnonzero(inside)
     result = values.astype(np.result_type(values, style), copy=True).ravel()
     taken = values.ravel()[chosen]
-    if (taken == taken[0]).all():
+    if is_flat(taken.min(), taken.max()):
         result = result.astype(np.float64)
         result[chosen] = style.mean()
         return result.reshape(values.shape)

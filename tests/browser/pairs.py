@@ -15,8 +15,8 @@ from recolorist.synthetic import tile
 
 Bytes: TypeAlias = NDArray[np.uint8]
 LINEAR: Final = ("rgb", "ycbcr", "ypbpr", "yuv", "yiq", "ydbdr")
-#: What the page offers. Histograms in mixed spaces are left out: there the library's last bit depends on the processor.
-OFFERED: Final = (*itertools.product(("mean_std", "covariance"), LINEAR), ("histogram", "rgb"))
+#: What the page offers.
+OFFERED: Final = tuple(itertools.product(("mean_std", "covariance", "histogram"), LINEAR))
 
 
 @dataclass(frozen=True)

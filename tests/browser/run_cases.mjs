@@ -8,7 +8,7 @@ const [folder, file] = process.argv.slice(2);
 const load = (name) => import(pathToFileURL(`${folder}/${name}.mjs`));
 const [{ Engine }, { planJson }, { packed }, exact] = await Promise.all(["engine", "plan", "png", "exact"].map(load));
 
-const { spaces, images, cases, floats, divisions } = JSON.parse(readFileSync(file, "utf8"));
+const { spaces, images, cases, floats, divisions, sums } = JSON.parse(readFileSync(file, "utf8"));
 const decoded = images.map((text) => {
   const bytes = Buffer.from(text, "base64");
   return new Int32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
@@ -31,4 +31,5 @@ for (const { content, style, moments, options } of cases) {
 }
 const texts = (floats ?? []).map(exact.pythonFloat);
 const quotients = (divisions ?? []).map(([a, b]) => exact.pythonFloat(exact.divideExactly(BigInt(a), BigInt(b))));
-console.log(JSON.stringify({ texts, quotients }));
+const totals = (sums ?? []).map((terms) => exact.pythonFloat(exact.sumPairwise(Float64Array.from(terms))));
+console.log(JSON.stringify({ texts, quotients, totals }));

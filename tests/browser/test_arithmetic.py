@@ -18,7 +18,7 @@ import pytest
 import recolorist as rc
 from recolorist import studio
 from recolorist.studio.bundle import linear_spaces
-from tests.browser.pairs import FEW, OFFERED, THOROUGH, Bytes, Settings, fingerprint, narrow_noise, noise, slides
+from tests.browser.pairs import FEW, LINEAR, OFFERED, THOROUGH, Bytes, Settings, fingerprint, narrow_noise, noise, slides
 
 _MODULES = Path(studio.__file__).parent / "js"
 _NODE = shutil.which("node")
@@ -70,6 +70,7 @@ def test_tiny_images_give_the_same_bytes(tmp_path: Path, shape: tuple[int, int])
 def test_flat_and_grey_images_give_the_same_bytes_and_flags(tmp_path: Path) -> None:
     flat, grey = np.full((4, 5, 3), 77, np.uint8), np.repeat(noise(7)[..., :1], 3, axis=2)
     whole = [Settings(method, space) for method, space in OFFERED]
+    whole += [Settings(method, space, 0.37, 1.3) for method, space in OFFERED if method != "covariance"]
     for content, style in itertools.permutations([flat, grey, noise(8)], 2):
         for one, answer in zip(whole, compare(tmp_path, content, style, whole), strict=True):
             if one.method != "histogram":
@@ -83,11 +84,72 @@ def test_an_image_matched_to_itself_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pair", [slides(), (noise(), narrow_noise())], ids=["slides", "small gains"])
-def test_plans_in_rgb_are_the_library_s_character_for_character(tmp_path: Path, pair: tuple[Bytes, Bytes]) -> None:
+def test_plans_by_deviation_are_the_library_s_character_for_character(tmp_path: Path, pair: tuple[Bytes, Bytes]) -> None:
     content, style = pair
-    settings = [one for one in THOROUGH if (one.method, one.space) == ("mean_std", "rgb")]
+    settings = [one for one in THOROUGH if one.method == "mean_std"]
     for one, answer in zip(settings, compare(tmp_path, content, style, settings), strict=True):
         assert answer["plan"] == one.plan(content, style).to_json()
+
+
+def hostile() -> list[Bytes]:
+    """Of one colour, grey, of one luminance but for rounding, nearly flat, one pixel."""
+    flat, grey = np.full((4, 5, 3), (3, 77, 251), np.uint8), np.repeat(noise(7)[..., :1], 3, axis=2)
+    steps = np.random.default_rng(14).integers(-1, 2, (9, 11, 1))
+    level = (128 + steps * (15, -9, 7)).astype(np.uint8)  # 299 · 15 - 587 · 9 + 114 · 7 = 0
+    nearly = np.where(np.arange(99).reshape(9, 11, 1) == 50, np.uint8(8), np.uint8(9)) * np.ones(3, np.uint8)
+    return [flat, grey, level, nearly, noise(15, (1, 1)), noise(8)]
+
+
+@pytest.mark.parametrize("strength", [1.0, 0.5, 0.37])
+def test_plans_of_hostile_images_are_the_library_s_character_for_character(tmp_path: Path, strength: float) -> None:
+    images = hostile()
+    pairs = list(itertools.product(range(len(images)), repeat=2))
+    asked = [(pair, Settings("mean_std", space, strength, cap)) for pair in pairs for space in LINEAR for cap in (10.0, 0.3)]
+    cases = [{"content": i, "style": j, "options": one.options()} for (i, j), one in asked]
+    for ((i, j), one), answer in zip(asked, run_node(tmp_path, images, cases), strict=False):
+        assert answer["plan"] == one.plan(images[i], images[j]).to_json(), (i, j, one)
+        assert answer["sha256"] == fingerprint(one.match(images[i], images[j])), (i, j, one)
+
+
+@pytest.mark.parametrize("strength", [1.0, 0.5, 0.37])
+def test_histograms_of_hostile_images_give_the_same_bytes(tmp_path: Path, strength: float) -> None:
+    images = hostile()
+    pairs = list(itertools.product(range(len(images)), repeat=2))
+    asked = [(pair, Settings("histogram", space, strength)) for pair in pairs for space in LINEAR]
+    cases = [{"content": i, "style": j, "options": one.options()} for (i, j), one in asked]
+    for ((i, j), one), answer in zip(asked, run_node(tmp_path, images, cases), strict=False):
+        assert answer["sha256"] == fingerprint(one.match(images[i], images[j])), (i, j, one)
+
+
+def test_histograms_of_many_colours_give_the_same_bytes(tmp_path: Path) -> None:
+    """About a hundred thousand colours; in the second image all but two crowd into a sliver of the blue-yellow axis."""
+    crowd = np.repeat(noise(17, (200, 300))[..., :1], 3, axis=2)
+    crowd += np.random.default_rng(18).integers(0, 9, (200, 300, 3), np.uint8)
+    crowd[0, :2] = [[0, 0, 255], [255, 255, 0]]
+    for content, style in ((noise(16, (300, 333)), crowd), (crowd, noise(19, (300, 200)))):
+        masked = ("off", False), ("darker", True), ("darker", False)
+        settings = [
+            Settings("histogram", space, strength, mask=mask, only_inside=inside)
+            for space, strength, (mask, inside) in itertools.product(("ycbcr", "yiq"), (1.0, 0.63), masked)
+        ]
+        compare(tmp_path, content, style, settings)
+
+
+def test_clipping_by_histograms_is_counted(tmp_path: Path) -> None:
+    """Against the library's float route, which can leave values as they come."""
+    content, style = slides()
+    settings = [one for one in THOROUGH if one.method == "histogram" and one.space != "rgb" and one.max_gain > 2]
+    clipped = 0.0
+    for one, answer in zip(settings, compare(tmp_path, content, style, settings), strict=True):
+        inside, style_inside = one.masks(content, style)
+        options: Any = {"clip": False, "mask": inside, "style_mask": style_inside, "strength": one.strength}
+        free = np.rint(255 * rc.match(content / 255, style / 255, "histogram", one.space, **options))
+        if one.only_inside:
+            free = free[inside]
+        expected = ((free < 0) | (free > 255)).reshape(-1, 3).mean(axis=0)
+        assert answer["report"]["clipped"] == expected.tolist()
+        clipped += float(expected.sum())
+    assert clipped > 0  # else the comparison above would say nothing
 
 
 @pytest.mark.parametrize("kind", ["bright", "all contrast"])
@@ -113,6 +175,19 @@ def test_other_plans_agree_to_the_last_digits_and_reproduce_the_bytes(tmp_path: 
         assert theirs.flags == ours.flags
         inside = one.masks(content, style)[0] if one.only_inside else None
         assert fingerprint(rc.apply(content, theirs, mask=inside)) == answer["sha256"]
+
+
+def test_covariance_with_a_grey_image_agrees_to_the_last_digits(tmp_path: Path) -> None:
+    """A grey style varies in one direction; the square root of rounding noise in the others would be far above rounding noise."""
+    grey = np.repeat(noise(7)[..., :1], 3, axis=2)
+    settings = [Settings("covariance", space, strength) for space in LINEAR for strength in (1.0, 0.37)]
+    for pair in ((slides()[0], grey), (grey, slides()[0])):
+        cases = [{"content": 0, "style": 1, "options": one.options()} for one in settings]
+        for one, answer in zip(settings, run_node(tmp_path, list(pair), cases), strict=False):
+            ours, theirs = one.plan(*pair), rc.Plan.from_json(answer["plan"])
+            np.testing.assert_allclose(theirs.matrix, ours.matrix, rtol=0, atol=1e-11)
+            np.testing.assert_allclose(theirs.offset, ours.offset, rtol=0, atol=1e-9)
+            assert theirs.flags == ours.flags
 
 
 def test_the_report_is_the_library_s_audit(tmp_path: Path) -> None:
@@ -149,6 +224,13 @@ def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
     first, second, _ = run_node(tmp_path, [noise()], cases)
     assert "selects no pixel of the content" in first["error"]
     assert "needs the style's pixels" in second["error"]
+
+
+def test_sums_are_rounded_as_numpy_does(tmp_path: Path) -> None:
+    rng = np.random.default_rng(13)
+    sums = [rng.normal(0, 100, count) for count in (1, 2, 7, 8, 9, 127, 128, 129, 136, 255, 256, 257, 1000, 4097, 100_003)]
+    answer = run_node(tmp_path, [noise()], [], sums=[terms.tolist() for terms in sums])[-1]
+    assert answer["totals"] == [repr(float(np.sum(terms))) for terms in sums]
 
 
 def test_floats_are_written_and_integers_divided_as_python_does(tmp_path: Path) -> None:

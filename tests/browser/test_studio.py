@@ -212,7 +212,8 @@ def test_what_cannot_be_used_is_said_and_does_not_stop_the_page(page: StudioPage
         (Settings("covariance", "ycbcr", 0.7, mask="darker", only_inside=True), "png"),
         (Settings("mean_std", "yiq", mask="brighter"), "alpha"),
         (Settings("histogram", strength=0.8, mask="darker", only_inside=True), "png"),
-        (Settings("histogram"), "jpeg"),
+        (Settings("histogram", "yiq", 0.6, mask="brighter"), "alpha"),
+        (Settings("histogram", "ycbcr"), "jpeg"),
     ],
 )
 def test_png_plan_and_script_reproduce_the_bytes(page: StudioPage, tmp_path: Path, settings: Settings, kind: str) -> None:
@@ -231,6 +232,7 @@ def test_png_plan_and_script_reproduce_the_bytes(page: StudioPage, tmp_path: Pat
     assert np.array_equal(np.asarray(Image.open(io.BytesIO(png))), expected)
     if settings.method == "histogram":
         assert page.browser.run("document.querySelector('#save-plan').disabled") is True
+        assert page.browser.run("document.querySelector('#space').disabled") is False
     else:
         plan = rc.Plan.from_json(page.browser.download("#save-plan")[1].decode())
         inside = settings.masks(content, style)[0] if settings.only_inside else None

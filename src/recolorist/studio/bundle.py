@@ -9,6 +9,8 @@ import re
 from importlib import resources
 from typing import Any, Final
 
+import numpy as np
+
 from recolorist._version import __version__
 from recolorist.errors import RecoloristError
 from recolorist.spaces import SPACES
@@ -67,6 +69,7 @@ def linear_spaces() -> dict[str, dict[str, Any]]:
             "basisInverse": space.basis.inverse.tolist(),
             "rows": space.matrix.rows.tolist(),
             "inverse": space.matrix.inverse.tolist(),
+            "offset": space.forward(np.zeros(3)).tolist(),
         }
         for name, space in SPACES.items()
         if space.basis is not None and space.matrix is not None

@@ -42,8 +42,7 @@ function couple(slider, field, changed) {
 /** Switch off what has no effect, and say why. */
 function settle() {
   const histogram = select("method").value === "histogram";
-  if (histogram) select("space").value = "rgb";
-  select("space").disabled = input("gain").disabled = input("gain-number").disabled = histogram;
+  input("gain").disabled = input("gain-number").disabled = histogram;
   byId("histogram-note", HTMLElement).hidden = !histogram;
   const masked = select("mask").value !== "off";
   byId("mask-options", HTMLElement).hidden = !masked;

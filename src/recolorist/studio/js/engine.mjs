@@ -1,6 +1,7 @@
 // Measure, plan, apply, report: everything between pixels in and pixels out. Knows no page; runs in the worker and in tests.
 
-import { blendTable, countLevels, levelTable } from "./histograms.mjs";
+import { applyColours, channelsOf, distinctColours, recolour, weigh } from "./colours.mjs";
+import { blendTable, countLevels, matchLevels, matchValues } from "./histograms.mjs";
 import { deviations, inLevels, momentsOf, sumPixels, sumsOfLevels } from "./moments.mjs";
 import { affineTable, applyMatrix, applyTables, keepOutside, luminanceMask } from "./pixels.mjs";
 import { decide, isDiagonal } from "./plan.mjs";
@@ -64,6 +65,35 @@ class Source {
     this.seen = null;
     /** @type {Uint32Array[] | null} */
     this.every = null;
+    /** @type {import("./colours.mjs").Colours | null} */
+    this.distinct = null;
+    /** @type {{ space: Space, channels: import("./colours.mjs").Channel[] } | null} */
+    this.converted = null;
+    /** @type {{ seen: Seen, weights: Uint32Array } | null} */
+    this.weighed = null;
+  }
+
+  /** Its distinct colours. */
+  colours() {
+    return (this.distinct ??= distinctColours(this.pixels));
+  }
+
+  /**
+   * Its colours in the channels of a space; like the measurement, the last are kept.
+   * @param {Space} space
+   */
+  channelsIn(space) {
+    if (this.converted?.space !== space) this.converted = { space, channels: channelsOf(this.colours().list, space) };
+    return this.converted.channels;
+  }
+
+  /**
+   * How many measured pixels have each colour.
+   * @param {Seen} seen
+   */
+  weights(seen) {
+    if (this.weighed?.seen !== seen) this.weighed = { seen, weights: weigh(this.colours(), seen.mask) };
+    return this.weighed.weights;
   }
 
   /** Histograms of all pixels, whatever the mask. */
@@ -97,6 +127,8 @@ export class Engine {
     this.content = null;
     /** @type {Source | Moments | null} */
     this.style = null;
+    /** @type {{ content: Seen, style: Seen, space: Space, channels: { goals: Float64Array, flags: string[] }[] } | null} */
+    this.curves = null;
     this.target = new Int32Array(0);
     this.notes = new Uint8Array(0);
   }
@@ -129,7 +161,7 @@ export class Engine {
     const style = this.style instanceof Source
       ? this.style.measure(options.mask, options.styleThreshold, "style")
       : { moments: this.style, counts: null, mask: null, key: "off" };
-    const { plan, flags } = this.#map(this.content.pixels, content, style, options);
+    const { plan, flags } = this.#map(this.content, content, style, options);
     const changed = options.onlyInside ? content.mask : null;
     if (changed) keepOutside(this.content.pixels, changed, this.target, this.notes);
     return { plan, flags, content, style, changed, pixels: this.target, notes: this.notes };
@@ -154,15 +186,15 @@ export class Engine {
 
   /**
    * Write the target.
-   * @param {Int32Array} pixels
+   * @param {Source} source
    * @param {Seen} content
    * @param {Seen} style
    * @param {Options} options
    * @returns {{ plan: Plan | null, flags: string[][] }}
    */
-  #map(pixels, content, style, options) {
-    const { method } = options;
-    if (method === "histogram") return this.#matchHistograms(pixels, content, style, options.strength);
+  #map(source, content, style, options) {
+    const { method } = options, { pixels } = source;
+    if (method === "histogram") return { plan: null, flags: this.#matchHistograms(source, content, style, options) };
     const plan = decide(content.moments, style.moments, { ...options, method }, this.spaces[options.space]);
     if (isDiagonal(plan)) {
       applyTables(pixels, plan.offset.map((offset, c) => affineTable(plan.matrix[c][c], offset)), this.target, this.notes);
@@ -173,27 +205,45 @@ export class Engine {
   }
 
   /**
-   * @param {Int32Array} pixels
+   * In RGB through tables; elsewhere colour by colour.
+   * @param {Source} source
    * @param {Seen} content
    * @param {Seen} style
-   * @param {number} strength
+   * @param {Options} options
    */
-  #matchHistograms(pixels, content, style, strength) {
+  #matchHistograms(source, content, style, { space: name, strength }) {
     const [counts, goals] = [content.counts, style.counts];
-    if (!counts || !goals) {
+    if (!(this.style instanceof Source) || !counts || !goals) {
       throw new StudioError("Histogram matching needs the style's pixels, and a bank holds none; choose another method or style.");
     }
+    if (name !== "rgb") {
+      const space = this.spaces[name], matched = this.#curvesIn(space, source, content, this.style, style);
+      const decided = recolour(source.channelsIn(space), matched.map(({ goals }) => goals), space, strength);
+      applyColours(source.pixels, source.colours().index, decided, this.target, this.notes);
+      return matched.map(({ flags }) => flags);
+    }
     const clipped = new Uint8Array(256); // a level of the style is never out of range
-    const tables = counts.map((channel, c) => ({ table: blendTable(levelTable(channel, goals[c]), strength), clipped }));
-    applyTables(pixels, tables, this.target, this.notes);
-    const flag = (/** @type {number} */ c) => (occupied(counts[c]) === 1 ? ["flat"] : occupied(goals[c]) === 1 ? ["collapsed"] : []);
-    return { plan: null, flags: [0, 1, 2].map(flag) };
+    const matched = counts.map((channel, c) => matchLevels(channel, goals[c]));
+    applyTables(source.pixels, matched.map((one) => ({ table: blendTable(one.goals, strength), clipped })), this.target, this.notes);
+    return matched.map(({ flags }) => flags);
   }
-}
 
-/** @param {Uint32Array} counts */
-function occupied(counts) {
-  return counts.reduce((sum, count) => sum + (count ? 1 : 0), 0);
+  /**
+   * Where each colour goes at full strength; the last answer is kept, so that moving the strength does not repeat it.
+   * @param {Space} space
+   * @param {Source} source
+   * @param {Seen} content
+   * @param {Source} other
+   * @param {Seen} style
+   */
+  #curvesIn(space, source, content, other, style) {
+    const { curves } = this;
+    if (curves?.content === content && curves.style === style && curves.space === space) return curves.channels;
+    const [weights, styleWeights, goals] = [source.weights(content), other.weights(style), other.channelsIn(space)];
+    const channels = source.channelsIn(space).map((channel, c) => matchValues(channel, weights, goals[c], styleWeights));
+    this.curves = { content, style, space, channels };
+    return channels;
+  }
 }
 
 /**

@@ -36,6 +36,24 @@ export function divideExactly(numerator, denominator) {
 }
 
 /**
+ * The sum as NumPy rounds it: halves down to 128 terms, which go into eight running sums.
+ * @param {Float64Array} terms
+ * @returns {number}
+ */
+export function sumPairwise(terms) {
+  const count = terms.length;
+  if (count < 8) return terms.reduce((sum, term) => sum + term, 0);
+  if (count > 128) {
+    const half = (count >> 1) - ((count >> 1) % 8);
+    return sumPairwise(terms.subarray(0, half)) + sumPairwise(terms.subarray(half));
+  }
+  const whole = count - (count % 8), r = Array.from(terms.subarray(0, 8));
+  for (let i = 8; i < whole; i++) r[i % 8] += terms[i];
+  const sum = r[0] + r[1] + (r[2] + r[3]) + (r[4] + r[5] + (r[6] + r[7]));
+  return terms.subarray(whole).reduce((total, term) => total + term, sum);
+}
+
+/**
  * A float as Python's repr writes it. Both languages choose the shortest digits that read back to the same number; they differ in
  * when they switch to an exponent, and Python always shows that it is a float.
  * @param {number} value

@@ -1,6 +1,6 @@
 // Histograms of 8-bit images, and matching by cumulative histogram as in histograms.py, with NumPy's interpolation.
 
-import { roundHalfEven } from "./exact.mjs";
+import { roundHalfEven, sumPairwise } from "./exact.mjs";
 
 /**
  * Counts of the 256 levels of R, G and B, over all pixels or those inside the mask.
@@ -20,63 +20,109 @@ export function countLevels(pixels, mask) {
 }
 
 /**
+ * One value for each level, or for each distinct colour.
+ * @typedef {object} Channel
+ * @property {Uint32Array} order their indices, in ascending order of value
+ * @property {Float64Array} sorted the values in that order
+ */
+
+/** @type {Channel} */
+const LEVELS = { order: Uint32Array.from({ length: 256 }, (_, i) => i), sorted: Float64Array.from({ length: 256 }, (_, i) => i) };
+
+/**
  * Linear interpolation as numpy.interp does it: the same formula in the same order; beyond the ends, the end values.
- * @param {number} x
- * @param {number[]} xs ascending
- * @param {number[]} ys
- * @returns {number}
+ * @param {Float64Array} queries ascending, so that one walk finds all their places
+ * @param {Float64Array} xs ascending
+ * @param {Float64Array} ys
+ * @returns {Float64Array}
  */
-export function interpolate(x, xs, ys) {
-  const last = xs.length - 1;
-  if (x < xs[0]) return ys[0];
-  if (x >= xs[last]) return ys[last];
-  let low = 0, high = last; // xs[low] <= x < xs[high]
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (xs[middle] <= x) low = middle;
-    else high = middle;
+export function interpolate(queries, xs, ys) {
+  const last = xs.length - 1, result = new Float64Array(queries.length);
+  for (let i = 0, low = 0; i < queries.length; i++) {
+    const x = queries[i];
+    while (low < last && xs[low + 1] <= x) low++;
+    if (low === last || x <= xs[low]) result[i] = ys[low]; // an exact hit, or beyond an end
+    else {
+      const slope = (ys[low + 1] - ys[low]) / (xs[low + 1] - xs[low]);
+      result[i] = slope * (x - xs[low]) + ys[low];
+    }
   }
-  if (xs[low] === x) return ys[low];
-  const slope = (ys[low + 1] - ys[low]) / (xs[low + 1] - xs[low]);
-  return slope * (x - xs[low]) + ys[low];
+  return result;
 }
 
 /**
- * @param {Uint32Array} counts
- * @returns {{ levels: number[], shares: number[], mean: number }} occupied levels, their cumulative shares, and the mean
+ * The values that occur, ascending, and how many pixels have at most that value.
+ * @param {Channel} channel
+ * @param {Uint32Array} weights number of pixels with each value
  */
-function cumulative(counts) {
-  /** @type {number[]} */
-  const levels = [];
-  /** @type {number[]} */
-  const running = [];
-  let total = 0, weighted = 0;
-  counts.forEach((count, level) => {
-    if (!count) return;
-    total += count;
-    weighted += level * count;
-    levels.push(level);
-    running.push(total);
-  });
-  return { levels, shares: running.map((sum) => sum / total), mean: weighted / total };
+function cumulative({ order, sorted }, weights) {
+  const levels = new Float64Array(order.length), running = new Float64Array(order.length);
+  let last = -1, total = 0;
+  for (let k = 0; k < order.length; k++) {
+    const weight = weights[order[k]];
+    if (weight === 0) continue;
+    if (last < 0 || sorted[k] !== levels[last]) levels[++last] = sorted[k];
+    running[last] = total += weight;
+  }
+  return { levels: levels.subarray(0, last + 1), running: running.subarray(0, last + 1), total };
+}
+
+/** @param {ReturnType<typeof cumulative>} given */
+function sharesOf({ running, total }) {
+  const shares = new Float64Array(running.length);
+  for (let k = 0; k < shares.length; k++) shares[k] = running[k] / total;
+  return shares;
 }
 
 /**
- * Where each of the 256 levels goes: to the style's level of the same cumulative share. A flat channel goes to the style's mean.
+ * The mean, rounded as numpy.average rounds it.
+ * @param {ReturnType<typeof cumulative>} given
+ */
+function meanOf({ levels, running, total }) {
+  return sumPairwise(levels.map((level, k) => level * (k ? running[k] - running[k - 1] : running[0]))) / total;
+}
+
+/**
+ * Whether a channel has one value but for rounding: the chroma of a grey image must not be spread over the style's.
+ * @param {number} low
+ * @param {number} high
+ */
+function isFlat(low, high) {
+  return high - low <= 1e-7 * Math.max(1, Math.abs(low), Math.abs(high));
+}
+
+/**
+ * Where each value goes: to the style's value of the same cumulative share. A flat channel goes to the style's mean; values that no
+ * weighed pixel has are interpolated.
+ * @param {Channel} channel
+ * @param {Uint32Array} weights
+ * @param {Channel} styleChannel
+ * @param {Uint32Array} styleWeights
+ * @returns {{ goals: Float64Array, flags: string[] }}
+ */
+export function matchValues(channel, weights, styleChannel, styleWeights) {
+  const content = cumulative(channel, weights), style = cumulative(styleChannel, styleWeights);
+  const flat = isFlat(content.levels[0], content.levels[content.levels.length - 1]);
+  if (flat) content.levels = content.levels.subarray(0, 1);
+  const curve = flat ? Float64Array.of(meanOf(style)) : interpolate(sharesOf(content), sharesOf(style), style.levels);
+  const ascending = interpolate(channel.sorted, content.levels, curve);
+  const goals = new Float64Array(ascending.length);
+  for (let k = 0; k < goals.length; k++) goals[channel.order[k]] = ascending[k];
+  return { goals, flags: flat ? ["flat"] : style.levels.length === 1 ? ["collapsed"] : [] };
+}
+
+/**
+ * The same for the 256 levels of an 8-bit channel.
  * @param {Uint32Array} counts
  * @param {Uint32Array} styleCounts
- * @returns {number[]}
  */
-export function levelTable(counts, styleCounts) {
-  const content = cumulative(counts), style = cumulative(styleCounts);
-  const flat = content.levels.length === 1;
-  const curve = flat ? [style.mean] : content.shares.map((share) => interpolate(share, style.shares, style.levels));
-  return Array.from(counts, (_, level) => interpolate(level, content.levels, curve));
+export function matchLevels(counts, styleCounts) {
+  return matchValues(LEVELS, counts, LEVELS, styleCounts);
 }
 
 /**
  * The table blended with leaving levels alone, rounded and held in 0 to 255.
- * @param {number[]} table
+ * @param {Float64Array} table
  * @param {number} strength
  * @returns {Int32Array}
  */

@@ -50,7 +50,7 @@ function letter(text, channel) {
  * @returns {(Node | string)[]}
  */
 export function formula({ plan }) {
-  if (!plan) return marked("x′ = F_style⁻¹ (F_content (x)) per channel, with the cumulative histograms F");
+  if (!plan) return marked("x′ = F_style⁻¹ (F_content (x)) per channel of the space, with the cumulative histograms F");
   const blend = plan.strength < 1 ? `, then ${shown(100 * plan.strength, 0)} % of the way` : "";
   if (plan.method === "covariance") {
     return marked(`x′ = T (x − μ_content) + μ_style, where T is the smallest map that turns Σ_content into Σ_style${blend}`);

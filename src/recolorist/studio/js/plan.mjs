@@ -16,6 +16,7 @@ import { deviations } from "./moments.mjs";
  * @property {Matrix} basisInverse
  * @property {Matrix} rows the conversion without its offset
  * @property {Matrix} inverse
+ * @property {number[]} offset what black becomes
  */
 
 /**
@@ -113,7 +114,7 @@ function byDeviation(content, style, strength, maxGain) {
 }
 
 /**
- * Mean–std matching in a linear space: M⁻¹ D M, with the gains D of that space.
+ * Mean–std matching in a linear space: M⁻¹ D M, with the gains D of that space. Every product and sum is in the library's order.
  * @param {Moments} content
  * @param {Moments} style
  * @param {Space} space
@@ -175,31 +176,41 @@ function offsetOf(matrix, content, style, strength) {
  */
 function optimalTransport(content, style, maxGain) {
   const { values: spread, vectors: axes } = eigenSymmetric(symmetrised(content));
-  const root = spread.map((value) => (value > spread[2] * NOISE ? Math.sqrt(Math.max(value, 0)) : 0));
+  const root = rootsOf(spread);
   const inverse = root.map((value) => (value > 0 ? 1 / value : 0));
   const along = (/** @type {number[]} */ factors, /** @type {Matrix} */ directions) =>
     multiply(scaleColumns(directions, factors), transpose(directions));
   const half = along(root, axes), unhalf = along(inverse, axes);
   const middle = eigenSymmetric(symmetrised(multiply(multiply(half, style), half)));
-  const middleRoot = along(middle.values.map((value) => Math.sqrt(Math.max(value, 0))), middle.vectors);
+  const middleRoot = along(rootsOf(middle.values), middle.vectors);
   const { values: factors, vectors } = eigenSymmetric(symmetrised(multiply(multiply(unhalf, middleRoot), unhalf)));
   const held = factors.map((value) => Math.min(Math.max(value, 0), maxGain));
   return { move: along(held, vectors), capped: factors.some((value) => value > maxGain) };
 }
 
 /**
- * Variance of each channel of the space; what is rounding noise becomes exactly zero.
+ * Square roots of eigenvalues; what is rounding noise beside the largest becomes exactly zero.
+ * @param {number[]} spread ascending
+ */
+function rootsOf(spread) {
+  return spread.map((value) => (value > spread[2] * NOISE ? Math.sqrt(Math.max(value, 0)) : 0));
+}
+
+/**
+ * Variance of each channel of the space, nine terms from left to right as the library adds them; rounding noise becomes exactly zero.
  * @param {Matrix} cov
  * @param {Matrix | null} rows
  * @returns {number[]}
  */
 function variances(cov, rows) {
   if (rows === null) return cov.map((row, i) => row[i]);
-  const mixed = multiply(rows, cov);
-  return rows.map((row, i) => {
-    const variance = mixed[i][0] * row[0] + mixed[i][1] * row[1] + mixed[i][2] * row[2];
-    const scale = row.reduce((sum, value, k) => sum + Math.abs(value) * Math.sqrt(cov[k][k]), 0) ** 2;
-    return variance > NOISE * scale ? variance : 0;
+  return rows.map((row) => {
+    let variance = 0, scale = 0;
+    for (let j = 0; j < 3; j++) {
+      for (let k = 0; k < 3; k++) variance += row[j] * cov[j][k] * row[k];
+      scale += Math.abs(row[j]) * Math.sqrt(cov[j][j]);
+    }
+    return variance > NOISE * (scale * scale) ? variance : 0;
   });
 }
 

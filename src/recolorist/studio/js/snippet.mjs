@@ -103,8 +103,8 @@ function byMatch(situation) {
 
 /** @param {Situation} situation */
 function call({ options, style }) {
-  const named = [`method=${text(options.method)}`, `strength=${options.strength}`];
-  if (options.method !== "histogram") named.push(`space=${text(options.space)}`, `max_gain=${options.maxGain}`);
+  const named = [`method=${text(options.method)}`, `space=${text(options.space)}`, `strength=${options.strength}`];
+  if (options.method !== "histogram") named.push(`max_gain=${options.maxGain}`);
   if (options.mask !== "off") {
     named.push("mask=mask");
     if ("reader" in style) named.push("style_mask=style_mask");
