@@ -23,7 +23,7 @@ _RINGS: Final = (
 
 
 _NOISE: Final = (
-    1e-7  # of the largest value: published coefficients are rounded to eight digits, and 16-bit levels lie further apart
+    1e-7  # of the largest value: coefficients are published to eight digits, and 16-bit levels lie further apart
 )
 
 
