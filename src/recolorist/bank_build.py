@@ -213,7 +213,7 @@ class _Rows:
         self.pixels.append(unit.count)
         self.sizes.add((opened.array.shape[0], opened.array.shape[1]))
         if self.histograms is not None:
-            self.histograms.append(_histogram(opened, mask))
+            self.histograms.append(histogram_of(opened, mask))
 
     def bank(self, keys: Sequence[str], labels: Any, domains: Any, name: str, split: str | None, prepared: str) -> StyleBank:
         if not self.pixels:
@@ -234,7 +234,7 @@ class _Rows:
         )
 
 
-def _histogram(opened: check.Opened, mask: NDArray[np.bool_] | None) -> NDArray[np.uint32]:
+def histogram_of(opened: check.Opened, mask: NDArray[np.bool_] | None) -> NDArray[np.uint32]:
     """256 bins per channel whatever the dtype; the level of bin k is k / 255 of the range."""
     if opened.kind == "B" and opened.data_range == _BINS - 1:
         return level_counts(opened, mask).astype(np.uint32)

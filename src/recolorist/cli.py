@@ -5,15 +5,18 @@ from __future__ import annotations
 import io
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+from typer.core import TyperGroup
 
+from recolorist import cli_audit, cli_bank, cli_doctor, cli_drift, cli_match, cli_recolour, cli_studio
 from recolorist._version import __version__
+from recolorist.cli_common import interrupted
 from recolorist.errors import RecoloristError
 
 if TYPE_CHECKING:
@@ -22,7 +25,20 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "main"]
 
+
+class _Commands(TyperGroup):
+    """Commands that answer Ctrl-C with a sentence; Click itself would only say that it was aborted."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            interrupted()
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="Exact, fast and auditable colour matching for images.",
     no_args_is_help=True,
     add_completion=False,
@@ -56,6 +72,10 @@ def demo(*, out: _Out = Path("recolorist-demo"), as_json: _Json = False) -> None
         typer.echo(result.to_json())
     else:
         _print(result)
+
+
+for _module in (cli_match, cli_bank, cli_recolour, cli_audit, cli_drift, cli_studio, cli_doctor):
+    _module.register(app)
 
 
 def main() -> None:

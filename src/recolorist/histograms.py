@@ -22,9 +22,7 @@ _RINGS: Final = (
 )
 
 
-_NOISE: Final = (
-    1e-7  # of the largest value: coefficients are published to eight digits, and 16-bit levels lie further apart
-)
+_NOISE: Final = 1e-7  # of the largest value: coefficients are published to eight digits, and 16-bit levels lie further apart
 
 
 def cdf_curve(levels: Channel, counts: NDArray[Any], style_levels: NDArray[Any], style_counts: NDArray[Any]) -> Channel:

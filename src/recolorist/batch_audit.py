@@ -1,0 +1,269 @@
+"""Auditing a collection before anything is done to it: who would clip, who is flat, who is near blank."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist import check
+from recolorist.bank import StyleBank
+from recolorist.batch_items import Item
+from recolorist.batch_load import load, rule_mask
+from recolorist.errors import ImageError, OptionError
+from recolorist.images import Reading
+from recolorist.matchers import level_counts
+from recolorist.strips import count_strips
+
+Array = NDArray[np.float64]
+
+PANEL: Final = 32  # styles that every image is tried against
+_FLOAT_LEVELS: Final = 65535  # float images are counted in as many steps
+FLAGS: Final = {
+    "flat": "a channel has one value only; matching moves it to the style's mean",
+    "near_blank": "hardly any contrast in any channel: background, a failed scan",
+    "saturated": "a large share is already at white",
+    "clips": "matching it to a typical style of the bank would clip too much",
+    "gain_capped": "so little contrast that most styles of the bank would need more than the allowed gain",
+    "outlier": "far from the rest of its domain, or of the collection, in brightness or contrast",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where a figure becomes a flag; shares and deviations in units of the range."""
+
+    blank: float = 0.02  #: largest deviation of a near-blank image; 5 of 255 levels
+    saturated: float = 0.05  #: share of values at white
+    clip: float = 0.01  #: share clipped by the median style
+    max_gain: float = 10.0
+    outlier: float = 6.0  #: robust deviations from the median of the collection
+
+
+class Levels(NamedTuple):
+    """The histogram of one image."""
+
+    item: Item
+    counts: NDArray[Any]  # (channels, levels)
+    size: tuple[int, int]
+    dtype: str
+
+
+class Panel(NamedTuple):
+    """A few styles of a bank that every image is tried against: the same for all, so that images can be compared."""
+
+    mean: Array
+    variance: Array
+    keys: tuple[str, ...]
+
+
+def panel_of(bank: StyleBank, size: int = PANEL) -> Panel:
+    """Choose the styles of a panel: evenly spread over the bank, sorted by contrast, which decides most of the clipping."""
+    if bank.space != "rgb":
+        raise OptionError(f"the bank holds moments of {bank.space!r}; an audit needs those of RGB")
+    order = np.argsort(bank.std.mean(axis=1), kind="stable")
+    places = np.arange(min(size, len(bank))) + 0.5
+    rows = order[(places * len(bank) / len(places)).astype(np.int64)]
+    variance = np.diagonal(bank.cov, axis1=1, axis2=2)[rows]
+    return Panel(bank.mean[rows], variance, tuple(bank.keys[row] for row in rows))
+
+
+@dataclass(frozen=True, slots=True)
+class AuditWork:
+    """Count the levels of every image; figures are taken from the counts, a few images at a time."""
+
+    reading: Reading
+    mask: str | None = None
+    panel: Panel | None = None
+    limits: Limits = Limits()
+
+    def __call__(self, item: Item) -> Levels:
+        """Decode and count."""
+        loaded = load(item, self.reading)
+        if loaded.strips is not None:
+            with loaded.strips as source:
+                if source.dtype.kind != "u" or self.mask:
+                    raise ImageError("images that go through in strips are audited as integers and without a mask")
+                return Levels(item, count_strips(source), source.shape[:2], source.dtype.name)
+        opened = loaded.opened
+        if self.panel is not None and self.panel.mean.shape[1] != opened.channels:
+            raise ImageError(f"it has {opened.channels} channel(s), and the bank's styles have {self.panel.mean.shape[1]}")
+        counts = _counts(opened, self.mask)
+        height, width = opened.array.shape[:2]
+        return Levels(item, counts, (height, width), opened.array.dtype.name)
+
+    def finish(self, values: list[Any]) -> list[Any]:
+        """One line per image; images with equal histograms' shapes are worked on together."""
+        lines: list[Any] = [None] * len(values)
+        for shape in {value.counts.shape for value in values}:
+            chosen = [i for i, value in enumerate(values) if value.counts.shape == shape]
+            group = self._lines([values[i] for i in chosen])
+            for i, line in zip(chosen, group, strict=True):
+                lines[i] = line
+        return lines
+
+    def _lines(self, group: list[Levels]) -> list[dict[str, Any]]:
+        counts = np.stack([one.counts for one in group]).astype(np.float64)  # (images, channels, levels)
+        total = counts[0].shape[-1] - 1.0
+        pixels = counts.sum(axis=-1)
+        mean, std = mean_and_std(counts, pixels)
+        ends = counts[..., 0] / pixels, counts[..., -1] / pixels
+        tried = None if self.panel is None else try_panel(counts, mean, std, self.panel, self.limits.max_gain)
+        columns = [(mean / total).tolist(), (std / total).tolist(), *(end.tolist() for end in ends)]
+        lines = [_described(one, *figures) for one, *figures in zip(group, *columns, strict=True)]
+        for line, found in zip(lines, [{}] * len(group) if tried is None else tried.told(), strict=True):
+            line.update(found)
+            line["flags"] = flags_of(line, self.limits)
+        return lines
+
+
+def _described(one: Levels, mean: list[float], std: list[float], at_zero: list[float], at_white: list[float]) -> dict[str, Any]:
+    return {
+        "source": one.item.key,
+        "label": one.item.label,
+        "domain": one.item.domain,
+        "size": list(one.size),
+        "dtype": one.dtype,
+        "mean": mean,
+        "std": std,
+        "at_zero": at_zero,
+        "at_white": at_white,
+    }
+
+
+def mean_and_std(counts: Array, pixels: Array) -> tuple[Array, Array]:
+    """Of each image and channel, in levels. Sums of whole numbers are exact in float64, and so is what Python makes of them."""
+    levels = np.arange(counts.shape[-1], dtype=np.float64)
+    sums, squares = counts @ levels, counts @ (levels * levels)
+    exact = [
+        (int(n) * int(q) - int(s) * int(s)) / (int(n) * int(n))
+        for n, s, q in zip(pixels.flat, sums.flat, squares.flat, strict=True)
+    ]
+    return sums / pixels, np.sqrt(np.array(exact)).reshape(sums.shape)
+
+
+class Tried(NamedTuple):
+    """What the styles of a panel would do: (images, styles) shares clipped, (images,) shares of styles that cap the gain."""
+
+    clipped: Array
+    capped: Array
+    keys: tuple[str, ...]
+
+    def told(self) -> list[dict[str, Any]]:
+        """What is said of each image."""
+        middle, worst = np.median(self.clipped, axis=1).tolist(), self.clipped.argmax(axis=1).tolist()
+        most, capped = self.clipped.max(axis=1).tolist(), self.capped.tolist()
+        return [
+            {"clip_median": half, "clip_worst": high, "worst_style": self.keys[row], "capped_share": share}
+            for half, high, row, share in zip(middle, most, worst, capped, strict=True)
+        ]
+
+
+def try_panel(counts: Array, mean: Array, std: Array, panel: Panel, max_gain: float) -> Tried:
+    """The exact share of values each style would clip, from cumulative histograms; all in levels.
+
+    The plan is the public one, ``gain · x + offset`` with a capped gain, so the shares are those that an audit of the plan gives.
+    """
+    total = counts.shape[-1] - 1.0
+    goal, spread = panel.mean * total, np.sqrt(panel.variance * (total * total))
+    own = std[:, None, :]
+    ratio = np.divide(spread, own, out=np.zeros((len(counts), *spread.shape)), where=own > 0)
+    beyond = (spread > max_gain * own) & (own > 0)
+    capped = beyond.any(axis=-1).mean(axis=-1)
+    gain = np.where(beyond, max_gain, ratio)
+    offset = goal - gain * mean[:, None, :]
+    first = first_level(gain, offset, total, -0.5, inclusive=True)
+    last = first_level(gain, offset, total, total + 0.5, inclusive=int(total) % 2 == 1)
+    below = np.concatenate([np.zeros((*counts.shape[:2], 1)), np.cumsum(counts, axis=-1)], axis=-1)
+    image, channel = np.ogrid[: len(counts), : counts.shape[1]]
+    image, channel = image[:, None, :], channel[None]
+    lost = below[image, channel, first] + below[..., -1][:, None, :] - below[image, channel, last]
+    return Tried((lost / below[..., -1][:, None, :]).mean(axis=-1), capped, panel.keys)
+
+
+def first_level(gain: Array, offset: Array, total: float, limit: float, *, inclusive: bool) -> NDArray[np.int64]:
+    """The first level whose mapped value reaches the limit (or, not ``inclusive``, exceeds it); total + 1 if none does.
+
+    Rounding half to even makes −0.5 a zero, which is kept, and 255.5 a 256, which is clipped. A quotient is only nearly right,
+    so it is corrected, by the one level it can be wrong, by evaluating the map itself on both sides.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        guess = np.ceil((limit - offset) / gain)
+    guess = np.where(np.isfinite(guess), guess, 0.0)
+    level = np.clip(guess, 0, total + 1)
+    level -= (level > 0) & _reaches(gain, offset, level - 1, limit, inclusive)
+    level += (level <= total) & ~_reaches(gain, offset, level, limit, inclusive)
+    constant = gain == 0
+    settled = np.where(_reaches(gain, offset, level, limit, inclusive), 0.0, total + 1)
+    return np.where(constant, settled, level).astype(np.int64)
+
+
+def _reaches(gain: Array, offset: Array, level: Array, limit: float, inclusive: bool) -> NDArray[np.bool_]:
+    value = gain * level + offset
+    return np.asarray(value >= limit if inclusive else value > limit)
+
+
+def flags_of(line: Mapping[str, Any], limits: Limits) -> list[str]:
+    """The flags of one line.
+
+    >>> flags_of({"std": [0.0, 0.01], "at_white": [0.0, 0.0], "clip_median": 0.2, "capped_share": 0.0}, Limits())
+    ['flat', 'near_blank', 'clips']
+    """
+    found = {
+        "flat": min(line["std"]) == 0,
+        "near_blank": max(line["std"]) < limits.blank,
+        "saturated": max(line["at_white"]) > limits.saturated,
+        "clips": line.get("clip_median", 0.0) > limits.clip,
+        "gain_capped": line.get("capped_share", 0.0) > 0.5,
+    }
+    return [name for name, is_so in found.items() if is_so]
+
+
+def mark_outliers(lines: list[dict[str, Any]], limits: Limits) -> None:
+    """Flag images far from the rest of their domain, by medians: a few odd ones do not move the yardstick."""
+    for kind in {(len(line["mean"]), line["domain"]) for line in lines}:
+        group = [line for line in lines if (len(line["mean"]), line["domain"]) == kind]
+        features = np.array([[*line["mean"], *line["std"]] for line in group])
+        distance = np.abs(features - np.median(features, axis=0))
+        spread = np.maximum(1.4826 * np.median(distance, axis=0), 1.0 / 255.0)
+        for line, far in zip(group, (distance / spread).max(axis=1), strict=True):
+            line["outlier_distance"] = float(far)
+            if far > limits.outlier:
+                line["flags"].append("outlier")
+
+
+def summary_of(lines: list[dict[str, Any]], failures: int) -> dict[str, Any]:
+    """Counts, and the distribution of the clipped share where a bank was given."""
+    clipped = [line["clip_median"] for line in lines if "clip_median" in line]
+    told: dict[str, Any] = {
+        "images": len(lines),
+        "failed": failures,
+        "flags": {name: sum(name in line["flags"] for line in lines) for name in FLAGS},
+        "unflagged": sum(not line["flags"] for line in lines),
+    }
+    if clipped:
+        quantiles = np.quantile(clipped, [0.5, 0.9, 0.99, 1.0]).tolist()
+        told["clip_median"] = dict(zip(("median", "90 %", "99 %", "worst"), quantiles, strict=True))
+    return told
+
+
+def _counts(opened: check.Opened, rule: str | None) -> NDArray[Any]:
+    mask = check.open_mask(rule_mask(opened, rule), opened)
+    if opened.is_integer:
+        counts = level_counts(opened, mask)
+        high = int(opened.data_range)
+        if counts[:, high + 1 :].any():
+            raise ImageError(f"it holds levels above its declared range of {high}; declare the right one (--bits)")
+        return counts[:, : high + 1]
+    if math.isinf(opened.data_range):
+        raise ImageError("float images without a declared range cannot be audited; declare it (--data-range)")
+    pixels = opened.colour if mask is None else opened.colour[mask]
+    values = pixels.reshape(-1, opened.channels).astype(np.float64) / opened.data_range
+    if not np.isfinite(values).all() or values.min() < 0 or values.max() > 1:
+        raise ImageError(f"it holds values outside its declared range 0 to {opened.data_range:g} (--data-range)")
+    levels = np.rint(values * _FLOAT_LEVELS).astype(np.int64)
+    return np.stack([np.bincount(levels[:, c], minlength=_FLOAT_LEVELS + 1) for c in range(opened.channels)])

@@ -1,0 +1,246 @@
+"""What a collection consists of: a folder, a manifest, a list of paths, a stack of images in one file, or a single image."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from recolorist import optional
+from recolorist.errors import ImageError, OptionError, RecoloristError
+from recolorist.images import list_images, shown
+from recolorist.images_other import npy_header, npy_stack, refuse_bomb
+
+Source = str | Path | Sequence[str | Path]
+
+_MANIFESTS: Final = (".csv", ".tsv", ".parquet")
+_MOST_CHANNELS: Final = 4
+_COPY: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One image of a collection; ``index`` is its place in a stack, ``done`` what a run before this one wrote of it."""
+
+    key: str
+    path: str
+    label: str | None = None
+    domain: str | None = None
+    index: int | None = None
+    done: tuple[tuple[str, str, str], ...] = ()  #: (output, its sha256, the source's sha256)
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """The images of a collection in order, and what it is called."""
+
+    items: tuple[Item, ...]
+    name: str
+    split: str | None = None
+    splits: tuple[str, ...] = ()  #: what a manifest's column ``split`` holds
+
+    def __len__(self) -> int:
+        """Number of images."""
+        return len(self.items)
+
+
+@contextmanager
+def collected(
+    source: Source,
+    *,
+    label_from: int | None = -1,
+    domain_from: int | None = None,
+    split: str | None = None,
+    root: str | Path | None = None,
+) -> Iterator[Collection]:
+    """List the images of a source. Inside the `with` block everything it names can be read.
+
+    ``label_from`` and ``domain_from`` say which level of sub-folders names the label and the domain (0: the first, -1: the one
+    that holds the file). Manifests are CSV or Parquet with ``path`` and, as far as there are, ``label``, ``domain``, ``split``;
+    their paths are relative to ``root``, or to the manifest.
+    """
+    if not isinstance(source, str | Path):
+        yield _of_paths([Path(path) for path in source], root, label_from, domain_from, split)
+        return
+    path = Path(source)
+    suffix = path.suffix.lower()
+    if path.is_dir() and suffix != ".zarr":
+        yield _of_folder(path, label_from, domain_from, split)
+    elif not path.exists():
+        raise ImageError(f"{shown(path)} does not exist; give a folder, a manifest, a list or an image file")
+    elif suffix in _MANIFESTS:
+        yield _of_manifest(path, Path(root) if root else path.parent, split)
+    elif suffix == ".txt":
+        lines = path.read_text("utf-8").splitlines()
+        yield _of_paths([Path(line) for line in lines if line.strip()], root or path.parent, label_from, domain_from, split)
+    elif suffix == ".npz":
+        with _unpacked(path, split) as collection:
+            yield collection
+    elif suffix == ".npy" and _is_stack(path):
+        yield Collection(_stack_items(path, None), path.stem, split)
+    else:
+        yield Collection((Item(path.name, str(path)),), path.stem, split)
+
+
+def _of_folder(folder: Path, label_from: int | None, domain_from: int | None, split: str | None) -> Collection:
+    paths = list_images(folder)
+    if not paths:
+        raise ImageError(f"{shown(folder)} holds no image file; check the path")
+    return Collection(tuple(_placed(paths, folder, label_from, domain_from)), folder.resolve().name, split)
+
+
+def _of_paths(
+    paths: Sequence[Path], root: str | Path | None, label_from: int | None, domain_from: int | None, split: str | None
+) -> Collection:
+    if not paths:
+        raise ImageError("the list is empty; give at least one image file")
+    base = Path(root) if root else Path()
+    full = [path if path.is_absolute() else base / path for path in paths]
+    items = tuple(_placed(full, base, label_from, domain_from))
+    _refuse_repeats(items)
+    return Collection(items, base.resolve().name, split)
+
+
+def _placed(paths: Iterable[Path], root: Path, label_from: int | None, domain_from: int | None) -> Iterator[Item]:
+    for path in paths:
+        relative = inside(path, root)
+        yield Item(relative.as_posix(), str(path), _level(relative, label_from), _level(relative, domain_from))
+
+
+def inside(path: Path, root: Path) -> Path:
+    """A path relative to a folder that it lies in; others are refused, so that no output leaves its folder either.
+
+    >>> inside(Path("data/a/b.png"), Path("data")).as_posix()
+    'a/b.png'
+    """
+    try:
+        relative = path.relative_to(root)
+    except ValueError:
+        relative = path.resolve().relative_to(root.resolve()) if path.resolve().is_relative_to(root.resolve()) else Path("..")
+    if ".." in relative.parts or relative.is_absolute() or not relative.parts:
+        raise OptionError(f"{shown(path)} does not lie below {shown(root)}; name the common folder with root (--root)")
+    return relative
+
+
+def _level(relative: Path, level: int | None) -> str | None:
+    folders = relative.parts[:-1]
+    return None if level is None or not -len(folders) <= level < len(folders) else folders[level]
+
+
+def _of_manifest(path: Path, root: Path, split: str | None) -> Collection:
+    rows = _parquet_rows(path) if path.suffix.lower() == ".parquet" else _csv_rows(path)
+    if not rows or "path" not in rows[0]:
+        raise OptionError(f"{shown(path)} has no column 'path'; a manifest has path and, as wanted, label, domain, split")
+    splits = tuple(sorted({text for row in rows if (text := _text(row.get("split")))}))
+    if split is not None and splits and split not in splits:
+        raise OptionError(f"{shown(path)} has no split {split!r}; it has {', '.join(splits)}")
+    chosen = [row for row in rows if split is None or not splits or _text(row.get("split")) == split]
+    items = tuple(_manifest_item(row, root) for row in chosen)
+    _refuse_repeats(items)
+    return Collection(items, path.stem, split, splits)
+
+
+def _manifest_item(row: Mapping[str, Any], root: Path) -> Item:
+    given = Path(str(row["path"]))
+    full = given if given.is_absolute() else root / given
+    return Item(inside(full, root).as_posix(), str(full), _text(row.get("label")), _text(row.get("domain")))
+
+
+def _csv_rows(path: Path) -> list[dict[str, Any]]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return list(csv.DictReader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ","))
+    except (OSError, ValueError, csv.Error) as error:
+        raise OptionError(f"{shown(path)} cannot be read as a table: {error}") from error
+
+
+def _parquet_rows(path: Path) -> list[dict[str, Any]]:
+    optional.load("pyarrow", "read Parquet manifests")
+    parquet: Any = optional.load("pyarrow.parquet", "read Parquet manifests")
+    try:
+        columns = [name for name in ("path", "label", "domain", "split") if name in parquet.read_schema(path).names]
+        rows: list[dict[str, Any]] = parquet.read_table(path, columns=columns).to_pylist()
+    except Exception as error:  # Arrow has its own errors
+        raise OptionError(f"{shown(path)} cannot be read as Parquet: {error}") from error
+    return rows
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None or str(value) == "" else str(value)
+
+
+def _refuse_repeats(items: Sequence[Item]) -> None:
+    seen: set[str] = set()
+    for item in items:
+        if item.key in seen:
+            raise OptionError(f"{item.key!r} is listed twice; list every image once")
+        seen.add(item.key)
+
+
+# ---- stacks: many images in one file --------------------------------------------------------------------------------------
+
+
+def _is_stack(path: Path) -> bool:
+    """Four dimensions, or three of which the last cannot be channels."""
+    try:
+        with path.open("rb") as file:
+            shape, _, _ = npy_header(file)
+    except (OSError, ValueError) as error:
+        raise ImageError(f"{shown(path)} cannot be read as NPY: {error}") from error
+    return len(shape) == 4 or (len(shape) == 3 and shape[-1] > _MOST_CHANNELS)
+
+
+def _stack_items(path: Path, labels: Any) -> tuple[Item, ...]:
+    count = len(npy_stack(path))
+    return tuple(Item(str(i), str(path), None if labels is None else _label(labels[i]), None, i) for i in range(count))
+
+
+def _label(value: Any) -> str:
+    return "+".join(str(part) for part in np.ravel(value).tolist())
+
+
+@contextmanager
+def _unpacked(path: Path, split: str | None) -> Iterator[Collection]:
+    """An archive in MedMNIST layout; the images are unpacked once to a file that all processes map."""
+    with tempfile.TemporaryDirectory(prefix="recolorist-") as folder:
+        try:
+            with zipfile.ZipFile(path) as archive:
+                member, chosen = _images_member(archive, split)
+                images = _extracted(archive, member, Path(folder) / "images.npy")
+                labels_name = member.removesuffix("images.npy") + "labels.npy"
+                labels = None
+                if labels_name != member and labels_name in archive.namelist():
+                    labels = np.load(_extracted(archive, labels_name, Path(folder) / "labels.npy"), allow_pickle=False)
+        except (OSError, ValueError, zipfile.BadZipFile, RuntimeError) as error:
+            if isinstance(error, RecoloristError):
+                raise type(error)(f"{shown(path)}: {error}") from error
+            raise ImageError(f"{shown(path)} cannot be read as an archive of images: {error}") from error
+        yield Collection(_stack_items(images, labels), path.stem, chosen)
+
+
+def _images_member(archive: zipfile.ZipFile, split: str | None) -> tuple[str, str | None]:
+    names = archive.namelist()
+    if len(names) == 1:
+        return names[0], split
+    found = [name.removesuffix("_images.npy") for name in names if name.endswith("_images.npy")]
+    if split is None and len(found) == 1:
+        return f"{found[0]}_images.npy", found[0]
+    if split is None or split not in found:
+        raise OptionError(f"it has the splits {', '.join(found) or 'none'}, and {split!r} was asked for; pass split (--split)")
+    return f"{split}_images.npy", split
+
+
+def _extracted(archive: zipfile.ZipFile, member: str, target: Path) -> Path:
+    info = archive.getinfo(member)
+    refuse_bomb(info)
+    with archive.open(info) as packed, target.open("wb") as file:
+        shutil.copyfileobj(packed, file, _COPY)  # stops at the declared size, and checks the checksum
+    return target

@@ -1,0 +1,83 @@
+"""The same work on a Ray cluster.
+
+A task whose worker dies is run again; outputs are placed whole and are the same each time, so what it had already written is
+found and kept, and nothing is lost or done twice.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
+from typing import Any, Final
+
+from recolorist import optional
+from recolorist.batch_items import Item
+from recolorist.batch_run import Chunk, Work, died, do_chunk
+from recolorist.batch_target import OutputError
+from recolorist.errors import RecoloristError
+
+_RETRIES: Final = 4  # of a task whose worker died, before its images are tried one by one
+_AHEAD: Final = 3  # chunks submitted per process
+
+
+def run_on_ray(work: Work, chunks: list[Chunk], jobs: int, address: str | None) -> Iterator[tuple[int, Any]]:
+    """Yield what :func:`recolorist.batch_run.run` does. Without an address Ray is started here, with ``jobs`` processes."""
+    with redirect_stdout(sys.stderr):  # Ray prints what it has to say; standard output is the caller's
+        yield from _run(work, chunks, jobs, address)
+
+
+def _run(work: Work, chunks: list[Chunk], jobs: int, address: str | None) -> Iterator[tuple[int, Any]]:
+    ray = _started(jobs, address)
+    owner = address is None
+    try:
+        ahead = _AHEAD * (jobs if owner else max(1, int(ray.cluster_resources().get("CPU", 1))))
+        remote = ray.remote(_task).options(max_retries=_RETRIES, num_cpus=1)
+        yield from _gathered(ray, remote, ray.put(work), deque(chunks), ahead)
+    finally:
+        ray.shutdown()
+
+
+def _started(jobs: int, address: str | None) -> Any:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anyone
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    ray = optional.load("ray", "run on a cluster (--engine ray)")
+    quiet = {"logging_level": "ERROR", "log_to_driver": False, "ignore_reinit_error": True}
+    try:
+        if address is None:
+            ray.init(address="local", num_cpus=jobs, include_dashboard=False, **quiet)  # and not one that happens to run here
+        else:
+            ray.init(address=address, **quiet)
+    except Exception as error:  # Ray's own errors: no cluster there, wrong version, no room
+        raise RecoloristError(f"Ray could not be started or reached: {error}") from error
+    return ray
+
+
+def _gathered(ray: Any, remote: Any, work: Any, waiting: deque[Chunk], ahead: int) -> Iterator[tuple[int, Any]]:
+    running: dict[Any, Chunk] = {}
+    while waiting or running:
+        while waiting and len(running) < ahead:
+            start, items = waiting.popleft()
+            running[remote.remote(work, items)] = (start, items)
+        (ready,), _ = ray.wait(list(running), num_returns=1)
+        start, items = running.pop(ready)
+        try:
+            yield from enumerate(ray.get(ready), start)
+        except ray.exceptions.RayTaskError as error:
+            raise _cause(error) from error
+        except ray.exceptions.RayError:  # the worker died every time
+            if len(items) == 1:
+                yield start, died(items[0])
+            waiting.extend((start + i, [item]) for i, item in enumerate(items) if len(items) > 1)
+
+
+def _task(work: Work, items: Sequence[Item]) -> list[Any]:
+    return do_chunk(work, items)
+
+
+def _cause(error: Any) -> Exception:
+    """What went wrong in the task itself: an unwritable target ends the run as it does locally."""
+    cause = getattr(error, "cause", None)
+    return OutputError(str(cause)) if isinstance(cause, OutputError) else RecoloristError(f"a task failed on Ray: {error}")

@@ -1,0 +1,248 @@
+"""Running work over a collection: in this process, in several, or on a Ray cluster. One bad image never stops the rest."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing.connection import wait as wait_for
+from types import ModuleType
+from typing import Any, Final, Literal, NamedTuple, NoReturn, Protocol
+
+from recolorist import check
+from recolorist.batch_items import Item
+from recolorist.batch_target import OutputError, remove_part
+from recolorist.errors import RecoloristError
+
+Engine = Literal["local", "ray"]
+
+_MOST_PER_CHUNK: Final = 32
+_CHUNKS_PER_WORKER: Final = 8
+_MOST_DEATHS: Final = 8  # in a row
+_FEW: Final = 24  # images; starting processes takes longer than working on these
+_ONE_THREAD: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class Failure(NamedTuple):
+    """An image that could not be done, and why."""
+
+    key: str
+    message: str
+
+
+class Work(Protocol):
+    """What is done with each image; sent to every process once."""
+
+    def __call__(self, item: Item) -> Any:
+        """Work on one image."""
+
+    def finish(self, values: list[Any]) -> list[Any]:
+        """Work on a few results at once, where that is cheaper than one by one."""
+
+
+Chunk = tuple[int, Sequence[Item]]  # number of the first item, and the items
+
+
+def run(
+    work: Work, items: Sequence[Item], jobs: int | None = None, engine: Engine = "local", address: str | None = None
+) -> Iterator[tuple[int, Any]]:
+    """Yield (number of the item, result or :class:`Failure`), in the order things get done.
+
+    ``jobs`` is the number of processes, by default that of the cores; results do not depend on it.
+    """
+    check.option(engine, ("local", "ray"), "engine")
+    jobs = usable_cores() if jobs is None else jobs
+    if jobs < 1:
+        raise RecoloristError(f"jobs={jobs}; at least one process is needed")
+    if engine == "ray":
+        from recolorist.batch_ray import run_on_ray
+
+        yield from run_on_ray(work, chunks_of(items, jobs), jobs, address)
+    elif jobs == 1 or len(items) < _FEW:
+        for start, chunk in chunks_of(items, 1):
+            yield from enumerate(do_chunk(work, chunk), start)
+    else:
+        with _one_thread_each():
+            yield from _run_in_processes(work, chunks_of(items, jobs), jobs)
+
+
+def do_chunk(work: Work, items: Sequence[Item]) -> list[Any]:
+    """Work on a few images; what goes wrong with one of them is its result."""
+    values = [_do(work, item) for item in items]
+    good = [i for i, value in enumerate(values) if not isinstance(value, Failure)]
+    for i, value in zip(good, work.finish([values[i] for i in good]), strict=True):
+        values[i] = value
+    return values
+
+
+def chunks_of(items: Sequence[Item], jobs: int) -> list[Chunk]:
+    """Consecutive items, few enough per chunk that all workers have something to do until the end.
+
+    >>> [(start, len(chunk)) for start, chunk in chunks_of([Item(str(i), "") for i in range(20)], 1)]
+    [(0, 3), (3, 3), (6, 3), (9, 3), (12, 3), (15, 3), (18, 2)]
+    """
+    size = max(1, min(_MOST_PER_CHUNK, -(-len(items) // (jobs * _CHUNKS_PER_WORKER))))
+    return [(start, items[start : start + size]) for start in range(0, len(items), size)]
+
+
+def usable_cores() -> int:
+    """Cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def died(item: Item) -> Failure:
+    """What is said of an image whose worker did not survive it."""
+    return Failure(item.key, "the process working on it died twice; the file may be too large for the memory, or crash a decoder")
+
+
+def _do(work: Work, item: Item) -> Any:
+    try:
+        return work(item)
+    except OutputError:  # the disk is full or the folder is gone: going on would only repeat it for every image
+        raise
+    except RecoloristError as error:
+        return Failure(item.key, str(error))
+    except Exception as error:  # noqa: BLE001 - whatever it is, it must not cost the other images
+        return Failure(item.key, f"{type(error).__name__}: {error}")
+
+
+# ---- processes ------------------------------------------------------------------------------------------------------------
+
+_work: Work | None = None  # of this worker process
+
+
+def _run_in_processes(work: Work, chunks: list[Chunk], jobs: int) -> Iterator[tuple[int, Any]]:
+    """A pool; if one of its processes dies the pool is lost, and what it was doing is repeated image by image."""
+    waiting, deaths = deque(chunks), 0
+    while waiting:
+        lost: list[Chunk] = []
+        yield from _one_pool(work, waiting, jobs, lost)
+        for i, item in ((i, item) for start, items in lost for i, item in enumerate(items, start)):
+            alone: list[Chunk] = []
+            yield from _one_pool(work, deque([(i, [item])]), 1, alone)
+            deaths = deaths + 1 if alone else 0
+            if deaths > _MOST_DEATHS:
+                raise RecoloristError("worker processes die whatever they work on; is there memory left? Try --jobs 1")
+            yield from ((i, died(item)) for _ in alone)
+
+
+def _one_pool(work: Work, waiting: deque[Chunk], jobs: int, lost: list[Chunk]) -> Iterator[tuple[int, Any]]:
+    pool = ProcessPoolExecutor(min(jobs, len(waiting)), _context(), _start, (work,))
+    running: dict[Future[list[Any]], Chunk] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < 3 * jobs and not lost:
+                with _nameless_main():
+                    running[pool.submit(_in_worker, waiting[0][1])] = waiting[0]
+                waiting.popleft()
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                start, items = running.pop(future)
+                try:
+                    yield from enumerate(future.result(), start)
+                except BrokenProcessPool:
+                    lost.append((start, items))
+            if lost and not running:
+                return
+    except BrokenProcessPool:  # broken between two chunks
+        lost.extend(running.values())
+    except BaseException:
+        _stop(pool)
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _context() -> Any:
+    """Workers are forked from a clean server process that has imported what they need, where the system can do that."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["recolorist.batch_work", "recolorist.batch_audit"])
+    return context
+
+
+@contextmanager
+def _nameless_main() -> Iterator[None]:
+    """Workers need nothing of the program that calls: otherwise each would first run it, up to its `__main__` guard or beyond."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
+def _start(work: Work) -> None:
+    """Begin a worker: the main process alone answers Ctrl-C, and a worker does not outlive it."""
+    global _work  # noqa: PLW0603 - one per process is the point
+    _work = work
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: _leave())
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_follow, args=(parent.sentinel,), daemon=True).start()
+
+
+def _in_worker(items: Sequence[Item]) -> list[Any]:
+    assert _work is not None  # noqa: S101 - set when the worker started
+    return do_chunk(_work, items)
+
+
+def _follow(sentinel: Any) -> None:
+    wait_for([sentinel])
+    _leave()
+
+
+def _leave() -> NoReturn:
+    remove_part()
+    os._exit(143)
+
+
+def _stop(pool: ProcessPoolExecutor) -> None:
+    """End the workers of an interrupted run; what they were writing is taken away."""
+    for process in list((pool._processes or {}).values()):  # noqa: SLF001 - `terminate_workers` came with Python 3.14
+        process.terminate()
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Processes are the parallelism; libraries in them should not start threads for every core as well."""
+    before = {name: os.environ.get(name) for name in _ONE_THREAD}
+    os.environ.update({name: os.environ.get(name) or "1" for name in _ONE_THREAD})
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def terminated_like_interrupted() -> Iterator[None]:
+    """A scheduler's SIGTERM ends a run as Ctrl-C does: cleanly, ready to be resumed."""
+    if threading.current_thread() is not threading.main_thread() or sys.platform == "win32":
+        yield
+        return
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+Told = Callable[[int, int, int], None]  # done, failed, of how many

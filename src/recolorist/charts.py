@@ -1,0 +1,191 @@
+"""The pictures of banks, drift and audits."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist.bank import StyleBank
+from recolorist.drift import Region
+from recolorist.svg import Drawing, Panel, density, equal_scale, span
+
+Array = NDArray[np.float64]
+
+# Okabe and Ito, told apart with every common colour vision; black and yellow left out, which paper or points would hide
+OUTLINES: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#6a3d9a", "#8c564b")
+_MOST_POINTS: Final = 3000
+_NEUTRAL: Final = "#8a8a8a"
+
+
+def bank_chart(bank: StyleBank) -> str:
+    """Every style as a point in its mean colour: its cast on the left, brightness and contrast on the right."""
+    rows = _chosen(len(bank))
+    mean, std = 255 * bank.mean[rows], 255 * bank.std[rows]
+    drawing = Drawing(1080, 560, f"Styles of {bank.name or 'a bank'}")
+    _heading(drawing, f"{bank.name or 'Style bank'}: {len(bank)} styles", len(rows), len(bank))
+    fills = [hex_of(colour) for colour in bank.mean[rows]]
+    codes = bank.domain_codes[rows]
+    lines = [_outline(code) for code in codes.tolist()]
+    if bank.channels == 3:
+        cast = np.stack([mean[:, 0] - mean[:, 2], mean[:, 1] - (mean[:, 0] + mean[:, 2]) / 2], axis=1)
+        ranges = equal_scale(span([cast[:, 0]], least=2), span([cast[:, 1]], least=2), 1.0)
+        left = Panel(drawing, 70, 100, 400, 400, *ranges)
+        left.frame("Colour cast", "blue ←  mean red − blue  → red", "magenta ← mean green − (red + blue)/2 → green")
+        left.dots(cast, fills, lines)
+    light = np.stack([mean.mean(axis=1), std.mean(axis=1)], axis=1)
+    start = 560 if bank.channels == 3 else 70
+    right = Panel(drawing, start, 100, 400, 400, span([light[:, 0]], least=2), span([light[:, 1]], least=2))
+    right.frame("Brightness and contrast", "mean level", "standard deviation")
+    right.dots(light, fills, lines)
+    _legend(drawing, bank)
+    return drawing.render()
+
+
+def drift_chart(trained: StyleBank, now: StyleBank, region: Region) -> str:
+    """Both clouds where the trained one is round, the edge of its region, and how each channel moved."""
+    drawing = Drawing(1080, 650, "Today's images and the training data")
+    distance = region.distance(now.mean, now.cov)
+    outside = int((distance > region.threshold).sum())
+    drawing.text(70, 34, f"{outside} of {len(now)} images lie outside what the model was trained on", "title")
+    words = f"dashed: {region.threshold:.2f} deviations, the edge of the region; points in the images' own mean colour"
+    drawing.text(70, 56, words, "muted small")
+    _clouds(drawing, trained, now, region, distance)
+    _channels(drawing, trained, now)
+    return drawing.render()
+
+
+def _clouds(drawing: Drawing, trained: StyleBank, now: StyleBank, region: Region, distance: Array) -> None:
+    old, new = _chosen(len(trained)), _chosen(len(now))
+    before, after = region.whitened(trained.mean[old], trained.cov[old]), region.whitened(now.mean[new], now.cov[new])
+    axes = _plane(after)
+    before, after = before @ axes, after @ axes
+    edge = region.threshold
+    ranges = equal_scale(
+        span([before[:, 0], after[:, 0], np.array([-edge, edge])]),
+        span([before[:, 1], after[:, 1], np.array([-edge, edge])]),
+        1.0,
+    )
+    panel = Panel(drawing, 70, 138, 450, 450, *ranges)
+    panel.frame("Distance from the training data", "along the shift, in deviations", "across it")
+    panel.dots(before, ["#bdbdbd"] * len(before), [_NEUTRAL] * len(before), 2.4)
+    lines = ["#a1201a" if far > region.threshold else "#1b1b1b" for far in distance[new].tolist()]
+    panel.dots(after, [hex_of(colour) for colour in now.mean[new]], lines, 3.4)
+    radius = edge / (ranges[0][1] - ranges[0][0]) * panel.width
+    drawing.add(f'<circle class="edge" cx="{panel.x(0):.1f}" cy="{panel.y(0):.1f}" r="{radius:.1f}"/>')
+    for i, (words, fill, line) in enumerate(
+        (
+            ("training data", "#bdbdbd", _NEUTRAL),
+            ("today, inside", "#ffffff", "#1b1b1b"),
+            ("today, outside", "#ffffff", "#a1201a"),
+        )
+    ):
+        drawing.add(f'<circle cx="{76 + 130 * i}" cy="88" r="4" fill="{fill}" stroke="{line}" stroke-width="1.3"/>')
+        drawing.text(86 + 130 * i, 92, words, "small")
+
+
+def _plane(points: Array) -> Array:
+    """Two directions to look along: the shift of today's images, and their widest spread across it."""
+    shift = points.mean(axis=0)
+    length = float(np.linalg.norm(shift))
+    first = shift / length if length > 1e-6 else np.eye(len(shift))[0]
+    rest = points - np.outer(points @ first, first)
+    rest = rest - rest.mean(axis=0)
+    second = np.linalg.svd(rest, full_matrices=True)[2][0]
+    second = second - first * (second @ first)
+    size = float(np.linalg.norm(second))
+    if size < 1e-6:  # one image, or all on a line
+        second = np.eye(len(shift))[int(np.abs(first).argmin())]
+        second = second - first * (second @ first)
+        size = float(np.linalg.norm(second))
+    return np.stack([first, second / size], axis=1)
+
+
+def _channels(drawing: Drawing, trained: StyleBank, now: StyleBank) -> None:
+    """How the means and deviations of each channel are spread, then and now."""
+    names = ("red", "green", "blue") if trained.channels == 3 else ("level",) * trained.channels
+    shown = min(3, trained.channels)
+    height = (450 - 58 * (shown - 1)) / shown
+    pairs = (("mean", 255 * trained.mean, 255 * now.mean), ("standard deviation", 255 * trained.std, 255 * now.std))
+    for column, (title, old, new) in enumerate(pairs):
+        across = span([old[:, :shown], new[:, :shown]], 0.12, 2.0)
+        at = np.linspace(*across, 160)
+        for channel in range(shown):
+            before, after = density(old[:, channel], at), density(new[:, channel], at)
+            top = 138 + channel * (height + 58)
+            high = max(float(before.max()), float(after.max())) * 1.08
+            panel = Panel(drawing, 590 + 250 * column, top, 220, height, across, (0.0, high))
+            last = channel == shown - 1
+            panel.frame(f"{names[channel]}, {title}", "level" if last else "", "", numbers_up=False)
+            panel.curve(at, before, "before", closed=True)
+            panel.curve(at, after, f"line {f'c{channel}' if shown == 3 else 'grey'}")
+    drawing.text(590, 92, "grey: training data; line: today", "small")
+
+
+def clip_chart(shares: list[float]) -> str:
+    """How many images the median style of a bank would clip how much."""
+    values = 100 * np.array(shares)
+    top = max(2.0, float(values.max()) * 1.02)
+    counts, edges = np.histogram(values, bins=40, range=(0.0, top))
+    drawing = Drawing(720, 320, "Predicted clipping")
+    panel = Panel(drawing, 70, 50, 620, 200, (0.0, top), (0.0, float(counts.max()) * 1.08))
+    panel.frame("Values the median style would clip", "per cent of an image's values", "images")
+    for count, low, high in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        if count:
+            x, y = panel.x(low), panel.y(count)
+            wide = panel.x(high) - x - 1
+            drawing.add(f'<rect class="bar" x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{panel.y(0) - y:.1f}"/>')
+    return drawing.render()
+
+
+def spread_chart(mean: Array, std: Array, flagged: NDArray[np.bool_]) -> str:
+    """Brightness and contrast of every image; flagged ones outlined in red."""
+    rows = _chosen(len(mean))
+    light = 255 * np.stack([mean[rows].mean(axis=1), std[rows].mean(axis=1)], axis=1)
+    drawing = Drawing(720, 384, "Brightness and contrast")
+    panel = Panel(drawing, 70, 50, 620, 260, span([light[:, 0]], least=2), span([light[:, 1]], least=2))
+    panel.frame("Brightness and contrast of every image", "mean level", "standard deviation")
+    lines = ["#a1201a" if flag else _NEUTRAL for flag in flagged[rows].tolist()]
+    panel.dots(light, [hex_of(colour) for colour in mean[rows]], lines)
+    drawing.text(70, 372, "each point in its image's mean colour; red outline: flagged", "muted small")
+    return drawing.render()
+
+
+def hex_of(colour: Array) -> str:
+    """A mean colour in unit range as the web writes it.
+
+    >>> hex_of(np.array([1.0, 0.5, 0.0]))
+    '#ff8000'
+    """
+    parts = np.rint(255 * np.clip(np.resize(colour[:3] if len(colour) >= 3 else colour[:1], 3), 0, 1)).astype(int)
+    return "#" + "".join(f"{part:02x}" for part in parts)
+
+
+def _outline(code: int) -> str:
+    return _NEUTRAL if code < 0 else OUTLINES[code % len(OUTLINES)]
+
+
+def _chosen(count: int) -> NDArray[np.int64]:
+    """All rows, or evenly spread ones where there are too many to draw."""
+    return np.unique(np.linspace(0, count - 1, min(count, _MOST_POINTS)).round().astype(np.int64))
+
+
+def _heading(drawing: Drawing, words: str, drawn: int, count: int) -> None:
+    drawing.text(70, 36, words, "title")
+    note = "each point in its image's mean colour" + ("" if drawn == count else f"; {drawn} of {count} drawn")
+    drawing.text(70, 58, note, "muted small")
+
+
+def _legend(drawing: Drawing, bank: StyleBank) -> None:
+    x = 560.0 if bank.channels == 3 else 330.0
+    y = 36.0
+    for code, name in enumerate(bank.domains[: len(OUTLINES)]):
+        words = name if len(name) <= 22 else name[:21] + "…"
+        drawing.add(f'<circle cx="{x:.1f}" cy="{y - 4:.1f}" r="5" fill="none" stroke="{_outline(code)}" stroke-width="2.2"/>')
+        drawing.text(x + 10, y, words, "small")
+        x += 26 + 7.2 * len(words)
+        if x > 980:
+            x, y = 560.0, y + 20
+    if len(bank.domains) > len(OUTLINES):
+        drawing.text(x, y, f"and {len(bank.domains) - len(OUTLINES)} more", "muted small")

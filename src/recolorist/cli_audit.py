@@ -1,0 +1,136 @@
+"""`recolorist audit`: a collection looked at before anything is done to it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from recolorist import cli_common as common
+
+if TYPE_CHECKING:
+    from recolorist.batch import AuditResult
+
+__all__ = ["register"]
+
+_Source = Annotated[Path, typer.Argument(help="Folder, manifest (CSV, Parquet), list (.txt), .npz, .npy or image.")]
+_Bank = Annotated[Path | None, typer.Option("--bank", help="Also try every image against styles of this bank.")]
+_Lines = Annotated[Path | None, typer.Option("--lines", help="Write one line of JSON per image.")]
+_Html = Annotated[Path | None, typer.Option("--html", help="Write a report with pictures: one file, no scripts.")]
+_MaxClip = Annotated[float, typer.Option("--max-clip", help="Share clipped by the median style that gets an image flagged.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command.
+
+    >>> app = typer.Typer()
+    >>> register(app)
+    >>> [command.name for command in app.registered_commands]
+    ['audit']
+    """
+    app.command("audit")(audit)
+
+
+def audit(
+    source: _Source,
+    *,
+    bank: _Bank = None,
+    lines: _Lines = None,
+    html: _Html = None,
+    mask: common.Mask = None,
+    max_clip: _MaxClip = 0.01,
+    max_gain: common.MaxGain = 10.0,
+    label_from: common.LabelFrom = "-1",
+    domain_from: common.DomainFrom = "none",
+    split: common.Split = None,
+    root: common.Root = None,
+    max_pixels: common.MaxPixels = None,
+    convert: common.Convert = False,
+    bits: common.Bits = None,
+    data_range: common.DataRange = None,
+    level: common.Level = 0,
+    jobs: common.Jobs = None,
+    engine: common.EngineName = "local",
+    address: common.Address = None,
+    force: common.Force = False,
+    as_json: common.Json = False,
+) -> None:
+    """Say who would clip, who is flat, who is near blank."""
+    from recolorist import batch
+    from recolorist.batch_audit import Limits
+    from recolorist.batch_target import as_line
+
+    common.refuse_existing(force, lines, html)
+    reading = common.reading_of(max_pixels, bits, data_range, level, convert=convert)
+    result = batch.audit(
+        source,
+        None if bank is None else batch.open_bank(bank),
+        mask=mask,
+        limits=Limits(clip=max_clip, max_gain=max_gain),
+        label_from=common.level_of(label_from),
+        domain_from=common.level_of(domain_from),
+        split=split,
+        root=root,
+        reading=reading,
+        where=common.where_of(jobs, engine, address, "audited"),
+    )
+    if lines is not None:
+        common.write_text(lines, "".join(as_line(line) + "\n" for line in result.lines), force=force)
+    if html is not None:
+        from recolorist.report import audit_page
+
+        common.write_text(html, audit_page(result, source, reading, split=split, root=root), force=force)
+    if not as_json:
+        _print(result)
+    common.finish({**result.summary, "images_flagged": _flagged(result)}, result.failures, as_json=as_json)
+
+
+def _flagged(result: AuditResult) -> list[dict[str, Any]]:
+    return [{"source": line["source"], "flags": line["flags"]} for line in result.lines if line["flags"]]
+
+
+def _print(result: AuditResult) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from recolorist.batch_audit import FLAGS
+    from recolorist.images import shown
+
+    console = Console()
+    told = result.summary
+    table = Table(title=f"{told['images']} images, {told['unflagged']} without a flag", title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("flag", no_wrap=True)
+    table.add_column("images", justify="right", no_wrap=True)
+    table.add_column("what it means")
+    for name, meaning in FLAGS.items():
+        if name not in ("clips", "gain_capped") or "clip_median" in told:
+            table.add_row(name, str(told["flags"][name]), meaning)
+    console.print(table)
+    if "clip_median" in told:
+        for bar in _histogram([line["clip_median"] for line in result.lines]):
+            console.print(Text(bar), soft_wrap=True)
+        worst = sorted(result.lines, key=lambda line: -line["clip_median"])[:5]
+        for line in worst:
+            console.print(Text(f"  {100 * line['clip_median']:5.1f} %  {shown(line['source'])}"), soft_wrap=True)
+
+
+def _histogram(shares: list[float]) -> list[str]:
+    """Bars of text: how many images the median style would clip how much.
+
+    >>> _histogram([0.0, 0.0, 0.3])[1].split()
+    ['none', '2', '████████████████████████████████████████']
+    """
+    edges = [0.0, 0.001, 0.01, 0.02, 0.05, 0.10, 0.20, 1.0]
+    names = ["none", "to 0.1 %", "to 1 %", "to 2 %", "to 5 %", "to 10 %", "to 20 %", "more"]
+    counts = [sum(share == 0 for share in shares)]
+    counts += [sum(low < share <= high for share in shares) for low, high in pairwise(edges)]
+    most = max(*counts, 1)
+    lines = ["values clipped by the median style of the bank, and the images with the most:"]
+    for name, count in zip(names, counts, strict=True):
+        bar = "█" * round(40 * count / most)
+        lines.append(f"  {name:>9} {count:6}  {bar}".rstrip())
+    return lines

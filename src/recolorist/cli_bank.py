@@ -1,0 +1,167 @@
+"""`recolorist bank build | info | merge | plot`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from recolorist import cli_common as common
+
+if TYPE_CHECKING:
+    from recolorist.bank import StyleBank
+
+__all__ = ["register"]
+
+_Source = Annotated[Path, typer.Argument(help="Folder, manifest (CSV, Parquet), list (.txt), .npz, .npy or image.")]
+_Bank = Annotated[Path, typer.Argument(help="A bank file.")]
+_Banks = Annotated[list[Path], typer.Argument(help="Two or more bank files.")]
+_Out = Annotated[Path, typer.Option("--out", "-o", help="The bank file to write; .json writes JSON.")]
+_Plot = Annotated[Path, typer.Option("--out", "-o", help="The picture to write (SVG).")]
+_Name = Annotated[str | None, typer.Option("--name", help="Name of the bank; the folder's unless said.")]
+_Prepared = Annotated[str, typer.Option("--preprocessing", help="What was done to the images, in your words.")]
+_Histograms = Annotated[bool, typer.Option("--histograms", help="Keep histograms too, for the histogram methods.")]
+_Drop = Annotated[bool, typer.Option("--drop-outliers", help="Leave out near-blank images and failed scans.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands.
+
+    >>> app = typer.Typer()
+    >>> register(app)
+    >>> [group.name for group in app.registered_groups]
+    ['bank']
+    """
+    bank = typer.Typer(help="Style banks: the moments of a training split, without its pixels.", no_args_is_help=True)
+    for command in (build, info, merge, plot):
+        bank.command(command.__name__)(command)
+    app.add_typer(bank, name="bank")
+
+
+def build(
+    source: _Source,
+    *,
+    out: _Out,
+    name: _Name = None,
+    split: common.Split = None,
+    preprocessing: _Prepared = "",
+    label_from: common.LabelFrom = "-1",
+    domain_from: common.DomainFrom = "none",
+    root: common.Root = None,
+    mask: common.Mask = None,
+    space: common.Space = "rgb",
+    histograms: _Histograms = False,
+    drop_outliers: _Drop = False,
+    max_pixels: common.MaxPixels = None,
+    convert: common.Convert = False,
+    bits: common.Bits = None,
+    data_range: common.DataRange = None,
+    level: common.Level = 0,
+    jobs: common.Jobs = None,
+    engine: common.EngineName = "local",
+    address: common.Address = None,
+    force: common.Force = False,
+    as_json: common.Json = False,
+) -> None:
+    """Measure every image of a collection and save the moments."""
+    from recolorist import batch
+
+    common.refuse_existing(force, out)
+    result = batch.build_bank(
+        source,
+        name=name,
+        split=split,
+        preprocessing=preprocessing,
+        mask=mask,
+        space=space,
+        with_histograms=histograms,
+        label_from=common.level_of(label_from),
+        domain_from=common.level_of(domain_from),
+        root=root,
+        reading=common.reading_of(max_pixels, bits, data_range, level, convert=convert),
+        where=common.where_of(jobs, engine, address, "measured"),
+    )
+    bank = result.bank.drop_outliers() if drop_outliers else result.bank
+    _save(bank, out, force=force)
+    if not as_json:
+        typer.echo(f"{len(bank)} styles, {len(bank.domains)} domains, {len(bank.labels)} labels in {out}")
+    common.finish({"bank": str(out), **bank.summary()}, result.failures, as_json=as_json)
+
+
+def info(bank: _Bank, *, as_json: common.Json = False) -> None:
+    """Counts, the mean colour of each domain, and outliers."""
+    from recolorist import batch
+
+    opened = batch.open_bank(bank)
+    told = opened.summary() | {"outlier_keys": [opened.keys[row] for row in opened.outliers()]}
+    if as_json:
+        typer.echo(json.dumps(told, indent=2))
+    else:
+        _print(opened, told)
+
+
+def merge(banks: _Banks, *, out: _Out, force: common.Force = False, as_json: common.Json = False) -> None:
+    """Make one bank of several."""
+    from recolorist import batch
+
+    common.refuse_existing(force, out)
+    first, *others = [batch.open_bank(path) for path in banks]
+    merged = first.merge(*others)
+    _save(merged, out, force=force)
+    told = {"bank": str(out), **merged.summary()}
+    typer.echo(json.dumps(told, indent=2) if as_json else f"{len(merged)} styles of {len(banks)} banks in {out}")
+
+
+def plot(bank: _Bank, *, out: _Plot, force: common.Force = False, as_json: common.Json = False) -> None:
+    """Draw every style as a point in its own colour, domains told apart by their outlines."""
+    from recolorist import batch
+    from recolorist.charts import bank_chart
+
+    common.write_text(out, bank_chart(batch.open_bank(bank)), force=force)
+    typer.echo(json.dumps({"picture": str(out)}) if as_json else f"picture in {out}")
+
+
+def _save(bank: StyleBank, out: Path, *, force: bool) -> None:
+    if out.suffix.lower() == ".json":
+        common.write_text(out, bank.to_json() + "\n", force=force)
+    else:
+        bank.save(out)
+
+
+def _print(bank: StyleBank, told: dict[str, Any]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    size = "mixed sizes" if bank.size is None else f"{bank.size[1]} x {bank.size[0]} pixels"
+    head = f"{bank.name or 'unnamed'}: {len(bank)} styles, split {bank.split or 'not said'}, {bank.channels} channel(s), {size}"
+    console.print(Text(head, style="bold"), soft_wrap=True)
+    table = Table(box=SIMPLE_HEAD)
+    table.add_column("domain")
+    for name in ("styles", "", "mean", "SD"):
+        table.add_column(name, justify="right")
+    for name, facts in {"all": {"styles": len(bank), "mean": told["mean"], "std": told["std"]}, **told["domains"]}.items():
+        table.add_row(name, str(facts["styles"]), _swatch(facts["mean"]), _levels(facts["mean"]), _levels(facts["std"]))
+    console.print(table)
+    if told["labels"]:
+        labels = ", ".join(f"{name} {count}" for name, count in told["labels"].items())
+        console.print(Text(f"labels: {labels}"), soft_wrap=True)
+    keys = told["outlier_keys"]
+    shown = ", ".join(repr(key) for key in keys[:5]) + (", …" if len(keys) > 5 else "")
+    console.print(Text(f"outliers: {len(keys)} {'(' + shown + ')' if keys else ''}".rstrip()), soft_wrap=True)
+
+
+def _swatch(mean: list[float]) -> Any:
+    """A patch of the mean colour; terminals without colours show nothing there."""
+    from rich.text import Text
+
+    red, green, blue = (round(255 * min(1.0, max(0.0, value))) for value in (mean * 3)[:3])
+    return Text("      ", style=f"on rgb({red},{green},{blue})")
+
+
+def _levels(values: list[float]) -> str:
+    return " ".join(f"{255 * value:5.1f}" for value in values)

@@ -1,0 +1,163 @@
+"""What the commands for files and folders share: options, progress, what is said of failures, exit codes."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from recolorist.batch_run import Failure
+    from recolorist.batch_write import Where
+    from recolorist.images import Reading
+
+SOME_FAILED: Final = 3  # the rest was done
+DRIFTED: Final = 4
+INTERRUPTED: Final = 130
+_PATIENCE: Final = 2.0  # seconds before a progress bar is worth looking at
+_NAMED: Final = 20  # failures that are printed; --json has all
+
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Processes; by default one per core. Same result for any.")]
+EngineName = Annotated[str, typer.Option("--engine", help="'local' processes, or a 'ray' cluster.")]
+Address = Annotated[str | None, typer.Option("--address", help="Ray cluster to use; without it one is started here.")]
+MaxPixels = Annotated[int | None, typer.Option("--max-pixels", min=1, help="Largest image decoded as a whole (89 million).")]
+Convert = Annotated[bool, typer.Option("--convert", help="Turn palette, CMYK, 1-bit and grey-alpha files into RGB or grey.")]
+Bits = Annotated[int | None, typer.Option("--bits", min=9, max=16, help="Bits in use in 16-bit files (12, say).")]
+DataRange = Annotated[float | None, typer.Option("--data-range", help="White in float files; 1.0 unless said.")]
+Level = Annotated[int, typer.Option("--level", min=0, help="Level of slides and pyramids; 0 is the finest.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with an earlier run; what it wrote is verified and kept.")]
+Mask = Annotated[str | None, typer.Option("--mask", help="Measure the foreground only: 'tissue' or 'fundus'.")]
+LabelFrom = Annotated[str, typer.Option("--label-from", help="Sub-folder level that names the label (0, 1, … or -1), or 'none'.")]
+DomainFrom = Annotated[str, typer.Option("--domain-from", help="Sub-folder level that names the domain, or 'none'.")]
+Split = Annotated[str | None, typer.Option("--split", help="Split of a manifest or MedMNIST file; recorded in banks.")]
+Root = Annotated[Path | None, typer.Option("--root", help="Folder that the paths of a manifest or list are relative to.")]
+Method = Annotated[str, typer.Option("--method", help="mean_std, covariance, histogram or exact_histogram.")]
+Space = Annotated[str, typer.Option("--space", help="Colour space: rgb, ycbcr, lab, hed, …")]
+MaxGain = Annotated[float, typer.Option("--max-gain", help="Largest factor on a channel.")]
+Quality = Annotated[int, typer.Option("--quality", min=1, max=100, help="JPEG quality of outputs.")]
+KeepIcc = Annotated[bool, typer.Option("--keep-icc", help="Keep colour profiles; all other metadata is always dropped.")]
+FullAudit = Annotated[bool, typer.Option("--full-audit", help="Also record correlations and inversions of every image.")]
+
+
+def reading_of(
+    max_pixels: int | None, bits: int | None = None, data_range: float | None = None, level: int = 0, *, convert: bool = False
+) -> Reading:
+    """The reading options of a command."""
+    from recolorist.images import MAX_PIXELS, Reading
+
+    return Reading(max_pixels or MAX_PIXELS, convert, bits, data_range, level)
+
+
+def where_of(jobs: int | None, engine: str, address: str | None, what: str) -> Where:
+    """Where a command works, with a progress bar for people."""
+    from recolorist.batch_write import Where
+    from recolorist.check import option
+
+    return Where(jobs, option(engine, ("local", "ray"), "engine"), address, lambda results, count: progress(results, count, what))
+
+
+def level_of(text: str) -> int | None:
+    """A level of sub-folders as typed.
+
+    >>> level_of("none"), level_of("-1")
+    (None, -1)
+    """
+    if text.lower() == "none":
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is neither a whole number nor 'none'") from None
+
+
+def progress(results: Iterable[Any], count: int, what: str) -> Iterator[Any]:
+    """Pass results on; show a bar on a terminal if it takes longer than two seconds."""
+    if not sys.stderr.isatty():
+        yield from results
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=False, auto_refresh=False) as bar:
+        task = bar.add_task(what, total=count, rate="", visible=False)
+        start = shown = time.monotonic()
+        for number, result in enumerate(results, 1):
+            yield result
+            now = time.monotonic()
+            if now - start > _PATIENCE and now - shown > 0.1:
+                shown = now
+                bar.update(task, completed=number, rate=f"{number / (now - start):.1f}/s", visible=True)
+                bar.refresh()
+
+
+def rows_bar(count: int, what: str) -> Any:
+    """A function that is told how many rows of a huge image were done, or None where nobody looks."""
+    if not sys.stderr.isatty():
+        return None
+    done = [0, time.monotonic(), 0.0]
+
+    def tick(rows: int) -> None:
+        done[0] += rows
+        now = time.monotonic()
+        if now - done[1] > _PATIENCE and now - done[2] > 0.2:
+            done[2] = now
+            left = (now - done[1]) * (count - done[0]) / max(done[0], 1)
+            end = "\n" if done[0] >= count else "\r"
+            sys.stderr.write(f"{what} {done[0] / max(count, 1):4.0%}, {left:.0f} s left {end}")
+            sys.stderr.flush()
+
+    return tick
+
+
+def finish(result: dict[str, Any], failures: list[Failure], *, as_json: bool) -> None:
+    """Print JSON if asked, name what failed, and leave with the exit code that says so."""
+    if as_json:
+        told = {"failures": [{"source": one.key, "error": one.message} for one in failures]}
+        typer.echo(json.dumps(result | told, indent=2))
+    name_failures(failures)
+    if failures:
+        raise typer.Exit(SOME_FAILED)
+
+
+def name_failures(failures: list[Failure]) -> None:
+    """One line each on standard error."""
+    from recolorist.images import shown
+
+    for one in failures[:_NAMED]:
+        message = " ".join(one.message.split())
+        typer.echo(f"recolorist: {'' if shown(one.key) in message else shown(one.key) + ': '}{message}", err=True)
+    if len(failures) > _NAMED:
+        typer.echo(f"recolorist: and {len(failures) - _NAMED} more; --json lists all", err=True)
+
+
+def interrupted() -> NoReturn:
+    """Say that nothing is half-written, and leave as an interrupted program does."""
+    typer.echo("recolorist: interrupted; every file written is whole, and --resume goes on from here", err=True)
+    sys.exit(INTERRUPTED)
+
+
+def write_text(path: Path, text: str, *, force: bool) -> None:
+    """Write a report, whole or not at all, over nothing that is there unless forced."""
+    from recolorist.errors import OptionError
+    from recolorist.files import atomic_write
+
+    if path.exists() and not force:
+        raise OptionError(f"{path} exists; pass --force to replace it")
+    atomic_write(path, text.encode("utf-8", "backslashreplace"))
+
+
+def refuse_existing(force: bool, *paths: Path | None) -> None:
+    """Refuse before the work is done, not after."""
+    from recolorist.errors import OptionError
+
+    for path in paths:
+        if path is not None and path.exists() and not force:
+            raise OptionError(f"{path} exists; pass --force to replace it")

@@ -1,0 +1,127 @@
+"""`recolorist doctor`: what is installed, which loops are active, what the limits are, and whether they agree with each other."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import json
+import platform
+import sys
+from typing import Any, Final
+
+import typer
+
+from recolorist import cli_common as common
+
+__all__ = ["register"]
+
+_NEEDED: Final = ("numpy", "pillow", "scikit-image", "typer", "rich")
+_EXTRAS: Final = {
+    "tifffile": "huge, tiled and 16-bit colour TIFF",
+    "imagecodecs": "compressed TIFF",
+    "pydicom": "DICOM",
+    "openslide-python": "whole slides",
+    "zarr": "Zarr",
+    "pyarrow": "Parquet manifests",
+    "ray": "clusters",
+    "torch": "tensors",
+    "torchvision": "its transforms",
+    "albumentations": "its transforms",
+    "monai": "its transforms",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command.
+
+    >>> app = typer.Typer()
+    >>> register(app)
+    >>> [command.name for command in app.registered_commands]
+    ['doctor']
+    """
+    app.command("doctor")(doctor)
+
+
+def doctor(*, as_json: common.Json = False) -> None:
+    """Say what this installation consists of, and test it on a small image."""
+    told = examined()
+    if as_json:
+        typer.echo(json.dumps(told, indent=2))
+    else:
+        _print(told)
+    if not told["self_test"]["passed"]:
+        raise typer.Exit(1)
+
+
+def examined() -> dict[str, Any]:
+    """Everything the command prints."""
+    from recolorist import kernels
+    from recolorist._version import __version__
+    from recolorist.batch_run import usable_cores
+    from recolorist.images import FORMATS, MAX_PIXELS
+
+    return {
+        "recolorist": __version__,
+        "python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
+        "loops": kernels.active(),
+        "cores": usable_cores(),
+        "packages": {name: _version(name) for name in _NEEDED},
+        "extras": {name: _version(name) for name in _EXTRAS},
+        "formats": sorted(set(FORMATS.values())),
+        "max_pixels": MAX_PIXELS,
+        "gpu": _gpu(),
+        "cache": None,
+        "self_test": _self_test(),
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _gpu() -> str | None:
+    """What torch sees, where torch is installed."""
+    if _version("torch") is None:
+        return None
+    try:
+        torch = importlib.import_module("torch")
+        return str(torch.cuda.get_device_name(0)) if torch.cuda.is_available() else None
+    except (ImportError, RuntimeError, OSError):
+        return None
+
+
+def _self_test() -> dict[str, Any]:
+    """Match a small image with the active loops and with their NumPy twins; both must give the same bits."""
+    import numpy as np
+
+    import recolorist as rc
+    from recolorist import kernels
+
+    rng = np.random.default_rng(0)
+    content, style = rng.integers(0, 256, (2, 61, 67, 3), dtype=np.uint8)
+    found = rc.match(content, style)
+    with kernels.using("numpy"):
+        twin = rc.match(content, style)
+    return {"passed": bool(np.array_equal(found, twin)), "what": "active loops and NumPy twins give the same bits"}
+
+
+def _print(told: dict[str, Any]) -> None:
+    loops = {"c": "compiled (C)", "numpy": "NumPy twins; same bits, more slowly (was a C compiler there when it was installed?)"}
+    typer.echo(f"recolorist       {told['recolorist']}, Python {told['python']}")
+    typer.echo(f"hot loops        {loops[told['loops']]}")
+    typer.echo(f"cores            {told['cores']}")
+    for name, version in told["packages"].items():
+        typer.echo(f"{name:<16} {version or 'MISSING'}")
+    for name, version in told["extras"].items():
+        typer.echo(f"{name:<16} {version or 'not installed'} (for {_EXTRAS[name]})")
+    typer.echo(f"image limit      {told['max_pixels']:,} pixels at once; larger TIFF, NPY, Zarr and slides go through in strips")
+    typer.echo(f"GPU              {told['gpu'] or 'none seen'}")
+    typer.echo("cache            none: nothing is kept outside the files you name")
+    passed = told["self_test"]["passed"]
+    typer.echo(f"self-test        {'passed' if passed else 'FAILED'}: {told['self_test']['what']}")
+    if not passed:
+        typer.echo("recolorist: the compiled loops give other results; set RECOLORIST_KERNEL=numpy and report this", err=True)
+    sys.stdout.flush()

@@ -1,0 +1,146 @@
+"""`recolorist drift`: is today's data inside what the model was trained on?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from recolorist import cli_common as common
+
+if TYPE_CHECKING:
+    from recolorist.batch import DriftResult
+
+__all__ = ["register"]
+
+_Source = Annotated[Path, typer.Argument(help="Folder, manifest (CSV, Parquet), list (.txt), .npz, .npy or image.")]
+_Bank = Annotated[Path, typer.Option("--bank", help="The bank of the training data.")]
+_Groups = Annotated[str, typer.Option("--group-from", help="Sub-folder level that names the group, or 'none'.")]
+_Coverage = Annotated[float, typer.Option("--coverage", help="Share of images like the training data that count as inside.")]
+_FailOver = Annotated[float | None, typer.Option("--fail-over", help="Exit with 4 if a larger share of any group is outside.")]
+_Lines = Annotated[Path | None, typer.Option("--lines", help="Write one line of JSON per image.")]
+_Plot = Annotated[Path | None, typer.Option("--plot", help="Draw both clouds (SVG).")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command.
+
+    >>> app = typer.Typer()
+    >>> register(app)
+    >>> [command.name for command in app.registered_commands]
+    ['drift']
+    """
+    app.command("drift")(drift)
+
+
+def drift(
+    source: _Source,
+    *,
+    bank: _Bank,
+    coverage: _Coverage = 0.99,
+    group_from: _Groups = "0",
+    fail_over: _FailOver = None,
+    lines: _Lines = None,
+    plot: _Plot = None,
+    mask: common.Mask = None,
+    split: common.Split = None,
+    root: common.Root = None,
+    max_pixels: common.MaxPixels = None,
+    convert: common.Convert = False,
+    bits: common.Bits = None,
+    data_range: common.DataRange = None,
+    level: common.Level = 0,
+    jobs: common.Jobs = None,
+    engine: common.EngineName = "local",
+    address: common.Address = None,
+    force: common.Force = False,
+    as_json: common.Json = False,
+) -> None:
+    """Compare the colours of a collection with those of the training data."""
+    from recolorist import batch
+    from recolorist.batch_target import as_line
+
+    common.refuse_existing(force, lines, plot)
+    trained = batch.open_bank(bank)
+    result = batch.drift(
+        trained,
+        source,
+        level=coverage,
+        mask=mask,
+        group_from=common.level_of(group_from),
+        split=split,
+        root=root,
+        reading=common.reading_of(max_pixels, bits, data_range, level, convert=convert),
+        where=common.where_of(jobs, engine, address, "measured"),
+    )
+    if lines is not None:
+        common.write_text(lines, "".join(as_line(line) + "\n" for line in result.lines), force=force)
+    if plot is not None:
+        from recolorist.charts import drift_chart
+
+        common.write_text(plot, drift_chart(trained, result.measured, result.region), force=force)
+    if not as_json:
+        _print(result, coverage)
+    over = fail_over is not None and any(group.share > fail_over for group in (result.overall, *result.groups))
+    told = _told(result) | {"coverage": coverage, "fail_over": fail_over, "over": over}
+    _leave(told, result, over=over, as_json=as_json)
+
+
+def _leave(told: dict[str, Any], result: DriftResult, *, over: bool, as_json: bool) -> None:
+    """Drift goes before failed files in the exit code: it is what a pipeline asked about."""
+    if not over:
+        common.finish(told, result.failures, as_json=as_json)
+        return
+    try:
+        common.finish(told, result.failures, as_json=as_json)
+    except typer.Exit:
+        raise typer.Exit(common.DRIFTED) from None
+    raise typer.Exit(common.DRIFTED)
+
+
+def _told(result: DriftResult) -> dict[str, Any]:
+    outside = sorted((line for line in result.lines if line["outside"]), key=lambda line: -line["distance"])
+    return {
+        "threshold": result.region.threshold,
+        "threshold_rule": result.region.rule,
+        "styles": result.region.styles,
+        "overall": result.overall.to_dict(),
+        "groups": [group.to_dict() for group in result.groups],
+        "outside": outside,
+    }
+
+
+def _print(result: DriftResult, coverage: float) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from recolorist.images import shown
+
+    console = Console()
+    table = Table(box=SIMPLE_HEAD)
+    table.add_column("group", overflow="fold")
+    for name in ("images", "outside", "expected", "chance"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for group in (*result.groups, result.overall):
+        chance = "< 0.0001" if group.chance < 1e-4 else f"{group.chance:.4f}"
+        verdict = "drifted" if group.drifted else "inside"
+        share, expected = f"{100 * group.share:.1f} %", f"{100 * (1 - coverage):.1f} %"
+        table.add_row(shown(group.name) or ".", str(group.images), share, expected, chance, verdict)
+    console.print(table)
+    for group in (*result.groups, result.overall):
+        console.print(Text(f"{shown(group.name) or '.'}: most moved {group.to_dict()['words']}"), soft_wrap=True)
+    rule = {
+        "leave-one-out": "taken from the bank itself, leaving out each of its images in turn",
+        "F": "that of normal data, by the F distribution, since the bank is small",
+    }[result.region.rule]
+    threshold = (
+        f"inside: up to {result.region.threshold:.2f} deviations from the centre of {result.region.styles} styles; {rule}."
+    )
+    console.print(Text(threshold), soft_wrap=True)
+    for line in sorted(result.lines, key=lambda line: -line["distance"])[:5]:
+        if line["outside"]:
+            console.print(Text(f"  {line['distance']:6.1f}  {shown(line['source'])}: {line['words']}"), soft_wrap=True)

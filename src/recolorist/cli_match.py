@@ -1,0 +1,142 @@
+"""`recolorist match`: one file to another's colours."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from recolorist import cli_common as common
+
+if TYPE_CHECKING:
+    from recolorist.batch_match import Matched
+    from recolorist.plan import Plan
+
+__all__ = ["register"]
+
+_Content = Annotated[Path, typer.Argument(help="The image to change.")]
+_Style = Annotated[str | None, typer.Argument(help="The image, or BANK[:domain], whose colours it gets.")]
+_Out = Annotated[Path, typer.Option("--out", "-o", help="The file to write; its suffix chooses the format.")]
+_PlanIn = Annotated[Path | None, typer.Option("--plan", help="Apply this plan (JSON) instead of matching a style.")]
+_PlanOut = Annotated[Path | None, typer.Option("--save-plan", help="Write the plan as JSON.")]
+_AuditOut = Annotated[Path | None, typer.Option("--audit", help="Write what was done to the image, one line of JSON.")]
+_Triptych = Annotated[Path | None, typer.Option("--triptych", help="Write content, style and output side by side (PNG).")]
+_Strength = Annotated[float, typer.Option("--strength", help="0 leaves the image alone, 1 matches it fully.")]
+_MaskFile = Annotated[str | None, typer.Option("--mask", help="Pixels to measure: a file (0 is outside), 'tissue' or 'fundus'.")]
+_StyleMask = Annotated[str | None, typer.Option("--style-mask", help="The same for the style.")]
+_ApplyTo = Annotated[str, typer.Option("--apply-to", help="'all' pixels, or those of the 'mask'.")]
+_Eps = Annotated[str, typer.Option("--eps-mode", help="'exact', or 'paper' for equation (1) as printed.")]
+_Strict = Annotated[bool, typer.Option("--strict", help="Refuse a style with a flat channel.")]
+_Pyramid = Annotated[bool, typer.Option("--pyramid", help="Add smaller levels to a huge TIFF.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command.
+
+    >>> app = typer.Typer()
+    >>> register(app)
+    >>> [command.name for command in app.registered_commands]
+    ['match']
+    """
+    app.command("match")(match)
+
+
+def match(
+    content: _Content,
+    style: _Style = None,
+    *,
+    out: _Out,
+    plan: _PlanIn = None,
+    method: common.Method = "mean_std",
+    space: common.Space = "rgb",
+    strength: _Strength = 1.0,
+    max_gain: common.MaxGain = 10.0,
+    eps_mode: _Eps = "exact",
+    mask: _MaskFile = None,
+    style_mask: _StyleMask = None,
+    apply_to: _ApplyTo = "all",
+    strict: _Strict = False,
+    save_plan: _PlanOut = None,
+    audit: _AuditOut = None,
+    triptych: _Triptych = None,
+    pyramid: _Pyramid = False,
+    quality: common.Quality = 95,
+    keep_icc: common.KeepIcc = False,
+    max_pixels: common.MaxPixels = None,
+    convert: common.Convert = False,
+    bits: common.Bits = None,
+    data_range: common.DataRange = None,
+    level: common.Level = 0,
+    force: common.Force = False,
+    as_json: common.Json = False,
+) -> None:
+    """Give an image the colour statistics of another one, of a bank, or of a saved plan."""
+    from recolorist.batch_match import How, match_file
+    from recolorist.check import option
+
+    option(apply_to, ("all", "mask"), "apply_to")
+    given = _given(style, plan)
+    common.refuse_existing(force, save_plan, audit, triptych)
+    done = match_file(
+        content,
+        given,
+        out,
+        How(method, space, strength, max_gain, eps_mode, mask, style_mask, apply_to, strict),
+        reading=common.reading_of(max_pixels, bits, data_range, level, convert=convert),
+        quality=quality,
+        keep_icc=keep_icc,
+        pyramid=pyramid,
+        force=force,
+    )
+    if save_plan is not None and done.plan is not None:
+        common.write_text(save_plan, done.plan.to_json() + "\n", force=force)
+    if audit is not None and done.audit is not None:
+        common.write_text(audit, done.audit.to_json() + "\n", force=force)
+    if triptych is not None:
+        _write_triptych(triptych, done)
+    _tell(done, out, as_json=as_json)
+
+
+def _given(style: str | None, plan: Path | None) -> str | Plan:
+    from recolorist.errors import OptionError
+    from recolorist.plan import Plan
+
+    if (style is None) == (plan is None):
+        raise typer.BadParameter("give either a STYLE or --plan FILE")
+    if plan is None:
+        return str(style)
+    try:
+        return Plan.from_json(plan.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise OptionError(f"{plan} cannot be read: {error}") from error
+
+
+def _tell(done: Matched, out: Path, *, as_json: bool) -> None:
+    if as_json:
+        told: dict[str, Any] = {"output": str(out), "size": list(done.size)}
+        told["plan"] = None if done.plan is None else json.loads(done.plan.to_json())
+        told["audit"] = None if done.audit is None else json.loads(done.audit.to_json())
+        typer.echo(json.dumps(told, indent=2))
+        return
+    if done.plan is not None:
+        typer.echo(str(done.plan))
+    if done.audit is not None:
+        typer.echo(f"clipped {100 * done.audit.clipped_overall:.2f} %, correlation {done.audit.pearson_pooled:.4f}")
+        flagged = sorted({flag for channel in done.audit.flags for flag in channel})
+        if flagged:
+            typer.echo(f"flags: {', '.join(flagged)}")
+    typer.echo(f"{done.size[1]} x {done.size[0]} pixels in {out}")
+
+
+def _write_triptych(path: Path, done: Matched) -> None:
+    from recolorist.errors import ImageError
+    from recolorist.files import atomic_write
+    from recolorist.images_write import encode
+    from recolorist.thumbnails import side_by_side
+
+    if done.content is None or done.output is None:
+        raise ImageError("an image that goes through in strips has no triptych; the output was written")
+    pictures = [("content", done.content), ("style", done.style), ("output", done.output)]
+    atomic_write(path, encode(side_by_side([(name, pixels) for name, pixels in pictures if pixels is not None]), ".png"))

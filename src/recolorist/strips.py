@@ -1,0 +1,212 @@
+"""Huge images, a few rows at a time: moments in one pass, the map in a second, never the whole image in memory.
+
+For integer images the result equals that of the whole image bit for bit, whatever the strips: sums of integers do not depend on
+the order, and the map looks at one pixel at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist import check, foreground
+from recolorist.apply import apply
+from recolorist.errors import ImageError
+from recolorist.images import Reading, decode, shown, sniff
+from recolorist.matchers import level_counts
+from recolorist.moments import Moments, measure_opened
+from recolorist.plan import Plan
+from recolorist.spaces import SPACES
+
+BAND_BYTES: Final = 8 << 20  # what is worked on at a time
+MOST_BAND_BYTES: Final = 512 << 20  # a single row of tiles may need more than that, but not anything
+_MOST_RATIO: Final = 500  # of declared pixels to the bytes of the file; blank slides pack well, but not endlessly
+_TILE: Final = 256
+HUGE_FORMATS: Final = ("TIFF", "NPY", "ZARR", "SLIDE")
+
+Tick = Callable[[int], None]  # told how many rows were done
+
+
+class Strips(ABC):
+    """An image that is read by rows: (H, W, C), upright."""
+
+    shape: tuple[int, int, int]
+    dtype: np.dtype[Any]
+    data_range: float | None = None
+    step: int = 256  #: rows that are stored together, so that no tile is decoded twice
+    packed: bool = False  #: whether the file is compressed; an output is compressed if its source is
+
+    @abstractmethod
+    def rows(self, start: int, stop: int) -> NDArray[Any]:
+        """The rows from start to stop, (stop - start, W, C)."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the file."""
+
+    def __enter__(self) -> Self:
+        """Open for a `with` block."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Close."""
+        self.close()
+
+    @property
+    def band(self) -> int:
+        """Rows per step: whole rows of tiles, as many as fit `BAND_BYTES`."""
+        row = self.shape[1] * self.shape[2] * self.dtype.itemsize
+        if row * self.step > MOST_BAND_BYTES:
+            raise ImageError(
+                f"its pixels are stored in blocks of {self.step:,} rows, {row * self.step >> 20:,} MiB that must be decoded at "
+                "once; save it in tiles first"
+            )
+        rows = max(self.step, BAND_BYTES // row // self.step * self.step)
+        return rows // _TILE * _TILE if rows > _TILE and self.step == 1 else rows  # whole tiles of the output, where one is free
+
+    def bands(self) -> Iterator[tuple[int, NDArray[Any]]]:
+        """The whole image: first row of each band, and its pixels."""
+        for start in range(0, self.shape[0], self.band):
+            yield start, self.rows(start, min(start + self.band, self.shape[0]))
+
+
+class ArrayStrips(Strips):
+    """An array, in memory or mapped, as strips.
+
+    >>> [start for start, _ in ArrayStrips(np.zeros((600, 4, 3), np.uint8), step=200).bands()]
+    [0]
+    """
+
+    def __init__(self, array: NDArray[Any], data_range: float | None = None, step: int = 64) -> None:
+        """Take (H, W) or (H, W, C)."""
+        self._array: NDArray[Any] = array if array.ndim == 3 else array[..., None]
+        height, width, depth = self._array.shape
+        self.shape, self.dtype, self.data_range, self.step = (height, width, depth), array.dtype, data_range, step
+
+    def rows(self, start: int, stop: int) -> NDArray[Any]:
+        """A copy, so that a mapped file does not stay in memory through it."""
+        return np.array(self._array[start:stop])
+
+    def close(self) -> None:
+        """Nothing to close; a mapping goes with its last reference."""
+
+
+def open_strips(path: str | Path, reading: Reading, *, always: bool = False) -> Strips:
+    """Open a TIFF, NPY, Zarr or slide for reading by rows; ``always`` also takes PNG and JPEG, decoded as a whole."""
+    form = sniff(path)
+    if form not in HUGE_FORMATS and always:
+        picture = decode(path, form, reading)
+        return ArrayStrips(picture.pixels, picture.data_range)
+    try:
+        source = _opened(Path(path), form, reading)
+        if form in ("TIFF", "NPY"):
+            _refuse_bomb(source, Path(path).stat().st_size)
+    except ImageError as error:
+        raise type(error)(f"{shown(path)}: {error}") from error
+    return source
+
+
+def _opened(path: Path, form: str, reading: Reading) -> Strips:
+    if form == "TIFF":
+        from recolorist.strips_tiff import TiffStrips
+
+        return TiffStrips(path, reading)
+    if form in ("ZARR", "SLIDE"):
+        from recolorist.strips_other import SlideStrips, ZarrStrips
+
+        return ZarrStrips(path, reading) if form == "ZARR" else SlideStrips(path, reading)
+    if form == "NPY":
+        from recolorist.strips_other import NpyStrips
+
+        return NpyStrips(path, reading)
+    raise ImageError(f"{form} files are decoded as a whole; save huge images as tiled TIFF, NPY or Zarr")
+
+
+def measure_strips(source: Strips, mask: str | Strips | None = None, space: str = "rgb", tick: Tick | None = None) -> Moments:
+    """Moments of the whole image; ``mask`` is the name of a foreground rule, or an image of the same size (0 is outside).
+
+    >>> image = np.random.default_rng(0).integers(0, 256, (700, 40, 3), dtype=np.uint8)
+    >>> from recolorist import measure
+    >>> measure_strips(ArrayStrips(image, step=100)) == measure(image)
+    True
+    """
+    check.option(space, SPACES, "space")
+    rule = foreground.PIXELS[check.option(mask, foreground.RULES, "mask")] if isinstance(mask, str) else None
+    inside: list[Moments] = []
+    everything: list[Moments] = []
+    for start, pixels in source.bands():
+        opened = check.open_image(pixels, source.data_range)
+        chosen = mask_rows(mask, opened, start) if rule is None else rule(opened.colour, opened.data_range)
+        if chosen is None or chosen.any():
+            inside.append(measure_opened(opened, chosen, space))
+        if rule is not None:
+            everything.append(measure_opened(opened, None, space))
+        if tick:
+            tick(len(pixels))
+    return _added(inside, everything, source)
+
+
+def count_strips(source: Strips, tick: Tick | None = None) -> NDArray[np.uint64]:
+    """Histogram of the whole integer image, (channels, levels)."""
+    total: NDArray[np.uint64] | None = None
+    for _, pixels in source.bands():
+        counts = level_counts(check.open_image(pixels, source.data_range), None)
+        total = counts if total is None else total + counts
+        if tick:
+            tick(len(pixels))
+    if total is None:
+        raise ImageError("it has no rows")
+    return total
+
+
+def apply_strips(
+    source: Strips, plan: Plan, mask: str | Strips | None = None, tick: Tick | None = None
+) -> Iterator[NDArray[Any]]:
+    """The image through the plan, band after band; pixels outside ``mask`` stay as they are."""
+    rule = foreground.PIXELS[check.option(mask, foreground.RULES, "mask")] if isinstance(mask, str) else None
+    for start, pixels in source.bands():
+        opened = check.open_image(pixels, source.data_range)
+        chosen = mask_rows(mask, opened, start) if rule is None else rule(opened.colour, opened.data_range)
+        yield apply(pixels, plan, mask=chosen, data_range=source.data_range)
+        if tick:
+            tick(len(pixels))
+
+
+def mask_rows(mask: Any, opened: check.Opened, start: int) -> NDArray[np.bool_] | None:
+    """The rows of a mask file that belong to a band."""
+    if mask is None:
+        return None
+    rows = mask.rows(start, start + opened.array.shape[0])
+    return check.open_mask(rows[..., 0] if rows.shape[-1] == 1 else rows, opened)
+
+
+def refuse_other_size(source: Strips, mask: Strips | None) -> None:
+    """A mask belongs to its image."""
+    if mask is not None and mask.shape[:2] != source.shape[:2]:
+        raise ImageError(f"the mask is {mask.shape[0]} x {mask.shape[1]} and the image {source.shape[0]} x {source.shape[1]}")
+
+
+def _added(inside: list[Moments], everything: list[Moments], source: Strips) -> Moments:
+    """The sum of all bands; a rule that found next to nothing is not used, as for whole images."""
+    found = sum(moments.count for moments in inside)
+    use = everything if everything and found < foreground.LEAST * math.prod(source.shape[:2]) else inside
+    if not use:
+        raise ImageError("the mask selects no pixel; check that True or 255 marks the inside")
+    total = use[0]
+    for moments in use[1:]:
+        total = total + moments
+    return total
+
+
+def _refuse_bomb(source: Strips, size: int) -> None:
+    declared = math.prod(source.shape) * source.dtype.itemsize
+    if declared > _MOST_RATIO * size:
+        source.close()
+        raise ImageError(f"it declares {declared:,} bytes of pixels, over {_MOST_RATIO} times its own size; refused")

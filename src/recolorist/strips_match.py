@@ -1,0 +1,58 @@
+"""Matching a huge image: two passes over it, and an output that appears whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from recolorist.batch_target import Target
+from recolorist.errors import ImageError
+from recolorist.plan import Plan
+from recolorist.strips import Strips, Tick, apply_strips, refuse_other_size
+
+
+def write_strips(
+    target: Target,
+    name: str,
+    source: Strips,
+    plan: Plan | None,
+    mask: str | Strips | None,
+    *,
+    pyramid: bool = False,
+    tick: Tick | None = None,
+) -> None:
+    """Write an image through a plan (None: as it is) as tiled TIFF, NPY or Zarr, by the name's suffix."""
+    if isinstance(mask, Strips):
+        refuse_other_size(source, mask)
+    if getattr(source, "orientation", 1) != 1:
+        raise ImageError("it is stored lying on its side, which is not turned in strips; turn it upright first")
+    suffix = Path(name).suffix.lower()
+    if suffix not in (".tif", ".tiff", ".npy", ".zarr"):
+        raise ImageError(f"images that go through in strips are written as .tif, .npy or .zarr, not as {suffix or 'this'}")
+
+    def make(path: Path) -> None:
+        bands = _unchanged(source, tick) if plan is None else apply_strips(source, plan, mask, tick)
+        if suffix == ".npy":
+            from recolorist.strips_other import write_npy
+
+            write_npy(path, bands, source)
+        elif suffix == ".zarr":
+            from recolorist.strips_other import write_zarr
+
+            write_zarr(path, bands, source)
+        else:
+            from recolorist.strips_tiff import write_tiff
+
+            write_tiff(path, bands, source, pyramid=pyramid)
+
+    target.place_made(name, make)
+
+
+def _unchanged(source: Strips, tick: Tick | None) -> Iterator[NDArray[Any]]:
+    for _, pixels in source.bands():
+        yield pixels
+        if tick:
+            tick(len(pixels))

@@ -1,0 +1,156 @@
+"""A small chart drawn as SVG: axes, ticks, points, curves. Inside a page it takes the page's colours, alone it brings its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist.images import shown
+
+Array = NDArray[np.float64]
+
+STYLE: Final = (
+    "text{font:13px system-ui,'Segoe UI',Roboto,'Noto Sans','DejaVu Sans',sans-serif;fill:var(--ink,#1b1b1b)}"
+    ".muted{fill:var(--muted,#5c5c5c)}.small{font-size:12px}.title{font-weight:600;font-size:14px}.paper{fill:var(--card,#fff)}"
+    ".axis{stroke:var(--line-strong,#8a8a8a);fill:none}.grid{stroke:var(--line,#dcdcdc);fill:none}"
+    ".edge{stroke:var(--ink,#1b1b1b);stroke-dasharray:5 4;fill:none;stroke-width:1.5}"
+    ".before{fill:var(--muted,#5c5c5c);fill-opacity:.28;stroke:var(--muted,#5c5c5c);stroke-width:1}"
+    ".c0{stroke:var(--red,#c8322b)}.c1{stroke:var(--green,#2c7d32)}.c2{stroke:var(--blue,#2b5bc8)}.grey{stroke:var(--ink,#1b1b1b)}"
+    ".line{fill:none;stroke-width:2}.bar{fill:var(--accent,#0b5f86)}.halo{stroke:var(--card,#fff);stroke-width:3;paint-order:stroke}"
+)
+
+
+@dataclass
+class Drawing:
+    """A picture of a given size; everything in pixels."""
+
+    width: int
+    height: int
+    title: str
+    parts: list[str] = field(default_factory=list)
+
+    def add(self, *parts: str) -> None:
+        """Put elements on top of those before."""
+        self.parts.extend(parts)
+
+    def text(self, x: float, y: float, words: str, kind: str = "", anchor: str = "start", *, turn: bool = False) -> None:
+        """Write words; ``turn`` writes upwards."""
+        rotated = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if turn else ""
+        clean = escape(shown(words), quote=False)
+        self.add(f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}"{rotated}>{clean}</text>')
+
+    def render(self) -> str:
+        """The whole picture as text."""
+        head = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" width="{self.width}" '
+            f'height="{self.height}" role="img"><title>{escape(shown(self.title), quote=False)}</title><style>{STYLE}</style>'
+        )
+        paper = f'<rect class="paper" width="{self.width}" height="{self.height}"/>'
+        return "\n".join([head, paper, *self.parts, "</svg>", ""])
+
+
+@dataclass
+class Panel:
+    """A rectangle of a drawing with axes; points are given in the units of the data."""
+
+    drawing: Drawing
+    left: float
+    top: float
+    width: float
+    height: float
+    x_range: tuple[float, float]
+    y_range: tuple[float, float]
+
+    def x(self, value: float) -> float:
+        """Across, in pixels."""
+        low, high = self.x_range
+        return self.left + (value - low) / (high - low) * self.width
+
+    def y(self, value: float) -> float:
+        """Down, in pixels."""
+        low, high = self.y_range
+        return self.top + self.height - (value - low) / (high - low) * self.height
+
+    def frame(self, title: str, across: str, up: str, *, numbers_up: bool = True) -> None:
+        """Draw grid, ticks and names."""
+        bottom, right = self.top + self.height, self.left + self.width
+        for value in ticks(*self.x_range):
+            at = self.x(value)
+            self.drawing.add(f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{self.top:.1f}" y2="{bottom:.1f}"/>')
+            self.drawing.text(at, bottom + 18, f"{value:g}", "muted small", "middle")
+        for value in ticks(*self.y_range) if numbers_up else []:
+            at = self.y(value)
+            self.drawing.add(f'<line class="grid" y1="{at:.1f}" y2="{at:.1f}" x1="{self.left:.1f}" x2="{right:.1f}"/>')
+            self.drawing.text(self.left - 8, at + 4, f"{value:g}", "muted small", "end")
+        self.drawing.add(f'<path class="axis" d="M{self.left:.1f} {self.top:.1f}V{bottom:.1f}H{right:.1f}"/>')
+        self.drawing.text(self.left, self.top - 12, title, "title")
+        self.drawing.text(self.left + self.width / 2, bottom + 38, across, "muted", "middle")
+        if up:
+            self.drawing.text(self.left - 44, self.top + self.height / 2, up, "muted", "middle", turn=True)
+
+    def dots(self, points: Array, fills: Sequence[str], outlines: Sequence[str], radius: float = 3.2) -> None:
+        """Points, each with its colour and outline."""
+        self.drawing.add(
+            *(
+                f'<circle cx="{self.x(x):.1f}" cy="{self.y(y):.1f}" r="{radius:g}" fill="{fill}" stroke="{line}" '
+                'stroke-width="1.1"/>'
+                for (x, y), fill, line in zip(points.tolist(), fills, outlines, strict=True)
+            )
+        )
+
+    def curve(self, xs: Array, ys: Array, kind: str, *, closed: bool = False) -> None:
+        """A line through points; ``closed`` fills down to the axis."""
+        steps = " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in zip(xs.tolist(), ys.tolist(), strict=True))
+        if closed:
+            bottom = self.top + self.height
+            steps = f"{self.x(float(xs[0])):.1f},{bottom:.1f} {steps} {self.x(float(xs[-1])):.1f},{bottom:.1f}"
+            self.drawing.add(f'<polygon class="{kind}" points="{steps}"/>')
+        else:
+            self.drawing.add(f'<polyline class="{kind}" points="{steps}"/>')
+
+
+def ticks(low: float, high: float, about: int = 5) -> list[float]:
+    """Round numbers inside an interval.
+
+    >>> ticks(0, 255)
+    [0.0, 50.0, 100.0, 150.0, 200.0, 250.0]
+    """
+    step = 10.0 ** math.floor(math.log10((high - low) / about))
+    step = next(step * factor for factor in (1, 2, 5, 10) if (high - low) / (step * factor) <= about + 1)
+    return [round(step * k, 10) for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def span(values: Iterable[Array], margin: float = 0.08, least: float = 1e-9) -> tuple[float, float]:
+    """An interval that holds all values and a little more."""
+    low = min(float(part.min()) for part in values if part.size)
+    high = max(float(part.max()) for part in values if part.size)
+    room = max((high - low) * margin, least)
+    return low - room, high + room
+
+
+def equal_scale(
+    xs: tuple[float, float], ys: tuple[float, float], shape: float
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Widen one of two intervals so that a unit is as long across as up; ``shape`` is width over height of the panel."""
+    wide, high = xs[1] - xs[0], ys[1] - ys[0]
+    if wide < high * shape:
+        middle, half = sum(xs) / 2, high * shape / 2
+        return (middle - half, middle + half), ys
+    middle, half = sum(ys) / 2, wide / shape / 2
+    return xs, (middle - half, middle + half)
+
+
+def density(values: Array, at: Array) -> Array:
+    """A smooth histogram: how densely values lie round each place."""
+    spread = float(values.std()) if values.size > 1 else 0.0
+    width = max(1.06 * spread * max(values.size, 1) ** -0.2, (at[-1] - at[0]) / 150)
+    counts, edges = np.histogram(values, bins=512, range=(float(at[0]) - 4 * width, float(at[-1]) + 4 * width))
+    centres = (edges[:-1] + edges[1:]) / 2
+    bell = np.exp(-0.5 * ((at[:, None] - centres) / width) ** 2) / (width * math.sqrt(2 * math.pi))
+    return np.asarray(bell @ counts / max(values.size, 1))

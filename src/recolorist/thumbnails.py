@@ -1,0 +1,66 @@
+"""Small pictures for reports: any image as 8-bit RGB, reduced, alone or side by side."""
+
+from __future__ import annotations
+
+import base64
+import io
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from recolorist.check import NATURAL_RANGE
+
+_PANEL: Final = 512  # largest side of one picture of a triptych
+_GAP, _HEAD = 12, 30
+_INK, _PAPER = "#1c2530", "#ffffff"
+
+
+def to_rgb(pixels: NDArray[Any], data_range: float | None = None) -> NDArray[np.uint8]:
+    """Any image as 8-bit RGB, for looking at; more than three channels show the first three.
+
+    >>> to_rgb(np.array([[0, 65535]], np.uint16)).tolist()
+    [[[0, 0, 0], [255, 255, 255]]]
+    """
+    high = data_range or NATURAL_RANGE.get({1: "B", 2: "H"}.get(pixels.dtype.itemsize, ""), 1.0)
+    if pixels.dtype.kind == "f":
+        high = data_range or 1.0
+    colour = pixels[..., None] if pixels.ndim == 2 else pixels[..., :3]
+    if colour.shape[-1] != 3:
+        colour = np.repeat(colour[..., :1], 3, axis=-1)
+    if colour.dtype == np.uint8 and high == 255:
+        return np.ascontiguousarray(colour)
+    scaled = np.nan_to_num(colour.astype(np.float64) * (255.0 / high))
+    return np.rint(np.clip(scaled, 0, 255)).astype(np.uint8)
+
+
+def side_by_side(pictures: list[tuple[str, NDArray[Any]]]) -> NDArray[np.uint8]:
+    """Pictures in a row, each under its name, reduced to a common height if they are large."""
+    images = [Image.fromarray(to_rgb(pixels)) for _, pixels in pictures]
+    height = min(_PANEL, max(image.height for image in images))
+    scaled = [_to_height(image, height) for image in images]
+    width = sum(image.width for image in scaled) + _GAP * (len(scaled) + 1)
+    sheet = Image.new("RGB", (width, height + _HEAD + _GAP), _PAPER)
+    draw, left = ImageDraw.Draw(sheet), _GAP
+    for (name, _), image in zip(pictures, scaled, strict=True):
+        draw.text((left, 21), name, _INK, ImageFont.load_default(size=16), anchor="ls")
+        sheet.paste(image, (left, _HEAD))
+        left += image.width + _GAP
+    return np.asarray(sheet)
+
+
+def data_uri(pixels: NDArray[Any], side: int, data_range: float | None = None) -> str:
+    """A small JPEG that can stand inside a page."""
+    image = Image.fromarray(to_rgb(pixels, data_range))
+    image.thumbnail((side, side), Image.Resampling.BOX)
+    buffer = io.BytesIO()
+    image.save(buffer, "JPEG", quality=88)
+    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+def _to_height(image: Image.Image, height: int) -> Image.Image:
+    if image.height == height:
+        return image
+    way = Image.Resampling.LANCZOS if image.height > height else Image.Resampling.NEAREST
+    return image.resize((max(1, round(image.width * height / image.height)), height), way)

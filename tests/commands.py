@@ -1,0 +1,73 @@
+"""Running the real command in a process of its own, and small collections to run it on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+ENTRY = "import sys; from recolorist.cli import main; sys.argv[0] = 'recolorist'; main()"
+COMMAND = [sys.executable, "-W", "error", "-c", ENTRY]
+
+
+def recolorist(*words: object, cwd: Path | None = None, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    """Run the command; wide enough that no line of a table breaks."""
+    environment = {**os.environ, "COLUMNS": "160", "PYTHONIOENCODING": "utf-8"}
+    return subprocess.run(  # noqa: S603
+        [*COMMAND, *map(str, words)],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        cwd=cwd,
+        env=environment,
+        timeout=timeout,
+    )
+
+
+def done(*words: object, code: int = 0) -> dict[str, Any]:
+    """Run the command with --json, expect an exit code, and return what it said."""
+    result = recolorist(*words, "--json")
+    assert result.returncode == code, (result.returncode, result.stdout, result.stderr)
+    assert "Traceback" not in result.stderr
+    told: dict[str, Any] = json.loads(result.stdout)
+    return told
+
+
+def shared_data(folder: str) -> Path:
+    """Real images that lie beside the repository, or where RECOLORIST_DATA says; without them a test is skipped."""
+    given = os.environ.get("RECOLORIST_DATA")
+    root = Path(given) if given else Path(__file__).resolve().parents[2] / "shared" / "data"
+    if not (root / folder).is_dir():
+        pytest.skip(f"the real images ({folder}) are not here; set RECOLORIST_DATA to the folder that holds them")
+    return root / folder
+
+
+def picture(seed: int = 0, size: tuple[int, int] = (37, 53), channels: int = 3) -> NDArray[np.uint8]:
+    """A smooth random picture with colours of its own."""
+    rng = np.random.default_rng(seed)
+    coarse = rng.integers(40, 216, (5, 6, channels)).astype(np.uint8)
+    image = Image.fromarray(coarse[..., 0] if channels == 1 else coarse).resize(size[::-1], Image.Resampling.BICUBIC)
+    noisy = np.asarray(image).astype(int) + rng.integers(-9, 10, np.asarray(image).shape)
+    return np.clip(noisy, 0, 255).astype(np.uint8)
+
+
+def collection(folder: Path, count: int = 6, suffix: str = ".png") -> Path:
+    """Pictures of two hospitals in two classes each."""
+    for i in range(count):
+        place = folder / f"hospital_{'ab'[i % 2]}" / ("benign", "malignant")[i // 2 % 2]
+        place.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(picture(i)).save(place / f"tile {i:03d}{suffix}")
+    return folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
