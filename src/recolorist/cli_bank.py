@@ -119,6 +119,7 @@ def plot(bank: _Bank, *, out: _Plot, force: common.Force = False, as_json: commo
     from recolorist import batch
     from recolorist.charts import bank_chart
 
+    common.refuse_other_than_svg(out)
     common.write_text(out, bank_chart(batch.open_bank(bank)), force=force)
     typer.echo(json.dumps({"picture": str(out)}) if as_json else f"picture in {out}")
 

@@ -144,6 +144,14 @@ def interrupted() -> NoReturn:
     sys.exit(INTERRUPTED)
 
 
+def refuse_other_than_svg(path: Path | None) -> None:
+    """Charts are SVG, which every browser shows at any size; a file named otherwise would mislead."""
+    from recolorist.errors import OptionError
+
+    if path is not None and path.suffix.lower() != ".svg":
+        raise OptionError(f"{path} does not end in .svg; charts are written as SVG, which any browser opens")
+
+
 def write_text(path: Path, text: str, *, force: bool) -> None:
     """Write a report, whole or not at all, over nothing that is there unless forced."""
     from recolorist.errors import OptionError

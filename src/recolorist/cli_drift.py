@@ -61,6 +61,7 @@ def drift(
     from recolorist import batch
     from recolorist.batch_target import as_line
 
+    common.refuse_other_than_svg(plot)
     common.refuse_existing(force, lines, plot)
     trained = batch.open_bank(bank)
     result = batch.drift(

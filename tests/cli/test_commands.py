@@ -232,3 +232,12 @@ class TestRealImages:
             split = next(name.removesuffix("_images") for name in arrays.files if name.endswith("_images"))
         told = done("bank", "build", archive, "--split", split, "-o", tmp_path / "p.rcb")
         assert told["styles"] == 718
+
+
+def test_a_chart_that_is_not_named_svg_is_refused(tmp_path: Path) -> None:
+    bank = tmp_path / "b.bank"
+    rc.StyleBank.build(np.arange(96, dtype=np.uint8).reshape(2, 4, 4, 3), split="train").save(bank)
+    refused = recolorist("bank", "plot", bank, "-o", tmp_path / "plot.png")
+    assert refused.returncode != 0
+    assert "SVG" in refused.stderr
+    assert not (tmp_path / "plot.png").exists()
