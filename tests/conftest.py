@@ -18,9 +18,16 @@ _CONNECTING: Final = frozenset({"socket.connect", "socket.bind", "socket.sendto"
 _NAMING: Final = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"})
 
 
+_LOOPBACK: Final = "127.0.0.1"
+_own_servers: list[object] = []  # tests under way that talk to a server of their own on this machine
+
+
 def _refuse_network(event: str, details: tuple[Any, ...]) -> None:
     """An audit hook sees every socket of the process, opened from Python or from C, and cannot be taken out again."""
     if event in _NAMING or (event in _CONNECTING and details[0].family in _NETWORK):
+        where = details[1] if event in _CONNECTING else details[0]
+        if _own_servers and (where[0] if isinstance(where, tuple) else where) == _LOOPBACK:
+            return
         raise RuntimeError(f"the tests run without a network, and {event} was asked for {details[1:]}")
 
 
@@ -31,6 +38,14 @@ _SHARED: Final = [HealthCheck.function_scoped_fixture]
 settings.register_profile("ci", derandomize=True, deadline=None, database=None, suppress_health_check=_SHARED)
 settings.register_profile("explore", deadline=None, suppress_health_check=_SHARED)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture
+def loopback() -> Iterator[str]:
+    """Let this one test serve and connect on 127.0.0.1, by number; everything else stays refused."""
+    _own_servers.append(None)
+    yield _LOOPBACK
+    _own_servers.pop()
 
 
 @pytest.fixture(params=["c", "numpy"])

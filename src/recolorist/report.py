@@ -113,7 +113,8 @@ def _gallery(flag: str, lines: Sequence[dict[str, Any]], items: dict[str, Item],
     found = [line for line in lines if flag in line["flags"]]
     worst = sorted(found, key=lambda line: _badness(flag, line), reverse=True)[:_SHOWN]
     figures = "".join(_figure(line, flag, items, reading) for line in worst)
-    count = f"{len(found):,} image{'s' * (len(found) != 1)}" if len(found) <= _SHOWN else f"the worst {_SHOWN} of {len(found):,} images"
+    noun = "image" if len(found) == 1 else "images"
+    count = f"{len(found):,} {noun}" if len(found) <= _SHOWN else f"the worst {_SHOWN} of {len(found):,} images"
     name = flag.replace("_", " ")
     words = f'<h2>{name} <span class="muted small">{count}</span></h2><p class="muted small">{escape(FLAGS[flag])}.</p>'
     return f'<section class="card">{words}<ul class="gallery">{figures}</ul></section>'

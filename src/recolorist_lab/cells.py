@@ -1,0 +1,152 @@
+"""Running one cell: claim it, work, publish. Every engine does this and only this, on whatever machine it likes."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from recolorist.errors import RecoloristError
+from recolorist_lab import checkpoints, environment
+from recolorist_lab.claims import Claim, LedgerError, LostClaimError
+from recolorist_lab.config import Json, canonical
+from recolorist_lab.fingerprint import code_fingerprint
+from recolorist_lab.kind import Input
+from recolorist_lab.kinds import KINDS
+from recolorist_lab.ledger import Ledger, writing
+from recolorist_lab.study import Cell
+
+__all__ = ["Outcome", "died", "run_cell"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How an attempt ended. The ledger is what counts; this only saves the launcher from looking."""
+
+    name: Literal["done", "found", "failed", "busy", "died", "error"]
+    message: str = ""
+
+
+class _Context:
+    """What the running cell sees (:class:`recolorist_lab.kind.Context`)."""
+
+    def __init__(self, ledger: Ledger, cell: Cell, claim: Claim) -> None:
+        self._ledger, self._cell, self._claim = ledger, cell, claim
+        self.files: dict[str, Json] = {}
+        self.resumed_from: int | None = None
+        self._step = -1
+
+    @property
+    def inputs(self) -> Mapping[str, tuple[Input, ...]]:
+        found: dict[str, tuple[Input, ...]] = {}
+        for grid, cell in self._cell.inputs:
+            found[grid] = (*found.get(grid, ()), self._ledger.result(cell))
+        return found
+
+    def resume(self) -> tuple[int, bytes] | None:
+        found = checkpoints.load(self._ledger.folder(self._cell))
+        if found is not None:
+            self.resumed_from = self._step = found[0]
+        return found
+
+    def save(self, step: int, data: bytes) -> None:
+        if step <= self._step:
+            raise RecoloristError(f"the checkpoint of step {step} comes after that of step {self._step}; steps must rise")
+        self._claim.check()
+        folder = self._ledger.folder(self._cell)
+        with writing(folder):
+            checkpoints.save(folder, step, data)
+        self._step = step
+
+    def keep(self, name: str, data: bytes) -> None:
+        self._claim.check()
+        self.files[name] = self._ledger.keep(self._cell, name, data)
+
+
+def run_cell(root: Path, lease: float, cell: Cell) -> Outcome:
+    """Claim a cell, run it, and leave its result or its error in the ledger. Only trouble with the ledger itself is raised."""
+    ledger = Ledger(root, lease=lease, must_exist=True)
+    _refuse_other_code(cell)
+    claim = ledger.claim(cell)
+    if claim is None:
+        return Outcome("busy")
+    with claim:
+        state = ledger.state(cell)
+        if state.name == "done":  # finished by another since we looked
+            ledger.clean(cell, claim)
+            return Outcome("found")
+        if state.name == "failed":
+            return Outcome("failed", state.detail)
+        if state.name == "corrupt":
+            ledger.set_aside(cell)
+        try:
+            return _work(ledger, cell, claim)
+        except LostClaimError:
+            return Outcome("busy")
+
+
+def _work(ledger: Ledger, cell: Cell, claim: Claim) -> Outcome:
+    context = _Context(ledger, cell, claim)
+    started, start = datetime.now(UTC), time.perf_counter()
+    try:
+        result = dict(KINDS[cell.kind].run(cell.config, context))
+        canonical(result)  # numbers that are not finite, and objects that JSON does not know, are found here
+    except (LedgerError, LostClaimError):
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, it must not cost the other cells
+        return _fail(ledger, cell, claim, error)
+    timings = {
+        "started": started.isoformat(timespec="seconds"),
+        "seconds": round(time.perf_counter() - start, 6),
+        "attempt": claim.number,
+        "resumed_from": context.resumed_from,
+    }
+    claim.check()
+    ledger.publish(cell, {**_about(cell), "result": result, "files": context.files, "timings": timings})
+    ledger.clean(cell, claim)
+    return Outcome("done")
+
+
+def _about(cell: Cell) -> dict[str, Any]:
+    return {
+        "run": cell.run_id,
+        "name": cell.name,
+        "identity": cell.identity,
+        "selection": KINDS[cell.kind].selection,
+        "environment": environment.describe(),
+    }
+
+
+def _fail(ledger: Ledger, cell: Cell, claim: Claim, error: Exception) -> Outcome:
+    message = str(error) if isinstance(error, RecoloristError) else f"{type(error).__name__}: {error}"
+    frames = traceback.extract_tb(error.__traceback__)
+    trace = [f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}" for frame in frames]  # without machines' folders
+    claim.check()
+    ledger.fail(cell, {**_about(cell), "error": message, "trace": trace})
+    return Outcome("failed", message)
+
+
+def died(ledger: Ledger, cell: Cell, times: int, how: str) -> Outcome:
+    """Record a cell whose process dies each time; somebody else may have finished it, and then that counts."""
+    claim = ledger.claim(cell)
+    if claim is None:
+        return Outcome("busy")
+    with claim:
+        if ledger.state(cell).name in {"done", "failed"}:
+            return Outcome("busy")
+        message = f"the process running it died {times} times, the last time {how}; it may need more memory than there is"
+        ledger.fail(cell, {**_about(cell), "error": message, "trace": []})
+    return Outcome("failed", message)
+
+
+def _refuse_other_code(cell: Cell) -> None:
+    here = code_fingerprint(KINDS[cell.kind].run.__module__)
+    if here != cell.code:
+        raise RecoloristError(
+            f"{cell.name} was planned with other sources than the ones this worker has ({cell.code[:12]} and {here[:12]}); "
+            "install the same version everywhere and do not edit it while a sweep runs"
+        )

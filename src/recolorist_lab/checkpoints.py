@@ -1,0 +1,52 @@
+"""Checkpoints of an unfinished cell: the last two, each with its checksum, so that a damaged one costs only one step."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Final
+
+from recolorist.files import atomic_write
+
+__all__ = ["clear", "load", "save", "steps"]
+
+_PREFIX: Final = "ckpt-"
+_KEPT: Final = 2
+
+
+def save(folder: Path, step: int, data: bytes) -> None:
+    """Write a checkpoint and drop all but the last two."""
+    header = json.dumps({"step": step, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()})
+    atomic_write(_path(folder, step), header.encode() + b"\n" + data)
+    for old in steps(folder)[:-_KEPT]:
+        _path(folder, old).unlink(missing_ok=True)
+
+
+def load(folder: Path) -> tuple[int, bytes] | None:
+    """The newest checkpoint that verifies."""
+    for step in reversed(steps(folder)):
+        header, _, data = _path(folder, step).read_bytes().partition(b"\n")
+        if header == json.dumps({"step": step, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}).encode():
+            return step, data
+    return None
+
+
+def steps(folder: Path) -> list[int]:
+    """The steps there are checkpoints of, whether they verify or not."""
+    try:
+        names = os.listdir(folder)  # noqa: PTH208 - names are all that is wanted
+    except FileNotFoundError:
+        return []
+    return sorted(int(name[len(_PREFIX) : -4]) for name in names if name.startswith(_PREFIX) and name.endswith(".bin"))
+
+
+def clear(folder: Path) -> None:
+    """The cell is finished."""
+    for step in steps(folder):
+        _path(folder, step).unlink(missing_ok=True)
+
+
+def _path(folder: Path, step: int) -> Path:
+    return folder / f"{_PREFIX}{step:09d}.bin"

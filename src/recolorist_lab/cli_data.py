@@ -1,0 +1,272 @@
+"""`recolorist-lab data list | info | fetch | unpack | index | check | stats | synthetic`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recolorist import cli_common as common
+from recolorist.errors import OptionError
+
+if TYPE_CHECKING:
+    from recolorist_lab.data.cards import Card
+    from recolorist_lab.data.index import Bar
+    from recolorist_lab.data.manifest import Manifest
+    from recolorist_lab.data.own import Plan
+
+__all__ = ["register"]
+
+_NAMED = 20  # excluded files and faults that are printed; --json has all
+
+_Name = Annotated[str, typer.Argument(help="A dataset of the study; see: recolorist-lab data list.")]
+_MaybeName = Annotated[str | None, typer.Argument(help="A dataset of the study. Leave out with --folder or --csv.")]
+_Manifests = Annotated[list[Path], typer.Argument(help="Manifests, or folders that hold some.")]
+_Root = Annotated[Path, typer.Option("--root", help="Folder of the data.")]
+_Ca = Annotated[Path | None, typer.Option("--ca", help="Further certificates to trust (PEM); also RECOLORIST_CA.")]
+_Mirror = Annotated[str | None, typer.Option("--mirror", help="Https address with copies under <mirror>/<host>/<path>.")]
+_Keep = Annotated[bool, typer.Option("--keep-archives", help="Keep archives after unpacking.")]
+_Out = Annotated[Path | None, typer.Option("--out", "-o", help="Manifest to write; otherwise <root>/<name>.parquet.")]
+_Allow = Annotated[bool, typer.Option("--allow-different", help="Write although counts differ from the card, and record how.")]
+_Options = Annotated[list[str] | None, typer.Option("--option", help="A dataset's own option, such as idrid=official516.")]
+_Folder = Annotated[Path | None, typer.Option("--folder", help="Index your own images below a folder.")]
+_Csv = Annotated[Path | None, typer.Option("--csv", help="Index your own images, listed in a table.")]
+_As = Annotated[str | None, typer.Option("--name", help="What to call your own data; the folder's or table's name unless said.")]
+_LabelFrom = Annotated[str, typer.Option("--label-from", help="Folder level (0, 1, … or -1) or column that names the label.")]
+_DomainFrom = Annotated[str, typer.Option("--domain-from", help="Folder level or column that names the domain, or 'none'.")]
+_SplitFrom = Annotated[str, typer.Option("--split-from", help="Folder level or column that names the split, or 'none'.")]
+_GroupFrom = Annotated[str, typer.Option("--group-from", help="Column that names the patient, or 'none'.")]
+_ValDomain = Annotated[list[str] | None, typer.Option("--val-domain", help="Domain that becomes the validation split.")]
+_TestDomain = Annotated[list[str] | None, typer.Option("--test-domain", help="Domain that becomes the test split.")]
+_Multi = Annotated[bool, typer.Option("--multilabel", help="Labels in a table are several, joined by '|'.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands.
+
+    >>> app = typer.Typer()
+    >>> register(app)
+    >>> [group.name for group in app.registered_groups]
+    ['data']
+    """
+    group = typer.Typer(help="The nineteen datasets, your own, and synthetic ones.", no_args_is_help=True)
+    for name, command in (
+        ("list", list_),
+        ("info", info),
+        ("fetch", fetch),
+        ("unpack", unpack),
+        ("index", index),
+        ("check", check),
+        ("stats", stats),
+        ("synthetic", synthetic),
+    ):
+        group.command(name)(command)
+    app.add_typer(group, name="data")
+
+
+def list_() -> None:
+    """List the datasets: classes, images, how to get them, on what terms."""
+    from recolorist_lab.data.registry import CARDS
+
+    rows = [["dataset", "classes", "images", "access", "licence"]]
+    for card in CARDS.values():
+        access = dict.fromkeys(source.access for source in card.sources)
+        licences = dict.fromkeys(source.licence.split(";")[0].split(" as ")[0].split(" (")[0] for source in card.sources)
+        total = sum(card.expected.sizes.values())
+        rows.append([card.key, str(len(card.classes)), f"{total:,}", ", ".join(access), ", ".join(licences)])
+    _columns(rows, right=(1, 2))
+
+
+def info(name: _Name) -> None:
+    """Print a dataset's card."""
+    from recolorist_lab.data.describe import described
+    from recolorist_lab.data.registry import card_of
+
+    typer.echo(described(card_of(name)))
+
+
+def fetch(name: _Name, *, root: _Root, ca: _Ca = None, mirror: _Mirror = None, keep_archives: _Keep = False) -> None:
+    """Download what may be downloaded, and say exactly how to get the rest."""
+    from recolorist_lab.data import fetch as fetching
+    from recolorist_lab.data.registry import card_of
+    from recolorist_lab.data.transfer import Link
+    from recolorist_lab.progress import bytes_bar
+
+    card = card_of(name)
+    with bytes_bar() as tick:
+        done = fetching.fetch(card, root, link=Link(ca=ca, mirror=mirror), tick=tick, keep_archives=keep_archives)
+    for file in done.files:
+        typer.echo(f"{file}: downloaded and verified.")
+    for file in done.present:
+        typer.echo(f"{file}: was there, and is right.")
+    for source in done.by_hand:
+        typer.echo(fetching.instructions(source, root))
+    typer.echo(f"Then: recolorist-lab data index {card.key} --root {root}")
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """Unpack a zip or tar into a new folder; an archive with one bad member is refused as a whole."""
+    from recolorist_lab.data.archives import unpack as unpack_
+
+    typer.echo(f"{unpack_(archive, folder):,} files in {folder}.")
+
+
+def index(
+    name: _MaybeName = None,
+    *,
+    root: Annotated[
+        Path | None, typer.Option("--root", help="Folder of the data, or that a table's paths are relative to.")
+    ] = None,
+    out: _Out = None,
+    allow_different: _Allow = False,
+    option: _Options = None,
+    folder: _Folder = None,
+    csv: _Csv = None,
+    called: _As = None,
+    label_from: _LabelFrom = "",
+    domain_from: _DomainFrom = "",
+    split_from: _SplitFrom = "",
+    group_from: _GroupFrom = "",
+    val_domain: _ValDomain = None,
+    test_domain: _TestDomain = None,
+    multilabel: _Multi = False,
+    jobs: common.Jobs = None,
+) -> None:
+    """Write the manifest of a dataset, or of your own images; every file is opened once, and what cannot be is left out."""
+    from recolorist_lab.data.own import Plan
+
+    if sum(given is not None for given in (name, folder, csv)) != 1:
+        raise OptionError("give one of: the name of a dataset, --folder, --csv")
+    bar = _bar("opening files")
+    if name is not None:
+        manifest, place = _of_card(name, root, option, bar, jobs or 2, allow_different=allow_different)
+    else:
+        own = called or (folder or csv or Path()).resolve().stem
+        plan = Plan(own, "train", tuple(val_domain or ()), tuple(test_domain or ()), multilabel)
+        levels = (label_from, domain_from, split_from, group_from)
+        manifest, place = _of_own(folder, csv, root, plan, levels, bar, jobs or 2)
+    path = manifest.write(out or place / f"{manifest.facts.dataset}.parquet")
+    _say(manifest, path)
+
+
+def check(
+    target: Annotated[str, typer.Argument(help="A dataset's name, or a manifest.")], *, root: _Root, jobs: common.Jobs = None
+) -> None:
+    """Open every file of a manifest again, and hold sizes and counts against manifest and card."""
+    from recolorist_lab.data.index import check as check_
+    from recolorist_lab.data.manifest import Manifest
+    from recolorist_lab.data.registry import CARDS
+
+    path = root / f"{target}.parquet" if target in CARDS else Path(target)
+    manifest = Manifest.read(path)
+    wrong = check_(manifest, root, CARDS.get(manifest.facts.dataset), jobs=jobs or 2, bar=_bar("checking"))
+    for sentence in wrong[:_NAMED]:
+        typer.echo(f"recolorist-lab: {sentence}", err=True)
+    if len(wrong) > _NAMED:
+        typer.echo(f"recolorist-lab: and {len(wrong) - _NAMED:,} more", err=True)
+    if wrong:
+        raise typer.Exit(common.SOME_FAILED)
+    typer.echo(f"{path}: {len(manifest):,} images, all as indexed; fingerprint {manifest.fingerprint()[:16]}.")
+
+
+def stats(manifests: _Manifests, *, as_json: common.Json = False) -> None:
+    """Print the paper's table of datasets from manifests, with the paper's figures beside."""
+    from recolorist_lab.data.describe import stats_rows
+    from recolorist_lab.data.manifest import Manifest
+    from recolorist_lab.data.registry import CARDS
+    from recolorist_lab.data.statistics import summary
+
+    paths = [one for given in manifests for one in (sorted(given.glob("*.parquet")) if given.is_dir() else [given])]
+    read = [Manifest.read(path) for path in paths]
+    if not read:
+        raise OptionError(f"{', '.join(map(str, manifests))} holds no manifest; make one with: recolorist-lab data index")
+    lines = [summary(one, CARDS.get(one.facts.dataset)) for one in read]
+    if as_json:
+        typer.echo(json.dumps([{**asdict(line), "agrees": line.agrees} for line in lines], indent=2))
+    else:
+        _columns(stats_rows(lines), right=(1, 2, 3, 4, 5, 6, 7))
+
+
+def synthetic(
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for tiles and manifest.")],
+    hospitals: Annotated[int, typer.Option(min=1, help="How many hospitals.")] = 5,
+    tiles: Annotated[int, typer.Option(min=1, help="Tiles per hospital.")] = 160,
+    size: Annotated[int, typer.Option(min=8, help="Pixels a side.")] = 64,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, other tiles.")] = 0,
+    png: Annotated[bool, typer.Option("--png", help="One PNG file per tile instead of one array.")] = False,
+) -> None:
+    """Draw synthetic hospitals: labelled tissue-like tiles that differ between hospitals in colour only."""
+    from recolorist_lab.data.manifest import Manifest
+    from recolorist_lab.data.synthetic import Recipe, write
+
+    path = write(Recipe(hospitals=hospitals, tiles=tiles, size=size, seed=seed), out, png=png)
+    _say(Manifest.read(path), path)
+
+
+# ---- helpers ----------------------------------------------------------------------------------------------------------------
+
+
+def _of_card(
+    name: str, root: Path | None, option: list[str] | None, bar: Bar, jobs: int, *, allow_different: bool
+) -> tuple[Manifest, Path]:
+    from recolorist_lab.data.index import index as index_
+    from recolorist_lab.data.registry import card_of
+
+    card: Card = card_of(name)
+    if root is None:
+        raise OptionError(f"--root is needed: the folder in which {card.title} lies")
+    options = dict(_pair(text) for text in option or ())
+    return index_(card, root, allow_different=allow_different, options=options, jobs=jobs, bar=bar), root
+
+
+def _of_own(
+    folder: Path | None, csv: Path | None, root: Path | None, plan: Plan, levels: tuple[str, ...], bar: Bar, jobs: int
+) -> tuple[Manifest, Path]:
+    from recolorist_lab.data.own import Columns, index_folder, index_table
+
+    label, domain, split, group = levels
+    if folder is not None:
+        label_level = common.level_of(label or "-1")
+        if label_level is None:
+            raise OptionError("--label-from none: every image needs a label; name a folder level")
+        more = {"domain_from": common.level_of(domain or "none"), "split_from": common.level_of(split or "none")}
+        return index_folder(folder, plan, label_from=label_level, **more, jobs=jobs, bar=bar), folder
+    columns = Columns(label=label or "label", domain=domain or "domain", split=split or "split", group=group or "group")
+    table = csv or Path()
+    return index_table(table, plan, root=root, columns=columns, jobs=jobs, bar=bar), root or table.parent
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise OptionError(f"--option {text!r}; write it as name=value")
+    return name, value
+
+
+def _bar(what: str) -> Bar:
+    return lambda results, count: common.progress(results, count, what)
+
+
+def _say(manifest: Manifest, path: Path) -> None:
+    sizes = ", ".join(f"{split} {count:,}" for split, count in manifest.sizes().items())
+    typer.echo(f"{path}: {len(manifest):,} images ({sizes}); fingerprint {manifest.fingerprint()[:16]}.")
+    for one in manifest.facts.excluded[:_NAMED]:
+        typer.echo(f"Left out: {one.path} {one.reason}")
+    if len(manifest.facts.excluded) > _NAMED:
+        typer.echo(f"Left out: {len(manifest.facts.excluded) - _NAMED:,} more, all listed in the manifest.")
+    for difference in manifest.facts.differences:
+        typer.echo(f"Differs from the card, and recorded: {difference}")
+
+
+def _columns(rows: list[list[str]], right: tuple[int, ...]) -> None:
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    for row in rows:
+        cells = [
+            cell.rjust(width) if place in right else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        typer.echo("  ".join(cells).rstrip())

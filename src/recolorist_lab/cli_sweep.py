@@ -1,0 +1,227 @@
+"""`recolorist-lab sweep …`: run a study, see how far it is, verify it, make its table."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from recolorist.check import option
+from recolorist.errors import OptionError
+
+__all__ = ["register"]
+
+SOME_FAILED: Final = 3  # the rest was done
+INTERRUPTED: Final = 130
+
+_Study = Annotated[Path, typer.Argument(help="The study, a TOML file.")]
+_Studies = Annotated[list[Path] | None, typer.Argument(help="Studies; without any, the whole ledger.")]
+_Ledger = Annotated[Path, typer.Option("--ledger", envvar="RECOLORIST_LEDGER", help="Folder of results, shared by launchers.")]
+_Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+_Engine = Annotated[str, typer.Option("--engine", help="'local' processes, or a 'ray' cluster.")]
+_Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Cells at once on this machine; by default one per core.")]
+_Address = Annotated[str | None, typer.Option("--address", help="Ray cluster ('auto' or host:port); else one is started.")]
+_Retries = Annotated[int, typer.Option("--retries", min=0, help="Times a cell is tried again when its process died.")]
+_Lease = Annotated[float, typer.Option("--lease", min=0.5, help="Seconds of silence after which a cell is taken over.")]
+_Out = Annotated[Path | None, typer.Option("--out", "-o", help="File to write: .csv, .parquet or .json.")]
+_Partial = Annotated[bool, typer.Option("--partial", help="Make the table although cells are missing; a column says which.")]
+_Timings = Annotated[bool, typer.Option("--timings", help="Add how long each cell took.")]
+_Force = Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")]
+_Watch = Annotated[bool, typer.Option("--watch", "-w", help="Keep showing it until nothing is left to do.")]
+_Cells = Annotated[bool, typer.Option("--cells", help="List every cell.")]
+_Unused = Annotated[bool, typer.Option("--unused", help="Also delete runs that belong to none of the studies named.")]
+_Dry = Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")]
+_Only = Annotated[list[str] | None, typer.Option("--run", help="Only runs whose id begins so; may be repeated.")]
+
+_HERE: Final = Path("ledger")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands.
+
+    >>> app = typer.Typer()
+    >>> register(app)
+    >>> [group.name for group in app.registered_groups]
+    ['sweep']
+    """
+    group = typer.Typer(help="Run studies, see how far they are, verify them, make their tables.", no_args_is_help=True)
+    for command in (run, status, retry, verify, gc, export):
+        group.command(command.__name__)(command)
+    app.add_typer(group, name="sweep")
+
+
+def run(
+    study: _Study,
+    *,
+    ledger: _Ledger = _HERE,
+    engine: _Engine = "local",
+    jobs: _Jobs = None,
+    address: _Address = None,
+    retries: _Retries = 3,
+    lease: _Lease = 120.0,
+    as_json: _Json = False,
+) -> None:
+    """Run every cell that has no result yet. It is always safe to start this again, and from several machines at once."""
+    from recolorist_lab.ledger import Ledger
+    from recolorist_lab.study import load
+    from recolorist_lab.sweep import run_study, terminated_like_interrupted
+    from recolorist_lab.sweep_local import usable_cores
+
+    option(engine, ("local", "ray"), "engine")
+    if address is not None and engine != "ray":
+        raise OptionError("--address names a Ray cluster; add --engine ray, or leave it out")
+    plan, book = load(study), Ledger(ledger, lease=lease)
+    book.refuse_unwritable()
+    try:
+        # Standard output is for the report; what Ray and others have to say meanwhile goes where messages go.
+        with terminated_like_interrupted(), redirect_stdout(sys.stderr), _bar(plan.name, shown=not as_json) as told:
+            works = _engine(engine, book, jobs or usable_cores(), address, retries)
+            report = run_study(plan, book, works, retries=retries, told=told)
+    except KeyboardInterrupt:
+        typer.echo("recolorist-lab: interrupted; what is finished is kept, and the same command goes on from here", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    if as_json:
+        typer.echo(json.dumps({"study": plan.name, **vars(report), "done": report.done}, indent=2))
+    else:
+        typer.echo(
+            f"{plan.name}: {report.done} of {report.total} cells done ({report.ran} now, {report.found} before, "
+            f"{report.elsewhere} by others) in {report.seconds:.1f} s."
+        )
+    for name, message in report.failed.items():
+        typer.echo(f"recolorist-lab: {name} failed: {' '.join(message.split())}", err=True)
+    for name in report.blocked:
+        typer.echo(f"recolorist-lab: {name} was not run, because a cell it builds on failed", err=True)
+    if not report.is_complete:
+        raise typer.Exit(SOME_FAILED)
+
+
+def status(
+    study: _Study, *, ledger: _Ledger = _HERE, watch: _Watch = False, cells: _Cells = False, as_json: _Json = False
+) -> None:
+    """How far a study is: cells by state, who is working on what, and about how long it will take."""
+    from recolorist_lab import status as view
+    from recolorist_lab.ledger import Ledger
+    from recolorist_lab.study import load
+
+    plan, book = load(study), Ledger(ledger, must_exist=True)
+    if as_json:
+        typer.echo(json.dumps(view.survey(plan, book).to_json(cells=cells), indent=2))
+    elif watch:
+        view.watch(plan, book, cells=cells)
+    else:
+        view.show(view.survey(plan, book), cells=cells)
+
+
+def retry(study: _Study, *, ledger: _Ledger = _HERE, only: _Only = None, as_json: _Json = False) -> None:
+    """Forget the failures of a study, so that the next `sweep run` tries those cells again."""
+    from recolorist_lab.ledger import Ledger
+    from recolorist_lab.study import load
+
+    plan, book = load(study), Ledger(ledger, must_exist=True)
+    asked = [cell for cell in plan.cells if not only or cell.run_id.startswith(tuple(only))]
+    if not asked:
+        raise OptionError(f"no cell of {plan.name} has a run id that begins with {' or '.join(only or [])}")
+    cleared = [cell for cell in asked if book.state(cell).name == "failed"]
+    for cell in cleared:
+        book.retry(cell)
+    names = [cell.name for cell in cleared]
+    typer.echo(
+        json.dumps({"cleared": names}, indent=2) if as_json else f"{len(names)} failures cleared; run the sweep to try again."
+    )
+
+
+def verify(studies: _Studies = None, *, ledger: _Ledger = _HERE, as_json: _Json = False) -> None:
+    """Read every result and every file kept with it, and compare them with their checksums."""
+    from recolorist_lab.ledger import Ledger
+    from recolorist_lab.status import damages
+    from recolorist_lab.study import load
+
+    checked, found = damages(Ledger(ledger, must_exist=True), [load(study) for study in studies or []])
+    if as_json:
+        typer.echo(json.dumps({"verified": checked - len(found), "corrupt": found}, indent=2))
+    else:
+        typer.echo(f"{checked - len(found)} of {checked} results verified.")
+    for message in found.values():
+        typer.echo(f"recolorist-lab: {message}", err=True)
+    if found:
+        raise typer.Exit(SOME_FAILED)
+
+
+def gc(
+    studies: _Studies = None, *, ledger: _Ledger = _HERE, unused: _Unused = False, dry_run: _Dry = False, as_json: _Json = False
+) -> None:
+    """Remove what killed processes left behind. Results are only deleted with --unused, and only if no study named uses them."""
+    from recolorist_lab import tidy
+    from recolorist_lab.ledger import Ledger
+    from recolorist_lab.study import load
+
+    if unused and not studies:
+        raise OptionError("--unused deletes the runs of all studies but those named; name at least one")
+    book = Ledger(ledger, must_exist=True)
+    removed = tidy.unused(book, [load(study) for study in studies or []], dry=dry_run) if unused else []
+    left = tidy.leftovers(book, book.folders(), dry=dry_run)
+    if as_json:
+        inside = [[str(path.relative_to(book.root)) for path in paths] for paths in (left, removed)]
+        typer.echo(json.dumps({"leftovers": inside[0], "runs": inside[1], "dry_run": dry_run}, indent=2))
+    else:
+        would = "would be " if dry_run else ""
+        typer.echo(f"{len(left)} leftovers and {len(removed)} unused runs {would}removed.")
+
+
+def export(
+    study: _Study,
+    *,
+    ledger: _Ledger = _HERE,
+    out: _Out = None,
+    partial: _Partial = False,
+    timings: _Timings = False,
+    force: _Force = False,
+    as_json: _Json = False,
+) -> None:
+    """Write the table of a study; refused, naming the cells, if any is missing, stale or damaged."""
+    from recolorist.files import atomic_write
+    from recolorist_lab import table
+    from recolorist_lab.ledger import Ledger
+    from recolorist_lab.study import load
+
+    if (out is None) == (not as_json):
+        raise OptionError("name a file with --out (.csv, .parquet or .json), or print the rows with --json")
+    if out is not None and out.exists() and not force:
+        raise OptionError(f"{out} exists; pass --force to replace it")
+    rows = table.rows(load(study), Ledger(ledger, must_exist=True), partial=partial, timings=timings)
+    if out is None:
+        typer.echo(table.render(rows, ".json").decode(), nl=False)
+    else:
+        atomic_write(out, table.render(rows, out.suffix.lower()))
+        typer.echo(f"{out}: {len(rows)} rows.")
+
+
+def _engine(name: str, ledger: Any, jobs: int, address: str | None, retries: int) -> Any:
+    if name == "ray":
+        from recolorist_lab.sweep_ray import RayEngine
+
+        return RayEngine(ledger, jobs, address, retries)
+    from recolorist_lab.sweep_local import LocalEngine
+
+    return LocalEngine(ledger, jobs)
+
+
+@contextmanager
+def _bar(name: str, *, shown: bool) -> Iterator[Callable[[Any], None]]:
+    """A progress bar on a terminal, and silence elsewhere."""
+    if not shown or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    counts = TextColumn("{task.fields[running]} running, {task.fields[failed]} failed")
+    columns = (TextColumn(name), BarColumn(), MofNCompleteColumn(), counts, TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(name, total=None, running=0, failed=0)
+        yield lambda now: bar.update(task, total=now.total, completed=now.done, running=now.running, failed=now.failed)

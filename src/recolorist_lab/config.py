@@ -1,0 +1,195 @@
+"""Configurations: frozen, typed, and each field either part of a result's identity or not.
+
+They are standard dataclasses. The fields are few and flat, the library already does without a validation framework, and the one
+thing that matters most here, that `"3"`, `3.7` or `true` never quietly become the number 3, is easier to promise in fifty lines
+of our own than by switching off another library's conversions.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import hashlib
+import json
+import math
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Literal, TypeAlias, TypeVar
+
+from recolorist.errors import OptionError
+
+__all__ = [
+    "Json",
+    "Role",
+    "canonical",
+    "digest",
+    "identity",
+    "identity_of",
+    "operational",
+    "parse",
+    "roles",
+    "seed_of",
+    "unknown",
+]
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+Role: TypeAlias = Literal["identity", "operational"]
+Config = TypeVar("Config")
+
+_MISSING: Final = dataclasses.MISSING
+
+
+def identity(default: Any = _MISSING) -> Any:
+    """A field that changes the result, and so the run id."""
+    return dataclasses.field(default=default, metadata={"role": "identity"})
+
+
+def operational(default: Any = _MISSING) -> Any:
+    """A field that changes only where or how fast the work is done: paths, workers, devices."""
+    return dataclasses.field(default=default, metadata={"role": "operational"})
+
+
+def roles(config: type) -> dict[str, Role]:
+    """The role of every field; a field without one is an error, because guessing it would corrupt every run id.
+
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Example:
+    ...     seed: int = identity()
+    ...     workers: int = operational(2)
+    >>> roles(Example)
+    {'seed': 'identity', 'workers': 'operational'}
+    """
+    if not dataclasses.is_dataclass(config) or not config.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        raise OptionError(f"{config.__name__} is not a frozen dataclass; a configuration must not change after it was hashed")
+    found = {field.name: field.metadata.get("role") for field in dataclasses.fields(config)}
+    for name, role in found.items():
+        if role not in typing.get_args(Role):
+            raise OptionError(
+                f"the field {name!r} of {config.__name__} has no role; declare it with identity() if it can change a result, "
+                "and with operational() if it cannot"
+            )
+    return typing.cast("dict[str, Role]", found)
+
+
+def identity_of(config: Any) -> dict[str, Json]:
+    """The identity fields and their values: what the run id is made of.
+
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Example:
+    ...     sides: tuple[int, ...] = identity()
+    ...     workers: int = operational(2)
+    >>> identity_of(Example((3, 4), workers=8))
+    {'sides': [3, 4]}
+    """
+    marked = roles(type(config))
+    values = {name: getattr(config, name) for name, role in marked.items() if role == "identity"}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def canonical(value: Any) -> bytes:
+    r"""The one way to write a value as JSON, so that equal values have equal hashes whatever the order of their keys.
+
+    >>> canonical({"b": 0.1, "a": [1, "é"]})
+    b'{"a":[1,"\\u00e9"],"b":0.1}'
+    """
+    try:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        raise OptionError(
+            f"a value cannot be kept as JSON ({error}); use numbers that are finite, text, lists, and tables with text keys"
+        ) from error
+
+
+def digest(value: Any) -> str:
+    """The sha256 of a value's canonical JSON, in hexadecimal.
+
+    >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1}) != digest({"a": 1, "b": 2.0})
+    True
+    """
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def seed_of(*coordinates: str | int) -> int:
+    """A seed that depends on all of a run's coordinates, so that no two of its random streams are the same by accident.
+
+    >>> seed_of("pair", 0, 1) == seed_of("pair", 0, 1) != seed_of("pair", 1, 0)
+    True
+    """
+    return int(digest(list(coordinates))[:8], 16)
+
+
+def parse(config: type[Config], values: Mapping[str, Any], where: str) -> Config:
+    """Build a configuration from a table of a TOML file; every key must be known, and every value of the field's own type.
+
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Example:
+    ...     strength: float = identity(1.0)
+    >>> parse(Example, {"strength": 1}, "study.toml")
+    Example(strength=1.0)
+    >>> parse(Example, {"strenght": 1}, "study.toml")
+    Traceback (most recent call last):
+    recolorist.errors.OptionError: study.toml: 'strenght' is unknown; did you mean 'strength'? Accepted: 'strength'
+    """
+    fields = {field.name: field for field in dataclasses.fields(config)}  # type: ignore[arg-type]
+    roles(config)
+    unknown(values, fields, where)
+    hints = typing.get_type_hints(config)
+    absent = [name for name, field in fields.items() if name not in values and field.default is _MISSING]
+    if absent:
+        raise OptionError(f"{where}: {', '.join(map(repr, absent))} must be given; there is no default")
+    typed = {name: _typed(value, hints[name], f"{where}: {name}") for name, value in values.items()}
+    try:
+        return config(**typed)
+    except OptionError as error:
+        raise OptionError(f"{where}: {error}") from error
+
+
+def unknown(given: Iterable[str], accepted: Iterable[str], where: str) -> None:
+    """Refuse a name that is not accepted, and say which one was probably meant."""
+    known = list(accepted)
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            meant = f"did you mean {near[0]!r}? " if near else ""
+            raise OptionError(f"{where}: {name!r} is unknown; {meant}Accepted: {', '.join(map(repr, sorted(known)))}")
+
+
+def _typed(value: Any, hint: Any, where: str) -> Any:
+    """The value if it is of the type declared; whole numbers are accepted where fractions are, and nothing else is converted."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in {typing.Union, types.UnionType}:
+        return _one_of(value, inner, where)
+    if origin is Literal:
+        if isinstance(value, str) and value in inner:
+            return value
+        unknown([value] if isinstance(value, str) else [repr(value)], inner, where)
+    if origin is tuple:
+        if isinstance(value, list | tuple):
+            return tuple(_typed(item, inner[0], where) for item in value)
+        raise _refusal(value, "a list", where)
+    return _plain(value, hint, where)
+
+
+def _plain(value: Any, hint: Any, where: str) -> Any:
+    if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
+        if not math.isfinite(value):
+            raise _refusal(value, "a finite number", where)
+        return float(value)
+    names = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
+    if hint not in names:
+        raise OptionError(f"{where}: fields of type {hint} are not supported; use int, float, str, bool, Literal, tuple or None")
+    if type(value) is not hint:
+        raise _refusal(value, names[hint], where)
+    return value
+
+
+def _one_of(value: Any, hints: tuple[Any, ...], where: str) -> Any:
+    if value is None and type(None) in hints:
+        return None
+    others = [hint for hint in hints if hint is not type(None)]
+    return _typed(value, others[0], where)
+
+
+def _refusal(value: Any, wanted: str, where: str) -> OptionError:
+    return OptionError(f"{where} is {value!r}; accepted is {wanted}")

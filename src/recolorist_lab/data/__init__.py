@@ -1,0 +1,6 @@
+"""Nineteen datasets on one footing: cards, fetching, indexing, one manifest, one loader; and synthetic hospitals.
+
+A *card* (:mod:`.cards`) says what a dataset is and what its counts must be. *Fetching* brings open files under their names only
+when whole and verified. *Indexing* turns any on-disk layout into one *manifest*, and refuses when the counts differ from the
+card. The *loader* reads manifests and nothing else.
+"""

@@ -1,0 +1,164 @@
+"""Zip and tar, seen through one small door that lets out regular files only."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import stat
+import struct
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from typing import IO, Any, Final
+
+from recolorist_lab.data.archives import ArchiveError, Caps, Member
+
+_UNZIPPED: Final = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
+_ONE_READ: Final = 4 << 20  # headers are read in pieces of 512 bytes and we copy by the mebibyte: more is a bomb
+_METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+_ENTRY_BYTES: Final = 512  # of the directory at the end of a zip; real ones take about 150
+_ENCRYPTED: Final = 0x1
+
+
+def open_zip(file: IO[bytes]) -> _Zip:
+    """A zip; how long its directory is, is looked at before it is read."""
+    return _Zip(file)
+
+
+def open_tar(file: IO[bytes], size: int) -> _Tar:
+    """A tar, compressed or not."""
+    start = file.read(6)
+    file.seek(0)
+    for magic, opener in _UNZIPPED:
+        if start.startswith(magic):
+            return _Tar(opener(file, "rb"), size)
+    return _Tar(file, size)
+
+
+class _Zip:
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+        self.archive: zipfile.ZipFile | None = None
+
+    def members(self, caps: Caps) -> Iterator[Member]:
+        count, length = _directory(self.file)
+        if count > caps.files or length > caps.files * _ENTRY_BYTES:
+            raise ArchiveError(f"it has more than {caps.files:,} members")
+        self.archive = zipfile.ZipFile(self.file)
+        infos = self.archive.infolist()
+        _refuse_overlap(infos, self.archive.start_dir)
+        for info in infos:
+            self._refuse(info, caps)
+            yield Member(info.orig_filename, info.file_size, info.is_dir())
+
+    def contents(self) -> Iterator[tuple[str, IO[bytes]]]:
+        archive = self.archive
+        for info in archive.infolist() if archive else ():
+            if archive and not info.is_dir():
+                with archive.open(info) as content:
+                    yield info.orig_filename, content
+
+    def _refuse(self, info: zipfile.ZipInfo, caps: Caps) -> None:
+        kind = stat.S_IFMT(info.external_attr >> 16)
+        usual = stat.S_IFDIR if info.is_dir() else stat.S_IFREG
+        if kind not in (0, usual):
+            raise ArchiveError(f"{info.filename!r} is a link or a device, not a regular file")
+        if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
+            raise ArchiveError(f"{info.filename!r} is encrypted or packed in a way that is not read here")
+        if info.is_dir() and info.file_size:
+            raise ArchiveError(f"{info.filename!r} is a folder with content")
+        if info.file_size > max(1 << 20, caps.ratio * info.compress_size):
+            raise ArchiveError(f"{info.filename!r} would unpack to {info.file_size:,} bytes from {info.compress_size:,}")
+        if self.archive:
+            self.archive.open(info).close()  # compares the name here with the one in the directory
+
+
+def _directory(file: IO[bytes]) -> tuple[int, int]:
+    """Entries and bytes of the directory, as the last record of a zip declares them."""
+    end = file.seek(0, 2)
+    start = max(0, end - 65_557)
+    file.seek(start)
+    tail = file.read()
+    place = tail.rfind(b"PK\5\6")
+    if place < 0 or len(tail) < place + 22:
+        raise ArchiveError("it has no directory at its end: it is cut off, or no zip")
+    count, length = struct.unpack_from("<HI", tail, place + 10)
+    locator = tail.rfind(b"PK\6\7", 0, place)
+    if locator >= 0 and (count == 0xFFFF or length == 0xFFFFFFFF):
+        (offset,) = struct.unpack_from("<Q", tail, locator + 8)
+        file.seek(min(offset, end))
+        record = file.read(56)
+        if len(record) == 56 and record.startswith(b"PK\6\6"):
+            count, length = struct.unpack_from("<QQ", record, 32)
+    file.seek(0)
+    return int(count), int(length)
+
+
+def _refuse_overlap(infos: list[zipfile.ZipInfo], end: int) -> None:
+    """Members that share bytes are how a small zip holds a huge one."""
+    reach = 0
+    for info in sorted(infos, key=lambda one: one.header_offset):
+        if info.header_offset < reach:
+            raise ArchiveError(f"{info.filename!r} overlaps the member before it")
+        reach = info.header_offset + 30 + len(info.orig_filename) + info.compress_size
+    if reach > end:
+        raise ArchiveError("its members reach into its directory")
+
+
+class _Tar:
+    def __init__(self, stream: Any, packed: int) -> None:
+        self.stream = _Bounded(stream)
+        self.packed = packed
+
+    def members(self, caps: Caps) -> Iterator[Member]:
+        self.stream.limit = max(64 << 20, int(caps.ratio * self.packed) + caps.files * 1024)
+        with self._tar() as tar:
+            for info in tar:
+                yield _tar_member(info)
+                tar.members.clear()  # or half a million of them stay in memory
+            self.stream.seek(tar.offset)
+            if self.stream.read(512) != bytes(512):
+                raise ArchiveError("it ends without the mark of its end: it is cut off")
+
+    def contents(self) -> Iterator[tuple[str, IO[bytes]]]:
+        self.stream.seek(0)
+        with self._tar() as tar:
+            for info in tar:
+                if info.isreg() and (content := tar.extractfile(info)):
+                    yield info.name, content
+                tar.members.clear()
+
+    def _tar(self) -> Any:
+        stream: Any = self.stream  # reads, seeks and tells, which is all that is asked of it
+        return tarfile.TarFile(fileobj=stream, mode="r", errorlevel=2, encoding="utf-8", errors="surrogateescape")
+
+
+def _tar_member(info: tarfile.TarInfo) -> Member:
+    if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE) or info.issparse():
+        raise ArchiveError(f"{info.name!r} is a link, a device or a sparse file, not a regular one")
+    if info.size < 0 or (info.isdir() and info.size):
+        raise ArchiveError(f"{info.name!r} declares {info.size} bytes")
+    return Member(info.name, info.size, info.isdir())
+
+
+class _Bounded:
+    """A stream that never gives much at once, nor more in all than the archive may unpack to."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+        self.limit = 0
+
+    def read(self, size: int = -1) -> bytes:
+        if not 0 <= size <= _ONE_READ:
+            raise ArchiveError("it holds a header of many megabytes")
+        data: bytes = self.stream.read(size)
+        return data
+
+    def seek(self, place: int) -> int:
+        if place > self.limit:
+            raise ArchiveError("it unpacks to much more than its size allows")
+        return int(self.stream.seek(place))
+
+    def tell(self) -> int:
+        return int(self.stream.tell())

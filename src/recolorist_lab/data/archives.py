@@ -1,0 +1,194 @@
+"""Unpacking what others packed: regular files only, inside one folder, and one bad member refuses the whole archive.
+
+Everything is looked at before anything is written; the files then go into a fresh folder beside the target, which takes the
+target's name when all are there. They are not flushed to disk one by one: what a power cut might take, `index` finds when it
+opens them. Zip and tar (plain, gzip, bzip2, xz) are told by their first bytes.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final, Protocol
+
+from recolorist.errors import RecoloristError
+from recolorist.images import shown
+from recolorist_lab.data.cards import GIB
+
+_CHUNK: Final = 1 << 20
+_JUNK: Final = ("__MACOSX", ".DS_Store", "Thumbs.db")  # checked like all others, and not written
+_LONGEST_PART: Final = 200  # bytes
+_LONGEST: Final = 1000
+_RESERVED: Final = {"con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(1, 10))}
+
+
+class ArchiveError(RecoloristError):
+    """An archive that is refused as a whole; nothing of it was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """The most that an archive may unpack to. ``ratio`` is bytes unpacked per byte packed, above one mebibyte."""
+
+    files: int = 500_000
+    bytes: int = 64 * GIB
+    ratio: float = 200.0
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A file or folder in an archive, as its header declares it."""
+
+    name: str
+    size: int
+    folder: bool
+
+
+class Opened(Protocol):
+    """An archive that can be listed, and then read in the same order."""
+
+    def members(self, caps: Caps) -> Iterator[Member]:
+        """All members; raises :class:`ArchiveError` for one that is neither a regular file nor a folder."""
+
+    def contents(self) -> Iterator[tuple[str, IO[bytes]]]:
+        """Name and content of every regular file."""
+
+
+def unpack(archive: str | Path, target: str | Path, caps: Caps | None = None) -> int:
+    """Unpack into a folder that does not exist or is empty; returns the number of files.
+
+    >>> import zipfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with zipfile.ZipFile(f"{folder}/a.zip", "w") as made:
+    ...         made.writestr("../evil.txt", "x")
+    ...     unpack(f"{folder}/a.zip", f"{folder}/out")
+    Traceback (most recent call last):
+    recolorist_lab.data.archives.ArchiveError: .../a.zip is refused, and nothing of it was written: ...
+    """
+    source, goal, caps = Path(archive), Path(target), caps or Caps()
+    if goal.is_symlink() or (goal.exists() and (not goal.is_dir() or any(goal.iterdir()))):
+        raise ArchiveError(f"{shown(goal)} exists and is not an empty folder; name another one, or remove it")
+    try:
+        with _opened(source) as opened:
+            plan = _checked(opened, source.stat().st_size, caps)
+            goal.parent.mkdir(parents=True, exist_ok=True)
+            _refuse_full_disk(goal.parent, sum(plan.values()))
+            _write(opened, plan, goal)
+    except ArchiveError as error:
+        raise ArchiveError(f"{shown(source)} is refused, and nothing of it was written: {error}") from error
+    except Exception as error:  # damaged archives raise nearly anything; for a caller all of it is one thing
+        raise ArchiveError(f"{shown(source)} cannot be unpacked, and nothing of it was written: {error}") from error
+    return len(plan)
+
+
+def safe_name(name: str) -> tuple[str, ...]:
+    """The parts of a member's name, if it is one that means the same on every system.
+
+    >>> safe_name("./a/b.png")
+    ('a', 'b.png')
+    """
+    if not name or not name.isprintable():  # NUL, newlines, direction overrides, bytes that are no text
+        raise ArchiveError(f"{shown(name)!r} has characters that do not belong in a name")
+    if name.startswith("/") or "\\" in name or ":" in name:
+        raise ArchiveError(f"{name!r} is not a plain relative path")
+    parts = tuple(part for part in name.rstrip("/").split("/") if part != ".")
+    if ".." in parts:
+        raise ArchiveError(f"{name!r} leaves its folder")
+    if len(name) > _LONGEST or any(len(part.encode()) > _LONGEST_PART for part in parts):
+        raise ArchiveError(f"{name[:60]!r}… is too long a name")
+    for part in parts:
+        if not part or part != part.strip(" ") or part.endswith(".") or part.split(".")[0].lower() in _RESERVED:
+            raise ArchiveError(f"{name!r} is a name that some systems change")
+    return parts
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Opened]:
+    from recolorist_lab.data.archive_formats import open_tar, open_zip
+
+    with path.open("rb") as file:
+        start = file.read(4)
+        file.seek(0)
+        if start in (b"PK\3\4", b"PK\5\6"):
+            yield open_zip(file)
+        else:
+            yield open_tar(file, path.stat().st_size)
+
+
+def _checked(opened: Opened, packed: int, caps: Caps) -> dict[str, int]:
+    """The files to write, as paths, with their sizes. Reads all headers and no content."""
+    seen: dict[str, bool] = {}  # name as the strictest system compares it, and whether it is a folder
+    plan: dict[str, int] = {}
+    total = 0
+    for count, member in enumerate(opened.members(caps), 1):
+        if count > caps.files:
+            raise ArchiveError(f"it has more than {caps.files:,} members")
+        parts = safe_name(member.name)
+        total += member.size
+        if total > caps.bytes or (total > _CHUNK and total > caps.ratio * packed):
+            raise ArchiveError(f"it would unpack to {total:,} bytes or more from {packed:,}")
+        _note(seen, parts, member)
+        if not member.folder and not any(part in _JUNK for part in parts):
+            plan["/".join(parts)] = member.size
+    return plan
+
+
+def _note(seen: dict[str, bool], parts: tuple[str, ...], member: Member) -> None:
+    """Refuse a second member of a name, however it is written, and a file where a folder is."""
+    key = ""
+    for part in parts[:-1]:
+        key += "/" + unicodedata.normalize("NFC", part).casefold()
+        if not seen.setdefault(key, True):
+            raise ArchiveError(f"{member.name!r} lies in a file")
+    if not parts:
+        return  # the folder itself, "./"
+    key += "/" + unicodedata.normalize("NFC", parts[-1]).casefold()
+    if key in seen and not (seen[key] and member.folder):
+        raise ArchiveError(f"{member.name!r} is there twice, or differs from another only in case")
+    seen[key] = member.folder
+
+
+def _write(opened: Opened, plan: dict[str, int], goal: Path) -> None:
+    fresh = Path(tempfile.mkdtemp(prefix=".unpack-", dir=goal.parent))
+    try:
+        made: set[Path] = set()
+        written = 0
+        for name, content in opened.contents():
+            wanted = "/".join(safe_name(name))
+            if wanted in plan:
+                _write_one(fresh / wanted, content, plan[wanted], made)
+                written += 1
+        if written != len(plan):
+            raise ArchiveError(f"it held {written} files the second time and {len(plan)} the first")
+        fresh.chmod(0o755)
+        if goal.is_dir():
+            goal.rmdir()
+        fresh.replace(goal)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _write_one(path: Path, content: IO[bytes], size: int, made: set[Path]) -> None:
+    if path.parent not in made:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made.add(path.parent)
+    left = size
+    with path.open("xb") as file:
+        while block := content.read(min(_CHUNK, left + 1)):
+            left -= len(block)
+            if left < 0:
+                break
+            file.write(block)
+    if left:
+        raise ArchiveError(f"{path.name!r} is not of the {size:,} bytes that it declares")
+
+
+def _refuse_full_disk(folder: Path, need: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if need > free:
+        raise ArchiveError(f"it needs {need:,} bytes and {free:,} are free in {shown(folder)}")

@@ -1,0 +1,116 @@
+"""MedMNIST archives, opened once: each array becomes a .npy file, which any number of processes can share as one map.
+
+A .npz cannot be mapped, whatever ``mmap_mode`` says: every process would hold all of it. Each member of it *is* a .npy file, so
+the conversion copies bytes, after the header and the declared size have been held against each other.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist.errors import RecoloristError
+from recolorist.images_other import npy_header, refuse_bomb
+from recolorist_lab.data.cards import GIB, SPLITS
+
+NAMES: Final = tuple(f"{split}_{what}" for split in SPLITS for what in ("images", "labels"))
+_LARGEST: Final = 64 * GIB  # of one array; PathMNIST, the largest, has 13
+_CHUNK: Final = 1 << 20
+
+
+class ArrayError(RecoloristError):
+    """An archive of arrays that is not what it should be."""
+
+
+def convert(archive: Path, folder: Path) -> Path:
+    """Copy the six arrays of an archive into ``folder``, which appears when all are whole. If it is there, nothing is done."""
+    if folder.is_dir():
+        return folder
+    part = folder.with_name(f".{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    try:
+        with zipfile.ZipFile(archive) as source:
+            members = {name: _checked(source, name) for name in NAMES}
+            _refuse_full_disk(part, sum(info.file_size for info in members.values()))
+            for name, info in members.items():
+                _copy(source, info, part / f"{name}.npy")
+        part.replace(folder)
+    except ArrayError:
+        raise
+    except Exception as error:  # a damaged archive raises nearly anything; for a caller all of it is one thing
+        raise ArrayError(f"{archive} cannot be converted: {error}; fetch it again if it is damaged") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return folder
+
+
+def open_array(path: Path) -> NDArray[Any]:
+    """Map a .npy into memory, read-only. Pages are shared by all processes that do so, and read when touched.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(Path(folder, "a.npy"), np.arange(6, dtype=np.uint8).reshape(3, 2))
+    ...     open_array(Path(folder, "a.npy"))[1].tolist()
+    [2, 3]
+    """
+    try:
+        array: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")  # of .npy only, and never Python objects
+    except (OSError, ValueError, EOFError) as error:
+        raise ArrayError(f"{path} cannot be mapped: {error}; remove its folder and index again") from error
+    return array
+
+
+def check_images(images: NDArray[Any], labels: NDArray[Any], name: str) -> None:
+    """Images are 8-bit grey or RGB, labels whole numbers, one line each."""
+    grey_or_rgb = images.ndim == 3 or (images.ndim == 4 and images.shape[3] == 3)
+    if images.dtype != np.uint8 or not grey_or_rgb or 0 in images.shape[1:3]:
+        raise ArrayError(
+            f"{name}_images is {images.dtype} of shape {images.shape}; accepted are 8-bit (N, H, W) and (N, H, W, 3)"
+        )
+    if labels.dtype.kind not in "iu" or labels.ndim != 2 or len(labels) != len(images):
+        raise ArrayError(
+            f"{name}_labels is {labels.dtype} of shape {labels.shape}; accepted are whole numbers ({len(images)}, labels)"
+        )
+
+
+def _checked(source: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
+    """The member, if its header tells the truth about its size."""
+    try:
+        info = source.getinfo(f"{name}.npy")
+    except KeyError:
+        raise ArrayError(f"{source.filename} has no array {name!r}; a MedMNIST archive has {', '.join(NAMES)}") from None
+    refuse_bomb(info)
+    with source.open(info) as member:
+        try:
+            shape, fortran, dtype = npy_header(member)
+        except ValueError as error:
+            raise ArrayError(f"{name} in {source.filename} is refused: {error}") from error
+        size = math.prod(shape) * dtype.itemsize
+        if fortran or size > _LARGEST or member.tell() + size != info.file_size:
+            raise ArrayError(
+                f"{name} in {source.filename} declares {dtype} of shape {shape}, which its {info.file_size:,} bytes are not"
+            )
+    return info
+
+
+def _copy(source: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path) -> None:
+    with source.open(info) as member, target.open("wb") as file:
+        shutil.copyfileobj(member, file, _CHUNK)
+        file.flush()
+        os.fsync(file.fileno())
+    if target.stat().st_size != info.file_size:
+        raise ArrayError(f"{info.filename} ended after {target.stat().st_size:,} of {info.file_size:,} bytes")
+
+
+def _refuse_full_disk(folder: Path, need: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if need > free:
+        raise ArrayError(f"the arrays need {need:,} bytes and {free:,} are free in {folder}")

@@ -1,0 +1,157 @@
+"""Downloading what may be downloaded. Https at every step, pinned where known, under its name only when whole.
+
+A file is written beside its target with the ending ``.part``; an interrupted download goes on from there. Sizes and checksums of
+the card are always checked. What has none is recorded in ``fetched.json`` at its first download and held against it later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from recolorist.files import atomic_write
+from recolorist_lab.data.archives import unpack
+from recolorist_lab.data.cards import Card, File, Source
+from recolorist_lab.data.transfer import CutOffError, FetchError, Link, Tick, transfer
+
+RECORD: Final = "fetched.json"
+_CHUNK: Final = 1 << 20
+_MAGIC: Final = {".npz": b"PK\3\4", ".zip": b"PK\3\4", ".gz": b"\x1f\x8b"}
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What was done, and what is left for a person to do."""
+
+    files: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
+    by_hand: tuple[Source, ...] = ()
+
+
+@dataclass(slots=True)
+class _Run:
+    root: Path
+    link: Link
+    tick: Tick
+    keep: bool
+    record: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+def fetch(
+    card: Card, root: str | Path, *, link: Link | None = None, tick: Tick | None = None, keep_archives: bool = False
+) -> Fetched:
+    """Bring every open file of a dataset below ``root``, and list the sources that only a person can ask for."""
+    folder = Path(root)
+    folder.mkdir(parents=True, exist_ok=True)
+    run = _Run(folder, link or Link(), tick or (lambda *_: None), keep_archives, _read_record(folder))
+    done: list[str] = []
+    present: list[str] = []
+    for file in card.files:
+        (done if _one(file, run) else present).append(file.name)
+    by_hand = tuple(source for source in card.sources if source.request)
+    return Fetched(tuple(done), tuple(present), by_hand)
+
+
+def instructions(source: Source, root: str | Path) -> str:
+    """What to ask for, where, and how to lay it out."""
+    lines = [
+        f"{source.title} cannot be downloaded by a program ({source.access}).",
+        f"  Page: {source.page}",
+        f"  Licence: {source.licence}",
+    ]
+    lines += [f"  {number}. {step.replace('FOLDER', str(root))}" for number, step in enumerate(source.request, 1)]
+    lines += [f"  Layout below {root}:", *(f"    {line}" for line in source.layout)]
+    lines += [f"  Note: {note}" for note in source.notes]
+    return "\n".join(lines)
+
+
+def _one(file: File, run: _Run) -> bool:
+    """Make sure of one file; False if it was there already and is right."""
+    target = run.root / file.name
+    known = run.record.get(file.name, {})
+    unpacked = None if file.unpack is None else run.root / file.unpack
+    if unpacked is not None and known.get("unpacked") == file.unpack and unpacked.is_dir():
+        return False
+    fresh = not target.exists()
+    if fresh:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _download(file, target, known, run)
+    else:
+        _verify(file, target, known)
+    if unpacked is not None:
+        unpack(target, unpacked)
+        _note(run, file, {"unpacked": file.unpack})
+        if not run.keep:
+            target.unlink()
+    return fresh or unpacked is not None
+
+
+def _download(file: File, target: Path, known: dict[str, Any], run: _Run) -> None:
+    part = target.with_name(f"{target.name}.part")
+    for attempt in range(run.link.tries):
+        try:
+            transfer(file, part, run.link, run.tick)
+            break
+        except CutOffError as error:
+            if attempt + 1 == run.link.tries:
+                raise FetchError(f"{error}; what came is kept, and the same command goes on from there") from error
+            time.sleep(run.link.pause * 2**attempt)
+    try:
+        facts = _verify(file, part, known)
+    except FetchError:
+        part.unlink()  # the bytes are wrong, so there is nothing to go on from
+        part.with_name(f"{part.name}.json").unlink(missing_ok=True)
+        raise
+    part.replace(target)
+    part.with_name(f"{part.name}.json").unlink(missing_ok=True)
+    _note(run, file, {**facts, "url": file.url})
+
+
+def _verify(file: File, path: Path, known: dict[str, Any]) -> dict[str, Any]:
+    """Size, checksum and first bytes; those of the card, and those of an earlier download where the card has none."""
+    size = path.stat().st_size
+    due = file.bytes if file.bytes is not None else known.get("bytes")
+    if due is not None and size != due:
+        raise FetchError(f"{path.name} has {size:,} bytes and should have {due:,}; it is not accepted")
+    kind = file.checksum.partition(":")[0] if file.checksum else "sha256"
+    digests = _digests(path, {kind, "sha256"})
+    pins = [file.checksum] if file.checksum else []
+    pins += [f"sha256:{known['sha256']}"] if "sha256" in known else []
+    for pin in pins:
+        name, _, value = pin.partition(":")
+        if digests[name] != value:
+            raise FetchError(f"{path.name} has the {name} {digests[name]} and should have {value}; it is not accepted")
+    magic = _MAGIC.get(Path(file.name).suffix)
+    with path.open("rb") as stream:
+        if magic and not stream.read(len(magic)) == magic:
+            raise FetchError(f"{path.name} does not begin as a {Path(file.name).suffix} file does; it is not accepted")
+    return {"bytes": size, "sha256": digests["sha256"]}
+
+
+def _digests(path: Path, kinds: set[str]) -> dict[str, str]:
+    hashes = {kind: hashlib.new(kind, usedforsecurity=False) for kind in kinds}
+    with path.open("rb") as stream:
+        while block := stream.read(_CHUNK):
+            for one in hashes.values():
+                one.update(block)
+    return {kind: one.hexdigest() for kind, one in hashes.items()}
+
+
+def _read_record(root: Path) -> dict[str, dict[str, Any]]:
+    path = root / RECORD
+    if not path.exists():
+        return {}
+    try:
+        record: dict[str, dict[str, Any]] = json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise FetchError(f"{path} is damaged ({error}); remove it to start its record again") from error
+    return record
+
+
+def _note(run: _Run, file: File, facts: dict[str, Any]) -> None:
+    run.record[file.name] = run.record.get(file.name, {}) | facts
+    atomic_write(run.root / RECORD, (json.dumps(run.record, indent=2, sort_keys=True) + "\n").encode())

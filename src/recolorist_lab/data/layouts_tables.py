@@ -1,0 +1,173 @@
+"""Datasets whose labels stand in a table: Camelyon17-WILDS, Fitzpatrick17k, DDI, Retina."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from recolorist.errors import OptionError
+from recolorist_lab.data.cards import Card
+from recolorist_lab.data.layouts import Found, base_of, by_name, missing, pictures, relative, table
+from recolorist_lab.data.manifest import Entry
+
+_HOSPITAL_SPLITS: Final = {1: "val", 2: "test"}
+_STORED_SPLITS: Final = {0: "train", 1: "id_val"}
+_SKIN_SPLITS: Final = {"1": "train", "2": "train", "3": "val", "4": "val", "5": "test", "6": "test"}
+_TONE_SPLITS: Final = {"12": "train", "34": "val", "56": "test"}
+IDRID_CHOICES: Final = ("rehost455", "official516")
+
+
+def camelyon17(card: Card, root: Path, _options: Mapping[str, str]) -> Found:
+    """Patches of five hospitals; the hospital decides the split before the stored one does."""
+    base = base_of(root / "camelyon17_v1.0", ["metadata.csv"]) or base_of(root, ["metadata.csv"])
+    if base is None:
+        raise missing(card, root / "camelyon17_v1.0" / "metadata.csv")
+    found = Found()
+    for row in table(base / "metadata.csv", ("patient", "node", "x_coord", "y_coord", "tumor", "center", "slide", "split")):
+        centre, patient = int(row["center"]), row["patient"].zfill(3)
+        place = f"patient_{patient}_node_{row['node']}"
+        path = base / "patches" / place / f"patch_{place}_x_{row['x_coord']}_y_{row['y_coord']}.png"
+        split = _HOSPITAL_SPLITS.get(centre) or _STORED_SPLITS[int(row["split"])]
+        label = int(row["tumor"])
+        domain, slide = f"hospital_{centre}", f"slide_{row['slide']}"
+        found.entries.append(Entry(card.key, split, domain, relative(path, root), (label,), None, str(label), slide))
+    return found
+
+
+def fitzpatrick17k(card: Card, root: Path, _options: Mapping[str, str]) -> Found:
+    """Photographs by the md5 in their name; those that are not there are listed, as most addresses are dead."""
+    base = base_of(root, ["fitzpatrick17k.csv"])
+    if base is None:
+        raise missing(card, root / "fitzpatrick17k.csv")
+    images = by_name(base / "data")
+    found, unknown, renamed = Found(), 0, 0
+    for row in table(base / "fitzpatrick17k.csv", ("md5hash", "fitzpatrick_scale", "three_partition_label")):
+        scale, label = row["fitzpatrick_scale"], row["three_partition_label"]
+        if scale not in _SKIN_SPLITS:
+            unknown += 1
+            continue
+        path = images.get(f"{row['md5hash']}.jpg".lower())
+        if path is None:
+            found.leave_out(f"data/{row['md5hash']}.jpg", f"is not there ({_SKIN_SPLITS[scale]}, {label})")
+            continue
+        renamed += hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest() != row["md5hash"].lower()
+        number = card.classes.index(label)
+        found.entries.append(
+            Entry(card.key, _SKIN_SPLITS[scale], f"FST{scale}", relative(path, root), (number,), source_label=label)
+        )
+    if unknown:
+        found.leave_out("fitzpatrick17k.csv", f"{unknown} rows have no skin type")
+    found.options.append(("files_whose_md5_is_not_their_name", str(renamed)))
+    return found
+
+
+def ddi(card: Card, root: Path, _options: Mapping[str, str]) -> Found:
+    """Photographs beside their table."""
+    base = base_of(root, ["ddi_metadata.csv"])
+    if base is None:
+        raise missing(card, root / "ddi_metadata.csv")
+    found = Found()
+    for row in table(base / "ddi_metadata.csv", ("DDI_file", "skin_tone", "malignant")):
+        tone, truth = row["skin_tone"], row["malignant"]
+        label = ("false", "true").index(truth.lower())
+        path = relative(base / row["DDI_file"], root)
+        found.entries.append(Entry(card.key, _TONE_SPLITS[tone], f"FST{tone}", path, (label,), source_label=truth))
+    return found
+
+
+def retina(card: Card, root: Path, options: Mapping[str, str]) -> Found:
+    """Four sources, each with a table of its own."""
+    found = Found()
+    choice = options.get("idrid", IDRID_CHOICES[0])
+    if choice not in IDRID_CHOICES:
+        raise OptionError(f"idrid={choice!r}; accepted are {', '.join(IDRID_CHOICES)}")
+    _aptos(card, root, found)
+    _deepdrid(card, root, found)
+    (_idrid if choice == "rehost455" else _idrid_official)(card, root, found)
+    _messidor2(card, root, found)
+    found.options.append(("idrid", choice))
+    return found
+
+
+def _aptos(card: Card, root: Path, found: Found) -> None:
+    base = base_of(root / "APTOS", ["train.csv", "train_1.csv"])
+    if base is None:
+        raise missing(card, root / "APTOS" / "train.csv")
+    official = base / "train.csv"
+    tables = [official] if official.exists() else [base / name for name in ("train_1.csv", "valid.csv", "test.csv")]
+    images = by_name(base)
+    for path in tables:
+        for row in table(path, ("id_code", "diagnosis")):
+            _graded(found, card, root, "train", "APTOS", images, f"{row['id_code']}.png", row["diagnosis"])
+
+
+def _deepdrid(card: Card, root: Path, found: Found) -> None:
+    base = base_of(root / "DeepDRiD", ["regular-fundus-training.csv"])
+    if base is None:
+        raise missing(card, root / "DeepDRiD" / "regular-fundus-training" / "regular-fundus-training.csv")
+    for row in table(base / "regular-fundus-training.csv", ("patient_id", "image_id", "patient_DR_Level")):
+        path = base / "Images" / row["patient_id"] / f"{row['image_id']}.jpg"
+        grade = int(float(row["patient_DR_Level"]))  # of the patient: the eye's own columns do not give the paper's counts
+        told = f"patient_DR_Level={grade}"
+        entry = Entry(card.key, "train", "DeepDRiD", relative(path, root), (grade,), None, told, f"patient_{row['patient_id']}")
+        found.entries.append(entry)
+
+
+def _idrid(card: Card, root: Path, found: Found) -> None:
+    base = base_of(root / "IDRiD", ["idrid_labels.csv"])
+    if base is None:
+        raise missing(card, root / "IDRiD" / "idrid_labels.csv")
+    images = by_name(base)
+    for row in table(base / "idrid_labels.csv", ("id_code", "diagnosis")):
+        if row["id_code"]:
+            _graded(found, card, root, "val", "IDRiD", images, f"{row['id_code']}.jpg", row["diagnosis"])
+
+
+def _idrid_official(card: Card, root: Path, found: Found) -> None:
+    base = root / "IDRiD" / "official"
+    tables = sorted(base.rglob("*.csv"))
+    if not tables:
+        raise missing(card, base / "*.csv")
+    for path in tables:
+        # Training and test images have the same names, so each table is held against the folders of its own kind.
+        part = "test" if "test" in path.name.lower() else "train"
+        images = {one.name.lower(): one for one in pictures(base) if part in one.parent.name.lower()}
+        for row in table(path, ("Image name", "Retinopathy grade")):
+            if row["Image name"]:
+                _graded(found, card, root, "val", "IDRiD", images, f"{row['Image name']}.jpg", row["Retinopathy grade"])
+
+
+def _messidor2(card: Card, root: Path, found: Found) -> None:
+    base = base_of(root / "MESSIDOR2", ["messidor_data.csv"])
+    if base is None:
+        raise missing(card, root / "MESSIDOR2" / "messidor_data.csv")
+    images = by_name(base)
+    for row in table(base / "messidor_data.csv", ("image_id", "adjudicated_dr_grade")):
+        _graded(found, card, root, "test", "MESSIDOR2", images, row["image_id"], row["adjudicated_dr_grade"])
+
+
+def _graded(
+    found: Found, card: Card, root: Path, split: str, domain: str, images: Mapping[str, Path], name: str, grade: str
+) -> None:
+    """One fundus image, if it has a grade and is there."""
+    path = images.get(name.lower())
+    if not grade:
+        found.leave_out(f"{domain}/{name}", "has no grade")
+    elif path is None:
+        found.leave_out(f"{domain}/{name}", f"is not there ({split}, grade {grade})")
+    else:
+        found.entries.append(Entry(card.key, split, domain, relative(path, root), (int(float(grade)),), None, grade))
+
+
+def shortfall(found: Found) -> dict[str, int]:
+    """Why images were left out, and how many for each reason.
+
+    >>> found = Found()
+    >>> found.leave_out("a.jpg", "is not there (train, benign)")
+    >>> shortfall(found)
+    {'is not there (train, benign)': 1}
+    """
+    return dict(Counter(one.reason for one in found.excluded))

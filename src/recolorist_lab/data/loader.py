@@ -1,0 +1,154 @@
+"""One loader for every manifest: the same image, label and domain, whether it lies in a file or in a row of a mapped array.
+
+It knows no framework: ``len`` and ``[i]`` are all that a torch ``DataLoader`` asks for. Workers share the maps: each opens a map
+when it first reads from it, and none is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+import recolorist as rc
+from recolorist.errors import ImageError, OptionError, RecoloristError
+from recolorist.images import read_picture
+from recolorist.moments import Moments
+from recolorist_lab.data.arrays import open_array
+from recolorist_lab.data.index import READING
+from recolorist_lab.data.manifest import Entry, Manifest
+from recolorist_lab.data.pixels import Box, Bytes, Resize, resized, rgb8
+
+Label: TypeAlias = "int | NDArray[np.float32]"
+
+
+class Sample(NamedTuple):
+    """One image, ready for use.
+
+    ``label`` is a class index, or, with several labels to an image, one 0 or 1 per class. ``box`` is where the picture lies in
+    the image, ``(x0, y0, x1, y1)``: all of it, except after letterboxing.
+    """
+
+    image: Bytes
+    label: Label
+    domain: str
+    key: str
+    place: int
+    box: Box
+
+    @property
+    def picture(self) -> Bytes:
+        """The image without its border."""
+        x0, y0, x1, y1 = self.box
+        return self.image[y0:y1, x0:x1]
+
+    @property
+    def mask(self) -> NDArray[np.bool_] | None:
+        """True on the picture, for colour matching; None where there is no border."""
+        if self.picture.shape == self.image.shape:
+            return None
+        x0, y0, x1, y1 = self.box
+        mask = np.zeros(self.image.shape[:2], bool)
+        mask[y0:y1, x0:x1] = True
+        return mask
+
+    def moments(self) -> Moments:
+        """Colour statistics of the picture; a black border takes no part in them."""
+        measured: Moments = rc.measure(self.picture)
+        return measured
+
+
+class Samples:
+    """The images of a manifest, or of one split of it."""
+
+    def __init__(
+        self,
+        manifest: Manifest | str | Path,
+        split: str | None = None,
+        *,
+        root: str | Path | None = None,
+        domain: str | None = None,
+        size: int | None = 224,
+        resize: Resize = "squash",
+        arrays: Mapping[str, NDArray[Any]] | None = None,
+    ) -> None:
+        """``root`` is the folder of the data; a manifest that is named by its path brings its own folder.
+
+        ``arrays`` holds, by path, arrays that are in memory instead of on disk.
+        """
+        if root is None and arrays is None and isinstance(manifest, Manifest):
+            raise OptionError("root is needed with a manifest in memory; give the folder that its paths are relative to")
+        self.manifest = manifest if isinstance(manifest, Manifest) else Manifest.read(manifest)
+        self.root = Path(root) if root is not None else Path() if arrays is not None else Path(str(manifest)).resolve().parent
+        self.split, self.size, self.resize = split, size, resize
+        self.rows = self.manifest.rows(split, domain)
+        self._held = dict(arrays or {})
+        self._maps: dict[str, NDArray[Any]] = {}
+        if not len(self.rows):
+            raise OptionError(
+                f"{self.manifest.facts.title} has no image in split {split!r}, domain {domain!r}; it has {self.manifest.sizes()}"
+            )
+        resized(np.zeros((1, 1, 3), np.uint8), size, resize)  # refuses a wrong size now, not in a worker
+
+    def __len__(self) -> int:
+        """Number of images."""
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> Sample:
+        """One image; an error names its file."""
+        place = range(len(self.rows))[index]  # refuses what is out of range, and counts negative ones from the end
+        entry = self.manifest[int(self.rows[place])]
+        try:
+            image, box = resized(self._cropped(entry), self.size, self.resize)
+        except RecoloristError as error:
+            raise ImageError(f"{entry.key} of {self.manifest.facts.title}: {error}") from error
+        own = image if image.flags.writeable else image.copy()  # torch takes no array that cannot be written to
+        return Sample(own, self.label(entry), entry.domain, entry.key, place, box)
+
+    def __iter__(self) -> Iterator[Sample]:
+        """All of them in order."""
+        return (self[index] for index in range(len(self)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy for another process leaves the maps behind; it opens them again, and the system shares the pages."""
+        return {**self.__dict__, "_maps": {}}
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes in index order."""
+        return self.manifest.facts.classes
+
+    @cached_property
+    def labels(self) -> list[tuple[int, ...]]:
+        """Class indices of every image, without reading one."""
+        every = self.manifest.labels()
+        return [every[row] for row in self.rows]
+
+    def label(self, entry: Entry) -> Label:
+        """The label as a training loop wants it."""
+        if self.manifest.facts.task != "multilabel":
+            return entry.labels[0]
+        target = np.zeros(len(self.classes), np.float32)
+        target[list(entry.labels)] = 1.0
+        return target
+
+    def _cropped(self, entry: Entry) -> Bytes:
+        pixels = rgb8(self._stored(entry))
+        if entry.box is None:
+            return pixels
+        x0, y0, x1, y1 = entry.box
+        return np.ascontiguousarray(pixels[y0:y1, x0:x1])
+
+    def _stored(self, entry: Entry) -> NDArray[Any]:
+        if entry.row is None:
+            return read_picture(self.root / entry.path, READING).pixels
+        images = self._held.get(entry.path, self._maps.get(entry.path))
+        if images is None:
+            images = self._maps[entry.path] = open_array(self.root / entry.path)
+        if entry.row >= len(images):
+            raise ImageError(f"the array has {len(images):,} rows; index the data again")
+        return np.asarray(images[entry.row])

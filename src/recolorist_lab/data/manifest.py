@@ -1,0 +1,235 @@
+"""One table for every dataset: which image, which label, which split, which domain. Parquet on disk, Arrow in memory."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist import optional
+from recolorist._version import __version__
+from recolorist.errors import RecoloristError
+from recolorist.files import atomic_write
+from recolorist_lab.data.cards import EXTRA_SPLITS, SPLITS, Card, Task
+
+FORMAT: Final = "recolorist.manifest/1"
+_WHY: Final = "read and write manifests"
+_TEXT: Final = ("dataset", "split", "domain", "path", "label", "source_label", "group")
+COLUMNS: Final = (*_TEXT, "row", "box", "bytes")
+
+
+class ManifestError(RecoloristError):
+    """A manifest that cannot be read, or whose rows contradict it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One image.
+
+    ``path`` is relative to the manifest's root, with forward slashes; ``row`` is the place in it if it is an array of images.
+    ``labels`` are class indices: exactly one, except where the task is multi-label. ``box`` is the part of the picture to use,
+    ``(x0, y0, x1, y1)``. ``group`` is the patient or slide, where known.
+    """
+
+    dataset: str
+    split: str
+    domain: str
+    path: str
+    labels: tuple[int, ...]
+    row: int | None = None
+    source_label: str = ""
+    group: str = ""
+    box: tuple[int, int, int, int] | None = None
+    bytes: int | None = None
+
+    @property
+    def key(self) -> str:
+        """A name that no other image of the manifest has.
+
+        >>> Entry("ddi", "train", "FST12", "000001.png", (0,)).key, Entry("x", "train", "d", "a.npy", (0,), row=7).key
+        ('000001.png', 'a.npy#7')
+        """
+        return self.path if self.row is None else f"{self.path}#{self.row}"
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """An image that was found and is not used, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What holds for the whole manifest; kept in the Parquet file's own metadata."""
+
+    dataset: str
+    title: str
+    task: Task
+    classes: tuple[str, ...]
+    complete: bool = True  #: the counts are those of the card; for data without a card: nothing was excluded
+    differences: tuple[str, ...] = ()  #: how the counts differ from the card, where that was allowed
+    excluded: tuple[Excluded, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
+    library: str = field(default=__version__)
+
+    def to_json(self) -> str:
+        """As JSON."""
+        return json.dumps({"format": FORMAT, **asdict(self)}, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Facts:
+        """Back from :meth:`to_json`.
+
+        >>> facts = Facts("a", "A", "binary", ("no", "yes"), excluded=(Excluded("x.png", "broken"),))
+        >>> Facts.from_json(facts.to_json()) == facts
+        True
+        """
+        data = json.loads(text)
+        if data.pop("format", None) != FORMAT:
+            raise ManifestError(f"the manifest is not of the format {FORMAT}; index the data again")
+        lists = {name: tuple(data[name]) for name in ("classes", "differences")}
+        pairs = tuple((str(name), str(value)) for name, value in data["options"])
+        return cls(**{**data, **lists, "excluded": tuple(Excluded(**one) for one in data["excluded"]), "options": pairs})
+
+    @classmethod
+    def of(cls, card: Card) -> Facts:
+        """The facts of a dataset with a card."""
+        return cls(card.key, card.title, card.task, card.classes)
+
+
+class Manifest:
+    """Rows in a fixed order, by domain, path and row, and what holds for all of them."""
+
+    def __init__(self, table: Any, facts: Facts) -> None:
+        """Use :meth:`of` or :meth:`read`; ``table`` is an Arrow table with our columns."""
+        self.table: Final = table.combine_chunks()
+        self.facts: Final = facts
+        self._columns = {name: self.table.column(name).combine_chunks() for name in COLUMNS}
+
+    @classmethod
+    def of(cls, entries: Iterable[Entry], facts: Facts) -> Manifest:
+        """Put entries in order; refuses two for one image, unknown splits and labels outside the classes."""
+        ordered = sorted(entries, key=lambda one: (one.domain, one.path, -1 if one.row is None else one.row))
+        _refuse_bad(ordered, facts)
+        arrow: Any = optional.load("pyarrow", _WHY)
+        columns = {name: [getattr(one, name) for one in ordered] for name in COLUMNS if name != "label"}
+        columns["label"] = ["|".join(map(str, one.labels)) for one in ordered]
+        columns["box"] = [None if box is None else list(box) for box in columns["box"]]
+        return cls(arrow.table({name: columns[name] for name in COLUMNS}, schema=_schema(arrow)), facts)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Manifest:
+        """Read a manifest; anything that is not one is refused."""
+        parquet: Any = optional.load("pyarrow.parquet", _WHY)
+        try:
+            table = parquet.read_table(Path(path))
+            facts = (table.schema.metadata or {})[b"recolorist"].decode()
+        except KeyError:
+            raise ManifestError(
+                f"{path} is a Parquet file but not a manifest; make one with: recolorist-lab data index"
+            ) from None
+        except Exception as error:  # Arrow has its own errors
+            raise ManifestError(f"{path} cannot be read as a manifest: {error}") from error
+        if missing := set(COLUMNS) - set(table.column_names):
+            raise ManifestError(f"{path} has no column {', '.join(sorted(missing))}; index the data again")
+        return cls(table.select(COLUMNS), Facts.from_json(facts))
+
+    def write(self, path: str | Path) -> Path:
+        """Write it whole or not at all; the same manifest gives the same bytes."""
+        parquet: Any = optional.load("pyarrow.parquet", _WHY)
+        buffer = io.BytesIO()
+        table = self.table.replace_schema_metadata({"recolorist": self.facts.to_json()})
+        parquet.write_table(table, buffer, compression="zstd")
+        return atomic_write(Path(path), buffer.getvalue())
+
+    def __len__(self) -> int:
+        """Number of images."""
+        return int(self.table.num_rows)
+
+    def __getitem__(self, index: int) -> Entry:
+        """One row."""
+        values = {name: column[index].as_py() for name, column in self._columns.items()}
+        labels = _labels(values.pop("label"))
+        box = values.pop("box")
+        return Entry(**values, labels=labels, box=None if box is None else cast("tuple[int, int, int, int]", tuple(box)))
+
+    def __iter__(self) -> Iterator[Entry]:
+        """Rows in order."""
+        return (self[index] for index in range(len(self)))
+
+    def column(self, name: str) -> list[Any]:
+        """One column as a list."""
+        return cast("list[Any]", self._columns[name].to_pylist())
+
+    def labels(self) -> list[tuple[int, ...]]:
+        """The class indices of every row."""
+        return [_labels(text) for text in self.column("label")]
+
+    def rows(self, split: str | None = None, domain: str | None = None) -> NDArray[np.int64]:
+        """Numbers of the rows of a split, a domain, or both."""
+        keep = np.ones(len(self), bool)
+        for name, wanted in (("split", split), ("domain", domain)):
+            if wanted is not None:
+                keep &= np.array(self.column(name), object) == wanted
+        return np.flatnonzero(keep)
+
+    def sizes(self) -> dict[str, int]:
+        """Images per split, in the usual order; a split without images is not listed."""
+        found = Counter(self.column("split"))
+        return {split: found[split] for split in (*SPLITS, *EXTRA_SPLITS) if found[split]}
+
+    def class_counts(self, split: str) -> tuple[int, ...]:
+        """Images of each class in a split; with several labels to an image, positives of each."""
+        counts = Counter(
+            label for where, labels in zip(self.column("split"), self.labels(), strict=True) if where == split for label in labels
+        )
+        return tuple(counts[index] for index in range(len(self.facts.classes)))
+
+    def fingerprint(self) -> str:
+        """A sha256 of what would change a result: images, labels, splits, domains; not of where the data lie."""
+        digest = hashlib.sha256(json.dumps([FORMAT, self.facts.task, self.facts.classes]).encode())
+        for name in COLUMNS:
+            digest.update(json.dumps([name, self.column(name)], separators=(",", ":")).encode())
+        return digest.hexdigest()
+
+    def with_facts(self, **changes: Any) -> Manifest:
+        """The same rows with other facts."""
+        return Manifest(self.table, replace(self.facts, **changes))
+
+
+def _schema(arrow: Any) -> Any:
+    types = dict.fromkeys(_TEXT, arrow.string()) | {
+        "row": arrow.int64(),
+        "box": arrow.list_(arrow.int32()),
+        "bytes": arrow.int64(),
+    }
+    return arrow.schema([(name, types[name]) for name in COLUMNS])
+
+
+def _labels(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("|")) if text else ()
+
+
+def _refuse_bad(entries: Sequence[Entry], facts: Facts) -> None:
+    known = {*SPLITS, *EXTRA_SPLITS}
+    seen: set[str] = set()
+    for one in entries:
+        if one.key in seen:
+            raise ManifestError(f"{one.key} is listed twice; a manifest lists every image once")
+        seen.add(one.key)
+        if one.split not in known:
+            raise ManifestError(f"{one.key} is in the split {one.split!r}; splits are {', '.join((*SPLITS, *EXTRA_SPLITS))}")
+        if not all(0 <= label < len(facts.classes) for label in one.labels):
+            raise ManifestError(f"{one.key} has the label {one.labels}; there are {len(facts.classes)} classes, from 0")
+        if facts.task != "multilabel" and len(one.labels) != 1:
+            raise ManifestError(f"{one.key} has {len(one.labels)} labels; with the task {facts.task} every image has one")

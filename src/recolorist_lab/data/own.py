@@ -1,0 +1,182 @@
+"""Your own images, from folders or a table, into the same manifest as everybody else's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from recolorist.errors import OptionError
+from recolorist_lab.data.cards import EXTRA_SPLITS, SPLITS, Task
+from recolorist_lab.data.index import Bar, opened_files
+from recolorist_lab.data.layouts import MissingDataError, pictures, relative, table
+from recolorist_lab.data.manifest import Entry, Excluded, Facts, Manifest
+
+_SYNONYMS: Final = {"training": "train", "validation": "val", "valid": "val", "dev": "val", "testing": "test"}
+_BOX: Final = ("x0", "y0", "x1", "y1")
+_PATHS: Final = ("path", "file", "filename", "image")
+_WHAT: Final = ("label", "domain", "split")  # what levels of folders may name
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a collection becomes a manifest.
+
+    Images of the domains in ``val_domains`` and ``test_domains`` go into these splits; the others into ``split``, or where the
+    data say so themselves.
+    """
+
+    name: str
+    split: str = "train"
+    val_domains: tuple[str, ...] = ()
+    test_domains: tuple[str, ...] = ()
+    multilabel: bool = False
+    classes: tuple[str, ...] = ()  #: in index order; sorted by name if not given
+
+    def split_of(self, domain: str, told: str = "") -> str:
+        """The split of an image.
+
+        >>> Plan("mine", test_domains=("b",)).split_of("b"), Plan("mine").split_of("a", "Training")
+        ('test', 'train')
+        """
+        if domain in self.test_domains:
+            return "test"
+        if domain in self.val_domains:
+            return "val"
+        word = (told or self.split).lower()
+        split = _SYNONYMS.get(word, word)
+        if split not in (*SPLITS, *EXTRA_SPLITS):
+            raise OptionError(
+                f"{told or self.split!r} is no split; accepted are {', '.join((*SPLITS, *EXTRA_SPLITS, *_SYNONYMS))}"
+            )
+        return split
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which columns of a table hold what; those that are not there are not used. An empty path means the first usual name."""
+
+    path: str = ""
+    label: str = "label"
+    domain: str = "domain"
+    split: str = "split"
+    group: str = "group"
+
+
+@dataclass(slots=True)
+class _Row:
+    entry: Entry
+    names: tuple[str, ...]
+    problem: str = ""
+
+
+def index_folder(
+    folder: str | Path,
+    plan: Plan,
+    *,
+    label_from: int = -1,
+    domain_from: int | None = None,
+    split_from: int | None = None,
+    jobs: int = 2,
+    bar: Bar | None = None,
+) -> Manifest:
+    """Index image files below a folder. Levels of sub-folders name things: 0 is the first, -1 the one that holds the file."""
+    root = Path(folder).resolve()
+    paths = pictures(root)
+    if not paths:
+        raise MissingDataError(f"{folder} holds no PNG, JPEG or TIFF file; check the path")
+    rows = []
+    for path in paths:
+        where = relative(path, root)
+        label, domain, told = (
+            _level(where, level, what) for level, what in zip((label_from, domain_from, split_from), _WHAT, strict=True)
+        )
+        entry = Entry(plan.name, plan.split_of(domain, told), domain or plan.name, where, (), source_label=label)
+        rows.append(_Row(entry, (label,)))
+    return _manifest(rows, root, plan, jobs, bar)
+
+
+def index_table(
+    path: str | Path,
+    plan: Plan,
+    *,
+    root: str | Path | None = None,
+    columns: Columns | None = None,
+    jobs: int = 2,
+    bar: Bar | None = None,
+) -> Manifest:
+    """Index the images that a CSV lists; paths in it are relative to ``root``, or else to the table.
+
+    Columns x0, y0, x1, y1, if there, are the part of each picture to use.
+    """
+    file = Path(path)
+    base = Path(root if root is not None else file.parent).resolve()
+    named = columns or Columns()
+    lines = table(file, (named.label,))
+    place = named.path or next((name for name in _PATHS if name in lines[0]), "")
+    if place not in lines[0]:
+        raise OptionError(f"{file} has no column {place or ' or '.join(_PATHS)!r}; name the one that holds the paths")
+    rows = [_row_of(line, place, named, plan) for line in lines]
+    return _manifest(rows, base, plan, jobs, bar)
+
+
+def _row_of(line: Mapping[str, str], place: str, named: Columns, plan: Plan) -> _Row:
+    text, domain = line[named.label], line.get(named.domain, "")
+    names = tuple(part for part in text.split("|") if part) if plan.multilabel else (text,)
+    box = _box(line)
+    entry = Entry(
+        plan.name,
+        plan.split_of(domain, line.get(named.split, "")),
+        domain or plan.name,
+        Path(line[place]).as_posix(),
+        (),
+        source_label=text,
+        group=line.get(named.group, ""),
+        box=box,
+    )
+    outside = Path(line[place]).is_absolute() or ".." in Path(line[place]).parts
+    return _Row(entry, names, "leaves the root" if outside else "" if names != ("",) else "has no label")
+
+
+def _box(line: Mapping[str, str]) -> tuple[int, int, int, int] | None:
+    cells = [line.get(name, "") for name in _BOX]
+    if not all(cells):
+        return None
+    x0, y0, x1, y1 = (int(float(cell)) for cell in cells)
+    return x0, y0, x1, y1
+
+
+def _level(where: str, level: int | None, what: str) -> str:
+    if level is None:
+        return ""
+    folders = where.split("/")[:-1]
+    if not -len(folders) <= level < len(folders):
+        raise OptionError(f"{where} has {len(folders)} folders above it, so none at level {level} to name its {what}")
+    return folders[level]
+
+
+def _manifest(rows: Sequence[_Row], root: Path, plan: Plan, jobs: int, bar: Bar | None) -> Manifest:
+    usable = [row for row in rows if not row.problem]
+    excluded = [Excluded(row.entry.path, row.problem) for row in rows if row.problem]
+    found = sorted({name for row in usable for name in row.names}, key=_natural)
+    classes = plan.classes or tuple(found)
+    if strange := sorted(set(found) - set(classes)):
+        raise OptionError(
+            f"the labels {', '.join(map(repr, strange[:5]))} are not among the classes {', '.join(map(repr, classes))}"
+        )
+    number = {name: place for place, name in enumerate(classes)}
+    entries = [replace(row.entry, labels=tuple(sorted(number[name] for name in row.names))) for row in usable]
+    good, bad = opened_files(entries, root, jobs, bar)
+    if not good:
+        raise MissingDataError(
+            f"none of the {len(rows):,} images below {root} can be used; the first: {(*excluded, *bad)[0].reason}"
+        )
+    task: Task = "multilabel" if plan.multilabel else "binary" if len(classes) == 2 else "multiclass"
+    left_out = (*excluded, *bad)
+    return Manifest.of(good, Facts(plan.name, plan.name, task, classes, not left_out, (), left_out))
+
+
+def _natural(name: str) -> tuple[int, int, str]:
+    """Numbers by value, then names by letter."""
+    return (0, int(name), "") if name.isdecimal() else (1, 0, name)

@@ -1,0 +1,64 @@
+"""The pairs of the transfer protocol: 800 contents and 800 styles from a training split, whatever its size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist.errors import OptionError
+from recolorist.streams import stream
+
+COUNT: Final = 800
+_CONTENT, _STYLE = 101, 102  # purposes of the random streams
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Pair i is ``(content[i], style[i])``; ``repeats`` says whether the set was too small to do without repetition."""
+
+    content: NDArray[np.int64]
+    style: NDArray[np.int64]
+    repeats: bool
+
+    def __len__(self) -> int:
+        """Number of pairs."""
+        return len(self.content)
+
+
+def draw_pairs(images: int, seed: int, count: int = COUNT) -> Pairs:
+    """Draw contents and styles independently, each without repetition as long as there are images left.
+
+    A set that is too small is gone through in whole shuffled passes, and the last is cut. No image is paired with itself unless
+    it is the only one.
+
+    >>> pairs = draw_pairs(208, seed=1)
+    >>> len(pairs), pairs.repeats, bool((pairs.content != pairs.style).all())
+    (800, True, True)
+    """
+    if images < 1 or count < 1:
+        raise OptionError(f"{count} pairs of {images} images were asked for; both must be at least 1")
+    content = _passes(images, count, seed, _CONTENT)
+    style = _apart(content, _passes(images, count, seed, _STYLE), images) if images > 1 else content.copy()
+    return Pairs(content, style, repeats=count > images)
+
+
+def _passes(images: int, count: int, seed: int, purpose: int) -> NDArray[np.int64]:
+    """Shuffled passes over all images, one stream each, cut at ``count``."""
+    rounds = -(-count // images)
+    return np.concatenate([stream(seed, index=turn, purpose=purpose).permutation(images) for turn in range(rounds)])[:count]
+
+
+def _apart(content: NDArray[np.int64], style: NDArray[np.int64], images: int) -> NDArray[np.int64]:
+    """Where a pair is one image twice, change its style with that of another pair; which styles there are stays the same."""
+    style = style.copy()
+    for here in np.flatnonzero(content == style):
+        fits = np.flatnonzero((style != content[here]) & (content != style[here]))
+        if len(fits):
+            there = fits[np.argmin((fits - here) % len(style))]
+            style[here], style[there] = style[there], style[here]
+        else:  # too few pairs to change with
+            style[here] = (style[here] + 1) % images
+    return style

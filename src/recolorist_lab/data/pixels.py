@@ -1,0 +1,66 @@
+"""From stored pixels to what a network sees: 8-bit RGB of one size, squashed, or whole with a border."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from recolorist.errors import ImageError, OptionError
+
+Bytes: TypeAlias = NDArray[np.uint8]
+Box: TypeAlias = tuple[int, int, int, int]  # x0, y0, x1, y1
+Resize: TypeAlias = Literal["squash", "letterbox"]
+
+
+def rgb8(pixels: NDArray[Any]) -> Bytes:
+    """Grey three times over, alpha dropped, 16 bits brought down to 8 by rounding.
+
+    >>> rgb8(np.array([[0, 65535]], np.uint16)).tolist()
+    [[[0, 0, 0], [255, 255, 255]]]
+    """
+    if pixels.dtype == np.uint16:
+        pixels = np.rint(pixels / 257.0).astype(np.uint8)
+    if pixels.dtype != np.uint8:
+        raise ImageError(f"its pixels are {pixels.dtype}; the loader takes 8 and 16 bits")
+    if pixels.ndim == 2:
+        pixels = pixels[..., None]
+    if pixels.ndim != 3 or pixels.shape[2] not in (1, 3, 4):
+        raise ImageError(f"its shape is {pixels.shape}; the loader takes grey, RGB and RGBA")
+    if pixels.shape[2] == 1:
+        return np.ascontiguousarray(np.broadcast_to(pixels, (*pixels.shape[:2], 3)))
+    return np.ascontiguousarray(pixels[..., :3])
+
+
+def resized(image: Bytes, size: int | None, how: Resize = "squash") -> tuple[Bytes, Box]:
+    """The image on a square of this side, bilinear, and the box in which the picture lies.
+
+    ``squash`` fills the square; ``letterbox`` keeps the shape, centred on black, so colour statistics belong to the box only.
+
+    >>> canvas, box = resized(np.full((10, 20, 3), 200, np.uint8), 8, "letterbox")
+    >>> canvas.shape, box, int(canvas[0].max()), int(canvas[4].min())
+    ((8, 8, 3), (0, 2, 8, 6), 0, 200)
+    """
+    height, width = image.shape[:2]
+    if how not in ("squash", "letterbox"):
+        raise OptionError(f"resize={how!r}; accepted are 'squash' and 'letterbox'")
+    if size is None:
+        return image, (0, 0, width, height)
+    if size < 1:
+        raise OptionError(f"size={size}; accepted are whole numbers from 1, or None to keep the size")
+    if how == "squash" or height == width:
+        return _bilinear(image, size, size), (0, 0, size, size)
+    scale = size / max(height, width)
+    rows, columns = max(1, round(height * scale)), max(1, round(width * scale))
+    top, left = (size - rows) // 2, (size - columns) // 2
+    canvas = np.zeros((size, size, 3), np.uint8)
+    canvas[top : top + rows, left : left + columns] = _bilinear(image, rows, columns)
+    return canvas, (left, top, left + columns, top + rows)
+
+
+def _bilinear(image: Bytes, rows: int, columns: int) -> Bytes:
+    if image.shape[:2] == (rows, columns):
+        return image
+    return np.asarray(Image.fromarray(image).resize((columns, rows), Image.Resampling.BILINEAR))

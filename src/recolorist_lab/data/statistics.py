@@ -1,0 +1,90 @@
+"""The paper's table of datasets: sizes, imbalance and entropy, ours beside theirs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from recolorist_lab.data.cards import SPLITS, Card
+from recolorist_lab.data.manifest import Manifest
+
+
+def imbalance(counts: Sequence[int]) -> float:
+    """Largest class over smallest; infinite if a class has no image.
+
+    >>> imbalance([30, 10, 20])
+    3.0
+    """
+    return max(counts) / min(counts) if min(counts) else math.inf
+
+
+def entropy(counts: Sequence[int]) -> float:
+    """Shannon entropy of the classes over its largest value, the logarithm of their number.
+
+    >>> entropy([5, 5]), round(entropy([159, 49]), 4)
+    (1.0, 0.7876)
+    """
+    total = sum(counts)
+    if len(counts) < 2 or total == 0:
+        return 0.0
+    return -sum(count / total * math.log(count / total) for count in counts if count) / math.log(len(counts))
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One line of the table; ``paper`` is what is printed there, None for data that are not in it."""
+
+    dataset: str
+    classes: int
+    sizes: tuple[int, int, int]
+    ir: float
+    entropy: float
+    complete: bool
+    paper: tuple[tuple[int, int, int], float, float] | None
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether every printed digit is the paper's; None where there is nothing to compare with."""
+        if self.paper is None:
+            return None
+        sizes, ir, h = self.paper
+        return self.sizes == sizes and abs(self.ir - ir) <= 0.005 + 1e-9 and abs(self.entropy - h) <= 0.00005 + 1e-9
+
+
+def summary(manifest: Manifest, card: Card | None = None) -> Summary:
+    """The line of one manifest. IR and H are those of the training split, or of everything where there is none."""
+    sizes = manifest.sizes()
+    counts = manifest.class_counts("train" if "train" in sizes else next(iter(sizes), "train"))
+    paper = None
+    if card is not None:
+        want = card.expected
+        paper = ((want.train, want.val, want.test), want.ir, want.entropy)
+    three = (sizes.get("train", 0), sizes.get("val", 0), sizes.get("test", 0))
+    facts = manifest.facts
+    return Summary(facts.title, len(facts.classes), three, imbalance(counts), entropy(counts), facts.complete, paper)
+
+
+def differences(manifest: Manifest, card: Card) -> tuple[str, ...]:
+    """How the counts of a manifest differ from its card, each as half a sentence; none if they agree."""
+    found: list[str] = []
+    sizes = manifest.sizes()
+    for split in SPLITS:
+        have, want = sizes.get(split, 0), card.expected.sizes[split]
+        if have != want:
+            found.append(f"{split} has {have:,} images instead of {want:,}")
+        found += _class_differences(manifest, card, split)
+    line = summary(manifest, card)
+    if not found and not line.agrees:
+        found.append(
+            f"IR is {line.ir:.2f} and H {line.entropy:.4f} instead of {card.expected.ir:.2f} and {card.expected.entropy:.4f}"
+        )
+    return tuple(found)
+
+
+def _class_differences(manifest: Manifest, card: Card, split: str) -> list[str]:
+    want = card.expected.classes(split)
+    if want is None:
+        return []
+    triples = zip(card.classes, manifest.class_counts(split), want, strict=True)
+    return [f"{split} has {have:,} of {name!r} instead of {due:,}" for name, have, due in triples if have != due]

@@ -1,0 +1,89 @@
+"""Where a result was made: versions, processor, graphics cards, commit. Recorded with it, and no part of its identity."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Final
+
+from recolorist import kernels
+from recolorist_lab.config import Json
+
+__all__ = ["describe"]
+
+_LIBRARIES: Final = (
+    "recolorist",
+    "numpy",
+    "pillow",
+    "scikit-image",
+    "scipy",
+    "torch",
+    "torchvision",
+    "albumentations",
+    "monai",
+    "ray",
+)
+
+
+def describe() -> dict[str, Json]:
+    """The environment of this process. It names no user, host or path.
+
+    >>> sorted(describe())
+    ['commit', 'cores', 'cpu', 'gpus', 'kernel', 'platform', 'python', 'versions']
+    """
+    return {**_lasting(), "kernel": kernels.active(), "gpus": _gpus()}
+
+
+@lru_cache
+def _lasting() -> dict[str, Json]:
+    return {
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "versions": {name: version for name in _LIBRARIES if (version := _version(name))},
+        "commit": _commit(),
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor())
+
+
+def _gpus() -> list[Json]:
+    """The cards torch sees; it is not imported for this, since a cell that did not import it did not use them."""
+    torch: Any = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available():
+        return []
+    return [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
+
+
+def _commit() -> str | None:
+    """The commit of the sources, marked if they were changed since; None for an installed package."""
+    root = Path(__file__).resolve().parents[2]
+    git = shutil.which("git")
+    if git is None or not (root / ".git").exists():
+        return None
+    command = [git, "-C", str(root), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+changes"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20)  # noqa: S603 - our own words
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()

@@ -1,0 +1,73 @@
+"""What a kind of study is: a configuration, and a function that runs one cell of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final, Protocol
+
+from recolorist.errors import OptionError
+from recolorist_lab.config import Json, roles, unknown
+
+__all__ = ["SELECTIONS", "Context", "Input", "Kind"]
+
+#: The rules by which a number may have been picked; the name of the rule is part of every result.
+SELECTIONS: Final = MappingProxyType(
+    {
+        "none": "nothing was chosen: the cell has one result and it is the one reported",
+    }
+)
+
+
+class Input(Protocol):
+    """A finished cell that another one builds on."""
+
+    @property
+    def config(self) -> Mapping[str, Json]:
+        """Its identity fields."""
+
+    @property
+    def result(self) -> Mapping[str, Json]:
+        """What it returned."""
+
+    def read(self, name: str) -> bytes:
+        """A file it kept, verified against the checksum in its result."""
+
+
+class Context(Protocol):
+    """What a running cell may ask of the ledger."""
+
+    @property
+    def inputs(self) -> Mapping[str, tuple[Input, ...]]:
+        """The finished cells this one builds on, by the name of their grid, in the order of the study."""
+
+    def resume(self) -> tuple[int, bytes] | None:
+        """The newest checkpoint that verifies, as (step, data); None where there is none."""
+
+    def save(self, step: int, data: bytes) -> None:
+        """Write a checkpoint; the last two are kept. Steps must rise."""
+
+    def keep(self, name: str, data: bytes) -> None:
+        """Keep a file beside the result, such as trained weights, for cells that build on this one."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One line of the table of kinds.
+
+    ``data`` names the data a cell reads (the sha256 of a manifest, say), so that a result from other data is not taken for this
+    one's. ``revision`` is raised by hand when results change for a reason that Python sources do not show, such as the C loops.
+    """
+
+    config: type[Any]
+    run: Callable[[Any, Context], Mapping[str, Json]]
+    selection: str = "none"
+    data: Callable[[Any], str] = lambda _: "synthetic"
+    revision: int = 1
+
+    def __post_init__(self) -> None:
+        roles(self.config)
+        unknown([self.selection], SELECTIONS, f"the selection rule of {self.config.__name__}")
+        if self.run.__module__ == "__main__":
+            raise OptionError("a kind must live in a module that workers can import, not in the script that was started")

@@ -1,0 +1,55 @@
+"""Sealed files: JSON that carries the checksum of its own content, so that a damaged or half-written one is never believed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from recolorist.errors import RecoloristError
+from recolorist_lab.config import Json, digest
+
+__all__ = ["CorruptError", "read", "seal", "unseal"]
+
+_FORMAT: Final = "recolorist.sealed/1"
+
+
+class CorruptError(RecoloristError):
+    """A file whose content does not match its checksum."""
+
+
+def seal(payload: dict[str, Any]) -> bytes:
+    """The payload with its checksum, as text that people can read.
+
+    >>> unseal(seal({"error": 0.25}), "result.json")
+    {'error': 0.25}
+    """
+    return _text(payload, digest(payload))
+
+
+def unseal(data: bytes, name: str) -> dict[str, Json]:
+    """The payload, if every byte is as it was written.
+
+    >>> unseal(seal({"error": 0.25}).replace(b"0.25", b"0.26"), "result.json")
+    Traceback (most recent call last):
+    recolorist_lab.sealed.CorruptError: result.json does not match its checksum; ...
+    """
+    try:
+        document = json.loads(data)
+        payload = document["payload"]
+        whole = isinstance(payload, dict) and _text(payload, digest(payload)) == data
+    except (ValueError, KeyError, TypeError, RecursionError):
+        whole = False
+    if not whole:
+        raise CorruptError(f"{name} does not match its checksum; it was damaged, cut short or edited after it was written")
+    return payload  # type: ignore[no-any-return]
+
+
+def read(path: Path) -> dict[str, Json]:
+    """Read a sealed file."""
+    return unseal(path.read_bytes(), str(path))
+
+
+def _text(payload: dict[str, Any], checksum: str) -> bytes:
+    document = {"format": _FORMAT, "sha256": checksum, "payload": payload}
+    return (json.dumps(document, indent=1, sort_keys=True, allow_nan=False) + "\n").encode()

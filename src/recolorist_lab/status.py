@@ -1,0 +1,119 @@
+"""What can be said of a study by looking at its ledger: counts, holders, errors, damage, and the time that is left."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from recolorist_lab.config import Json
+from recolorist_lab.ledger import STATES, Ledger, Result, State
+from recolorist_lab.sealed import CorruptError
+from recolorist_lab.study import Cell, Study
+
+__all__ = ["Survey", "damages", "show", "survey", "watch"]
+
+_TO_DO = ("missing", "stale", "corrupt", "claimed", "running")
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The states of all cells at one moment."""
+
+    study: str
+    cells: tuple[tuple[Cell, State], ...]
+
+    def count(self, grid: str | None = None) -> dict[str, int]:
+        """Cells by state, of one grid or of all."""
+        names = [state.name for cell, state in self.cells if grid in {None, cell.grid}]
+        return {name: names.count(name) for name in STATES}
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Cells to do times the usual time of a cell, shared by those at work now; None while there is nothing to go by."""
+        times = [state.seconds for _, state in self.cells if state.seconds is not None]
+        counts = self.count()
+        to_do = sum(counts[name] for name in _TO_DO)
+        workers = counts["claimed"] + counts["running"]
+        if not to_do:
+            return 0.0
+        return statistics.fmean(times) * to_do / workers if times and workers else None
+
+    def to_json(self, *, cells: bool = False) -> dict[str, Json]:
+        """For other programs."""
+        found: dict[str, Any] = {"study": self.study, "cells": len(self.cells), **self.count(), "seconds_left": self.seconds_left}
+        grids = dict.fromkeys(cell.grid for cell, _ in self.cells)
+        found["grids"] = {grid: self.count(grid) for grid in grids}
+        told = [(cell, state) for cell, state in self.cells if cells or state.name in {"failed", "corrupt", "stale"}]
+        found["list"] = [
+            {"cell": cell.name, "run": cell.run_id, "state": state.name, "detail": state.detail} for cell, state in told
+        ]
+        return found
+
+
+def survey(study: Study, ledger: Ledger) -> Survey:
+    """Look at every cell."""
+    now = ledger.now()
+    return Survey(study.name, tuple((cell, ledger.state(cell, now)) for cell in study.cells))
+
+
+def show(found: Survey, *, cells: bool = False) -> None:
+    """Print it."""
+    Console().print(_picture(found, cells=cells))
+
+
+def watch(study: Study, ledger: Ledger, *, cells: bool = False, every: float = 2.0) -> None:
+    """Keep printing it until nothing is left to do."""
+    with Live(Text(), console=Console(), auto_refresh=False) as live:
+        while True:
+            found = survey(study, ledger)
+            live.update(_picture(found, cells=cells), refresh=True)
+            if not any(found.count()[name] for name in _TO_DO):
+                return
+            time.sleep(every)
+
+
+def damages(ledger: Ledger, studies: Sequence[Study]) -> tuple[int, dict[str, str]]:
+    """How many results there are, and what is wrong with those that cannot be trusted, by run id."""
+    wanted = {ledger.folder(cell) for study in studies for cell in study.cells}
+    folders = [folder for folder in ledger.folders() if not studies or folder in wanted]
+    present = [folder for folder in folders if (folder / "result.json").exists()]
+    found: dict[str, str] = {}
+    for folder in present:
+        try:
+            Result.load(folder).verify()
+        except (OSError, CorruptError) as error:
+            found[folder.name] = str(error)
+    return len(present), found
+
+
+def _picture(found: Survey, *, cells: bool) -> RenderableType:
+    table = Table(title=found.study, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+    table.add_column("grid", no_wrap=True)
+    for name in ("cells", *STATES):
+        table.add_column(name, justify="right", no_wrap=True)
+    for grid in dict.fromkeys(cell.grid for cell, _ in found.cells):
+        counts = found.count(grid)
+        table.add_row(Text(grid), str(sum(counts.values())), *(str(counts[name] or "·") for name in STATES))
+    lines = [Text(f"{state.name:8} {cell.name}  {state.detail}") for cell, state in found.cells if cells or _is_news(state)]
+    return Group(table, *lines, Text(_left(found)))
+
+
+def _is_news(state: State) -> bool:
+    return state.name in {"failed", "corrupt", "running", "claimed"}
+
+
+def _left(found: Survey) -> str:
+    left = found.seconds_left
+    if left is None:
+        return "Time left: unknown; nobody is at work, or nothing is finished yet."
+    minutes, seconds = divmod(round(left), 60)
+    return f"Time left: about {minutes} min {seconds} s." if left else "Nothing is left to do."

@@ -1,0 +1,1 @@
+"""The studies, one module per table or figure."""

@@ -1,0 +1,208 @@
+"""Running a study: what is ready goes to an engine, and what happened is read from the ledger.
+
+Launchers know nothing of each other. Any number of them, on any number of machines, may run the same study at once; a cell
+that someone else holds is looked at again later.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from recolorist_lab import cells
+from recolorist_lab.cells import Outcome
+from recolorist_lab.claims import LedgerError
+from recolorist_lab.ledger import Ledger
+from recolorist_lab.study import Cell, Study
+from recolorist_lab.tidy import leftovers
+
+__all__ = ["RETRIES", "Engine", "Progress", "Report", "run_study", "terminated_like_interrupted"]
+
+RETRIES: Final = 3  # of a cell whose process died; a cell that raised an error is not tried again until `sweep retry`
+_LOOK_AGAIN: Final = 0.5  # seconds until a cell that someone else holds is looked at again
+_TICK: Final = 0.5  # seconds at most between two looks at the engine
+
+
+class Engine(Protocol):
+    """Where cells are run."""
+
+    def free(self) -> int:
+        """How many more cells it would take now."""
+
+    def start(self, cell: Cell) -> None:
+        """Begin a cell."""
+
+    def wait(self, seconds: float) -> list[tuple[Cell, Outcome]]:
+        """The cells that ended, after at most so many seconds."""
+
+    def stop(self) -> None:
+        """End everything; cells in work give up their claims and keep their checkpoints."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a sweep is."""
+
+    total: int
+    done: int
+    failed: int
+    running: int
+
+
+@dataclass
+class Report:
+    """How a sweep ended."""
+
+    total: int
+    found: int = 0  # were finished before
+    ran: int = 0  # were finished by this launcher
+    elsewhere: int = 0  # were finished by others meanwhile
+    failed: dict[str, str] = field(default_factory=dict)  # by name, with the error
+    blocked: list[str] = field(default_factory=list)  # build on a cell that failed
+    seconds: float = 0.0
+
+    @property
+    def done(self) -> int:
+        """Cells with a result."""
+        return self.found + self.ran + self.elsewhere
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every cell has a result."""
+        return self.done == self.total
+
+
+def run_study(
+    study: Study, ledger: Ledger, engine: Engine, *, retries: int = RETRIES, told: Callable[[Progress], None] = lambda _: None
+) -> Report:
+    """Run until every cell is finished, has failed, or builds on one that has."""
+    started = time.monotonic()
+    sweep = _Sweep(study, ledger, engine, retries)
+    try:
+        sweep.look()
+        told(sweep.progress())
+        while sweep.left:
+            sweep.fill()
+            sweep.gather()
+            told(sweep.progress())
+    finally:
+        engine.stop()
+    leftovers(ledger, [ledger.folder(cell) for cell in study.cells])
+    sweep.report.seconds = time.monotonic() - started
+    return sweep.report
+
+
+class _Sweep:
+    """What one launcher remembers while it runs; losing it loses nothing."""
+
+    def __init__(self, study: Study, ledger: Ledger, engine: Engine, retries: int) -> None:
+        self._ledger, self._engine, self._retries = ledger, engine, retries
+        self.left = {cell.run_id: cell for cell in study.cells}
+        self.report = Report(len(study.cells))
+        self._done: set[str] = set()
+        self._hopeless: set[str] = set()  # failed, or building on what failed
+        self._running: set[str] = set()
+        self._deaths: Counter[str] = Counter()
+        self._not_before: dict[str, float] = {}
+
+    def progress(self) -> Progress:
+        return Progress(self.report.total, self.report.done, len(self.report.failed), len(self._running))
+
+    def look(self) -> None:
+        """Settle what was finished or failed before we came."""
+        now = self._ledger.now()
+        for cell in list(self.left.values()):
+            state = self._ledger.state(cell, now)
+            if state.name == "done":
+                self._finished(cell)
+                self.report.found += 1
+            elif state.name == "failed":
+                self._failed(cell, state.detail)
+
+    def fill(self) -> None:
+        """Give the engine what is ready, as far as it has room."""
+        now, clock = self._ledger.now(), time.monotonic()
+        for run_id, cell in list(self.left.items()):
+            if self._engine.free() < 1:
+                return
+            needed = {needed.run_id for _, needed in cell.inputs}
+            if needed & self._hopeless:
+                self._hopeless.add(run_id)
+                self.report.blocked.append(self.left.pop(run_id).name)
+            elif needed <= self._done and run_id not in self._running and self._not_before.get(run_id, 0.0) <= clock:
+                self._offer(cell, now)
+
+    def _offer(self, cell: Cell, now: float) -> None:
+        state = self._ledger.state(cell, now)
+        if state.name == "done":
+            self._finished(cell)
+            self.report.elsewhere += 1
+        elif state.name == "failed":
+            self._failed(cell, state.detail)
+        elif state.name in {"claimed", "running"}:
+            self._later(cell)
+        else:
+            self._running.add(cell.run_id)
+            self._engine.start(cell)
+
+    def gather(self) -> None:
+        """Take in what ended; where nothing runs, others are at work and we wait for them."""
+        if not self._running and self.left:
+            time.sleep(_TICK / 5)
+        for cell, outcome in self._engine.wait(_TICK) if self._running else []:
+            self._running.discard(cell.run_id)
+            self._settle(cell, outcome)
+
+    def _settle(self, cell: Cell, outcome: Outcome) -> None:
+        if outcome.name == "died":
+            self._deaths[cell.run_id] += 1
+            if self._deaths[cell.run_id] > self._retries:
+                outcome = cells.died(self._ledger, cell, self._deaths[cell.run_id], outcome.message)
+        if outcome.name == "error":
+            raise LedgerError(outcome.message)
+        if outcome.name == "done":
+            self._finished(cell)
+            self.report.ran += 1
+        elif outcome.name == "found":
+            self._finished(cell)
+            self.report.elsewhere += 1
+        elif outcome.name == "failed":
+            self._failed(cell, outcome.message)
+        elif outcome.name == "busy":
+            self._later(cell)
+
+    def _finished(self, cell: Cell) -> None:
+        self._done.add(cell.run_id)
+        del self.left[cell.run_id]
+
+    def _failed(self, cell: Cell, message: str) -> None:
+        self._hopeless.add(cell.run_id)
+        self.report.failed[cell.name] = message
+        del self.left[cell.run_id]
+
+    def _later(self, cell: Cell) -> None:
+        self._not_before[cell.run_id] = time.monotonic() + _LOOK_AGAIN
+
+
+@contextmanager
+def terminated_like_interrupted() -> Iterator[None]:
+    """A scheduler's SIGTERM ends a sweep as Ctrl-C does: claims given up, checkpoints kept, ready to go on."""
+    if threading.current_thread() is not threading.main_thread() or sys.platform == "win32":
+        yield
+        return
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,134 @@
+"""The local engine: one process per cell, so that a crash, a leak or a graphics card's memory ends with the cell."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+from recolorist.errors import OptionError, RecoloristError
+from recolorist_lab.cells import Outcome, run_cell
+from recolorist_lab.ledger import Ledger
+from recolorist_lab.study import Cell
+
+__all__ = ["LocalEngine", "usable_cores"]
+
+_ONE_THREAD: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_PATIENCE: Final = 5.0  # seconds a cell has to give up its claim before it is killed; the claim is then seen to be dead
+
+
+def usable_cores() -> int:
+    """Cores this process may use.
+
+    >>> usable_cores() >= 1
+    True
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class LocalEngine:
+    """Up to ``jobs`` processes on this machine."""
+
+    def __init__(self, ledger: Ledger, jobs: int) -> None:
+        if jobs < 1:
+            raise OptionError(f"jobs={jobs}; at least one process is needed")
+        self._ledger, self._jobs = ledger, jobs
+        self._context = _context()
+        self._running: dict[Any, tuple[Cell, Connection]] = {}
+        self._stillborn: list[tuple[Cell, Outcome]] = []
+        for name in _ONE_THREAD:
+            os.environ.setdefault(name, "1")  # processes are the parallelism; threads in each would only be in the way
+
+    def free(self) -> int:
+        """How many more cells it would take now."""
+        return self._jobs - len(self._running) - len(self._stillborn)
+
+    def start(self, cell: Cell) -> None:
+        """Begin a cell in a process of its own."""
+        ours, theirs = self._context.Pipe(duplex=False)
+        process = self._context.Process(target=_main, args=(theirs, self._ledger.root, self._ledger.lease, cell))
+        try:
+            process.start()
+        except (OSError, EOFError) as error:  # the server that forks them was killed; the next start brings up another
+            self._stillborn.append((cell, Outcome("died", f"before it began ({error})")))
+            ours.close()
+        else:
+            self._running[process] = (cell, ours)
+        finally:
+            theirs.close()
+
+    def wait(self, seconds: float) -> list[tuple[Cell, Outcome]]:
+        """The cells whose processes ended."""
+        ended, self._stillborn = self._stillborn, []
+        if self._running:
+            wait([process.sentinel for process in self._running], timeout=0.0 if ended else seconds)
+        for process in [process for process in self._running if process.exitcode is not None]:
+            cell, pipe = self._running.pop(process)
+            ended.append((cell, _outcome(process, pipe)))
+            process.close()
+        return ended
+
+    def stop(self) -> None:
+        """Ask every process to give up its claim and leave; kill those that do not."""
+        for process in self._running:
+            process.terminate()
+        until = time.monotonic() + _PATIENCE
+        for process, (_, pipe) in self._running.items():
+            process.join(max(0.0, until - time.monotonic()))
+            if process.exitcode is None:
+                process.kill()
+                process.join()
+            pipe.close()
+        self._running.clear()
+
+
+def _outcome(process: Any, pipe: Connection) -> Outcome:
+    """What the process said last, or how it died. What it says may be cut off by its death, at any byte."""
+    with pipe, contextlib.suppress(Exception):
+        if pipe.poll():
+            return Outcome(*pipe.recv())
+    code = process.exitcode
+    return Outcome("died", f"by signal {-code}" if code < 0 else f"with exit code {code}")
+
+
+def _context() -> Any:
+    """Processes are forked from a clean server that has imported what they need, where the system can do that."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["__main__", "recolorist_lab.sweep_preload"])
+    return context
+
+
+def _main(pipe: Connection, root: Path, lease: float, cell: Cell) -> None:
+    """Run one cell. The launcher alone answers Ctrl-C, and the process does not outlive it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _leave)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_follow, args=(parent.sentinel,), daemon=True).start()
+    try:
+        outcome = run_cell(root, lease, cell)
+    except RecoloristError as error:
+        outcome = Outcome("error", str(error))
+    pipe.send((outcome.name, outcome.message))
+
+
+def _leave(*_: object) -> NoReturn:
+    raise SystemExit(128 + signal.SIGTERM)
+
+
+def _follow(sentinel: Any) -> None:
+    """When the launcher is gone: leave in order if possible, and in any case."""
+    wait([sentinel])
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_PATIENCE)
+    os._exit(128 + signal.SIGTERM)

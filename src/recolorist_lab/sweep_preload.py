@@ -1,0 +1,14 @@
+"""Imported once by the server that local cells are forked from: what all of them would otherwise do again, each for itself."""
+
+from __future__ import annotations
+
+from recolorist_lab import environment
+from recolorist_lab.cells import run_cell
+from recolorist_lab.fingerprint import code_fingerprint
+from recolorist_lab.kinds import KINDS
+
+__all__ = ["run_cell"]
+
+environment.describe()
+for kind in KINDS.values():
+    code_fingerprint(kind.run.__module__)  # of the sources as they are now, which are the ones just imported

@@ -1,0 +1,105 @@
+"""The Ray engine: the same cells as Ray tasks, on any number of machines that share the ledger's file system.
+
+Ray starts processes and hands out processors and graphics cards. Who does what, and what is finished, is the ledger's business:
+a task that Ray runs twice finds the cell claimed or done.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from recolorist import optional
+from recolorist.errors import RecoloristError
+from recolorist_lab.cells import Outcome, run_cell
+from recolorist_lab.ledger import Ledger
+from recolorist_lab.study import Cell
+
+__all__ = ["RayEngine"]
+
+_AHEAD: Final = 2  # tasks submitted per processor of the cluster
+_PATIENCE: Final = 5.0  # seconds cells have to give up their claims
+
+
+class RayEngine:
+    """Tasks on a cluster; without an address, Ray is started on this machine with ``jobs`` processors."""
+
+    def __init__(self, ledger: Ledger, jobs: int, address: str | None, retries: int) -> None:
+        self._ledger = ledger
+        self._ray = _started(jobs, address)
+        self._task = self._ray.remote(_run)
+        self._retries = retries
+        self._running: dict[Any, Cell] = {}
+        self._limit = jobs if address is None else None
+
+    def free(self) -> int:
+        """How many more tasks are worth submitting; a cluster may grow, so it is asked each time."""
+        cpus = self._limit or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        return _AHEAD * cpus - len(self._running)
+
+    def start(self, cell: Cell) -> None:
+        """Submit a cell with the resources it declares."""
+        wants = cell.resources
+        options: dict[str, Any] = {
+            "num_cpus": wants.cpus,
+            "num_gpus": wants.gpus,
+            "max_retries": self._retries,
+            "name": cell.name,
+        }
+        if wants.memory_gb:
+            options["memory"] = int(wants.memory_gb * 1e9)
+        task = self._task.options(**options)
+        self._running[task.remote(str(self._ledger.root.resolve()), self._ledger.lease, cell)] = cell
+
+    def wait(self, seconds: float) -> list[tuple[Cell, Outcome]]:
+        """The cells whose tasks ended, whatever Ray has to say of them."""
+        if not self._running:
+            return []
+        ready, _ = self._ray.wait(list(self._running), num_returns=len(self._running), timeout=0)
+        if not ready:
+            ready, _ = self._ray.wait(list(self._running), num_returns=1, timeout=seconds)
+        return [(self._running.pop(task), self._outcome(task)) for task in ready]
+
+    def stop(self) -> None:
+        """Interrupt the tasks, wait for them to give up their claims, and leave the cluster."""
+        for task in self._running:
+            self._ray.cancel(task, force=False, recursive=True)
+        until = time.monotonic() + _PATIENCE
+        while self._running and time.monotonic() < until:
+            self.wait(0.2)
+        self._ray.shutdown()
+
+    def _outcome(self, task: Any) -> Outcome:
+        errors = self._ray.exceptions
+        try:
+            return Outcome(*self._ray.get(task))
+        except errors.RayTaskError as error:  # not one of ours: those come back as outcomes
+            return Outcome("error", f"a task failed on Ray: {error}")
+        except errors.RayError as error:  # the worker or its machine died, more often than Ray was willing to try
+            return Outcome("died", f"on Ray ({type(error).__name__})")
+
+
+def _run(root: str, lease: float, cell: Cell) -> tuple[str, str]:
+    try:
+        outcome = run_cell(Path(root), lease, cell)
+    except RecoloristError as error:
+        return "error", str(error)
+    return outcome.name, outcome.message
+
+
+def _started(jobs: int, address: str | None) -> Any:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anyone
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # a task without GPUs leaves the variables as they are
+    ray = optional.load("ray", "run on a cluster (--engine ray)")
+    quiet = {"logging_level": "ERROR", "log_to_driver": False}
+    try:
+        if address is None:
+            # "local", because Ray would otherwise join whatever cluster it finds traces of, even one that is long gone
+            ray.init(address="local", num_cpus=jobs, include_dashboard=False, **quiet)
+        else:
+            ray.init(address=address, **quiet)
+    except Exception as error:  # Ray's own errors: no cluster there, another version, no room
+        raise RecoloristError(f"Ray could not be started or reached: {error}") from error
+    return ray

@@ -1,0 +1,118 @@
+"""The table of a study, computed from the results each time; it refuses to appear with a hole that is not marked."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any, Final, TypeAlias
+
+from recolorist import optional
+from recolorist.errors import OptionError, RecoloristError
+from recolorist_lab.config import Json, identity_of
+from recolorist_lab.kinds import KINDS
+from recolorist_lab.ledger import Ledger, State
+from recolorist_lab.sealed import CorruptError
+from recolorist_lab.study import Cell, Study
+
+__all__ = ["FORMATS", "IncompleteError", "render", "rows"]
+
+Row: TypeAlias = dict[str, Json]
+FORMATS: Final = (".csv", ".parquet", ".json")
+_NAMED: Final = 10
+
+
+class IncompleteError(RecoloristError):
+    """Some cells of a study have no result that can be trusted."""
+
+
+def rows(study: Study, ledger: Ledger, *, partial: bool = False, timings: bool = False) -> list[Row]:
+    """One row per cell, in the order of the study: where it stands in the grid, what it found, and which run says so."""
+    now = ledger.now()
+    states = [(cell, _state(ledger, cell, now)) for cell in study.cells]
+    gaps = [(cell, state) for cell, state in states if state.name != "done"]
+    if gaps and not partial:
+        raise IncompleteError(_refusal(gaps, len(states)))
+    return [_row(ledger, cell, state, partial=partial, timings=timings) for cell, state in states]
+
+
+def _state(ledger: Ledger, cell: Cell, now: float) -> State:
+    """The state, with every kept file verified as well."""
+    state = ledger.state(cell, now)
+    if state.name == "done":
+        try:
+            ledger.result(cell).verify()
+        except CorruptError as error:
+            return State("corrupt", str(error))
+    return state
+
+
+def _refusal(gaps: list[tuple[Cell, State]], total: int) -> str:
+    named = "; ".join(
+        f"{cell.name} (run {cell.run_id[:12]}) is {state.name}{f': {state.detail}' if state.detail else ''}"
+        for cell, state in gaps[:_NAMED]
+    )
+    more = f"; and {len(gaps) - _NAMED} more" if len(gaps) > _NAMED else ""
+    return f"{len(gaps)} of {total} cells have no result to show: {named}{more}. Run the sweep, or mark the gaps with --partial"
+
+
+def _row(ledger: Ledger, cell: Cell, state: State, *, partial: bool, timings: bool) -> Row:
+    row: Row = {"grid": cell.grid, **identity_of(cell.config), "selection": KINDS[cell.kind].selection, "run": cell.run_id}
+    if partial:
+        row["state"] = state.name
+    if state.name == "done":
+        result = ledger.result(cell)
+        row.update(_flat(dict(result.result), "result."))
+        row.update({"seconds": result.seconds} if timings else {})
+    return row
+
+
+def _flat(value: dict[str, Json], prefix: str) -> Row:
+    """Nested tables become columns with dots, so that every format can hold them."""
+    found: Row = {}
+    for name, item in value.items():
+        found.update(_flat(item, f"{prefix}{name}.") if isinstance(item, dict) else {f"{prefix}{name}": item})
+    return found
+
+
+def render(table: list[Row], suffix: str) -> bytes:
+    r"""The table as a file of this kind; the same rows always give the same bytes.
+
+    >>> render([{"seed": 0, "error": 0.5}, {"seed": 1}], ".csv")
+    b'seed,error\n0,0.5\n1,\n'
+    """
+    if suffix not in FORMATS:
+        raise OptionError(f"a table cannot be written as {suffix!r}; accepted are {', '.join(FORMATS)}")
+    columns = list(dict.fromkeys(name for row in table for name in row))
+    if suffix == ".json":
+        return (json.dumps(table, indent=1, allow_nan=False) + "\n").encode()
+    return _csv(table, columns) if suffix == ".csv" else _parquet(table, columns)
+
+
+def _csv(table: list[Row], columns: list[str]) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_field(row.get(name)) for name in columns] for row in table)
+    return text.getvalue().encode()
+
+
+def _field(value: Json) -> Any:
+    return json.dumps(value) if isinstance(value, bool | list) else value
+
+
+def _parquet(table: list[Row], columns: list[str]) -> bytes:
+    arrow: Any = optional.load("pyarrow", "write Parquet; .csv needs nothing")
+    parquet: Any = optional.load("pyarrow.parquet", "write Parquet; .csv needs nothing")
+    arrays = [_array(arrow, [row.get(name) for row in table]) for name in columns]
+    target = io.BytesIO()
+    parquet.write_table(arrow.table(arrays, names=columns), target)
+    return target.getvalue()
+
+
+def _array(arrow: Any, values: list[Json]) -> Any:
+    """A column of one type; where kinds of cells disagree about it, its values are written as JSON."""
+    try:
+        return arrow.array(values)
+    except (arrow.ArrowInvalid, arrow.ArrowTypeError):
+        return arrow.array([None if value is None else json.dumps(value) for value in values])

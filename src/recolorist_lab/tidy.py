@@ -1,0 +1,57 @@
+"""Tidying the ledger: what killed processes left behind, and, only when asked for by name, runs that no study uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from recolorist_lab import claims
+from recolorist_lab.ledger import Ledger, writing
+from recolorist_lab.sealed import CorruptError, read
+from recolorist_lab.study import Study
+
+__all__ = ["leftovers", "unused"]
+
+
+def leftovers(ledger: Ledger, folders: Iterable[Path], *, dry: bool = False) -> list[Path]:
+    """Remove temporary files older than the lease, and claims and checkpoints of finished cells. Nothing of value is touched."""
+    now = ledger.now()
+    found = [path for path in ledger.root.glob(".*") if path.is_file() and _is_old(path, now, ledger.lease)]
+    for folder in folders:
+        parts = [path for part in (folder, folder / "files") for path in part.glob(".*.part")]
+        found += [path for path in parts if _is_old(path, now, ledger.lease)]
+        if _is_finished(folder):
+            found += [*folder.glob("claim-*.json"), *folder.glob("ckpt-*.bin")]
+    for path in [] if dry else found:
+        with writing(path):
+            path.unlink(missing_ok=True)
+    return found
+
+
+def unused(ledger: Ledger, studies: Iterable[Study], *, dry: bool = False) -> list[Path]:
+    """Remove runs that belong to none of the studies and that nobody is working on: results of older code, for the most part."""
+    used = {ledger.folder(cell) for study in studies for cell in study.cells}
+    now = ledger.now()
+    found = [folder for folder in ledger.folders() if folder not in used and not _is_held(folder, now)]
+    for folder in [] if dry else found:
+        ledger.remove(folder)
+    return found
+
+
+def _is_old(path: Path, now: float, lease: float) -> bool:
+    try:
+        return now - path.stat().st_mtime > lease
+    except FileNotFoundError:
+        return False
+
+
+def _is_held(folder: Path, now: float) -> bool:
+    claim = claims.newest(folder, now)
+    return claim is not None and claim.is_live
+
+
+def _is_finished(folder: Path) -> bool:
+    try:
+        return read(folder / "result.json").get("run") == folder.name
+    except (OSError, CorruptError):
+        return False
