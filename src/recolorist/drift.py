@@ -103,7 +103,7 @@ def left_out(inside: Array, count: int) -> Array:
 
 def f_threshold(count: int, size: int, level: float) -> float:
     """Squared distance that keeps a new normal point with this probability: p(n+1)(n−1) / (n(n−p)) times a quantile of F."""
-    from scipy.special import fdtri  # comes with scikit-image; loaded only for small banks
+    from scipy.special import fdtri  # loaded only for small banks
 
     return float(size * (count + 1) * (count - 1) / (count * (count - size)) * fdtri(size, count - size, level))
 
@@ -168,7 +168,7 @@ def at_least(found: int, of: int, probability: float) -> float:
     >>> round(at_least(1, 2, 0.5), 12)
     0.75
     """
-    from scipy.special import bdtrc  # comes with scikit-image
+    from scipy.special import bdtrc
 
     return float(bdtrc(found - 1, of, probability)) if found else 1.0
 

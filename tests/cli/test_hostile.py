@@ -96,18 +96,18 @@ class TestTargets:
 
     def test_reports_are_not_overwritten(self, tmp_path: Path, bank: Path) -> None:
         folder = collection(tmp_path / "d", 4)
-        (tmp_path / "mine").write_text("mine", "utf-8")
+        (tmp_path / "mine.svg").write_text("mine", "utf-8")
         for words in (
-            ["audit", folder, "--html", tmp_path / "mine"],
-            ["audit", folder, "--lines", tmp_path / "mine"],
-            ["drift", folder, "--bank", bank, "--plot", tmp_path / "mine"],
-            ["bank", "build", folder, "-o", tmp_path / "mine"],
-            ["bank", "plot", bank, "-o", tmp_path / "mine"],
+            ["audit", folder, "--html", tmp_path / "mine.svg"],
+            ["audit", folder, "--lines", tmp_path / "mine.svg"],
+            ["drift", folder, "--bank", bank, "--plot", tmp_path / "mine.svg"],
+            ["bank", "build", folder, "-o", tmp_path / "mine.svg"],
+            ["bank", "plot", bank, "-o", tmp_path / "mine.svg"],
         ):
             result = recolorist(*words)
             assert result.returncode == 1, words
             assert "exists" in result.stderr
-        assert (tmp_path / "mine").read_text("utf-8") == "mine"
+        assert (tmp_path / "mine.svg").read_text("utf-8") == "mine"
 
 
 @contextmanager
