@@ -1,7 +1,18 @@
-"""The examples in docstrings of a framework's guest are run where the framework is installed."""
+"""What must hold before anything is collected; examples of a framework's guest run only where the framework is installed."""
 
+import os
+import signal
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import Final
+
+# importing Albumentations would ask the network for a newer release, and warn when it gets no answer
+os.environ.setdefault("NO_ALBUMENTATIONS_UPDATE", "1")
+
+# started in the background of a script, a process ignores Ctrl-C, and so would every command the tests start and interrupt
+with suppress(ValueError):  # only a main thread may say so
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _GUESTS: Final = {
     "src/recolorist/albumentations.py": ("albumentations",),
