@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=os.environ.get("RECOLORIST_DATA"), help="folder of JPEG files")
     parser.add_argument("--samples", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "loader")
     options = parser.parse_args(given)
     if environment.missing_settings():
         environment.restart_with_settings("benchmarks.loader", given)
@@ -239,7 +239,7 @@ def _timed(arms: dict[str, Call], rounds: int, samples: int, calls: int = 1) -> 
 
 def _write(result: dict[str, Any], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    name = f"{result['date'][:10]}-loader"
+    name = result["date"][:10]
     (folder / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     (folder / f"{name}.md").write_text(markdown(result), encoding="utf-8")
 

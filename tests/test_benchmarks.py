@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import environment, memory, peers
+from benchmarks import environment, loader_report, memory, peers
 from benchmarks.arms import ARMS, MEMCPY, PUBLIC_CALL, Arm, by_name
 from benchmarks.cases import Case, pair, textbook
 from benchmarks.measure import Effort, Sample, calls_for, time_subjects
@@ -122,6 +122,13 @@ def test_committed_results_are_whole() -> None:
         assert problems(stored) == [], path.name
         assert path.with_suffix(".md").read_text(encoding="utf-8") == markdown(stored), path.name
         assert not stored["settings"]["quick"], f"{path.name}: a quick run is not a result"
+
+
+def test_the_loader_report_is_what_its_figures_say() -> None:
+    for path in (Path(environment.ROOT) / "benchmarks" / "results" / "loader").glob("*.json"):
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        assert path.with_suffix(".md").read_text(encoding="utf-8") == loader_report.markdown(stored), path.name
+        assert all(row["us_per_sample"][1] > 0 for section in ("pipelines", "adapters", "batches") for row in stored[section])
 
 
 def test_a_peer_that_cannot_be_imported_is_named_without_paths(monkeypatch: pytest.MonkeyPatch) -> None:
