@@ -256,3 +256,10 @@ def test_grey_pixels_stay_of_one_tint(method: str, space: str) -> None:
     out = rc.match(grey, style, method, space).astype(int)
     assert np.ptp(out[..., 0] - out[..., 1]) <= 1  # one tint for all, but for the rounding of each channel
     assert np.ptp(out[..., 2] - out[..., 1]) <= 1
+
+
+def test_sixteen_bits_with_a_declared_range_of_eight_are_held_to_it() -> None:
+    """255 is the range of another dtype; it must not be taken for this one's."""
+    image = np.array([[0, 200], [255, 256]], np.uint16)
+    with pytest.raises(rc.RecoloristError, match="256"):
+        rc.match(image, image, data_range=255)

@@ -18,9 +18,7 @@ from torch.utils.data import DataLoader
 import recolorist as rc
 from recolorist._torchvision_ops import declare_missing_ops
 from recolorist.errors import ImageError, OptionError
-from recolorist.samplers import Content
 from recolorist.streams import stream
-from recolorist.torch import draws
 from tests.torch.data import HEIGHT, WIDTH, bank_of, tiles
 
 declare_missing_ops()
@@ -47,7 +45,7 @@ def drawn(transform: Colorist, image: Any) -> Any:
     number = transform.make_params([])["number"]
     torch.set_rng_state(state)
     core = transform.core
-    return draws.recolour(core, image, draws.draw(core, stream(0, 0, number), Content()))
+    return core.recolour(image, core.draw(stream(0, 0, number)))
 
 
 class TestKinds:
@@ -255,7 +253,7 @@ class TestRefusals:
 
     def test_what_is_no_video(self) -> None:
         with pytest.raises(ImageError, match="video"):
-            Colorist(BANK, p=1.0)._video(TENSOR, draws.draw(rc.Colorist(BANK), stream(0), Content()))
+            Colorist(BANK, p=1.0)._video(TENSOR, rc.Colorist(BANK).draw(stream(0)))
 
     def test_what_is_no_image(self) -> None:
         with pytest.raises(ImageError, match="accepted"):

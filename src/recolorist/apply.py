@@ -112,7 +112,7 @@ def write_affine(
 def _through_space(opened: check.Opened, plan: Plan, target: NDArray[Any], bounds: tuple[float, float]) -> None:
     """Convert, map, convert back, a few rows at a time."""
     space = SPACES[plan.space]
-    refuse_unknown_white(opened, plan.space)
+    check.refuse_unknown_white(opened, plan.space)
     gain = plan.matrix.diagonal() if plan.is_diagonal else plan.matrix.ravel()
     for piece, goal in _rows(opened.colour, target[..., :3]):
         converted = np.ascontiguousarray(space.forward(unit_pixels(opened, piece)))
@@ -128,12 +128,6 @@ def unit_pixels(opened: check.Opened, pixels: NDArray[Any]) -> NDArray[np.float6
     if not opened.is_integer:
         unit[~np.isfinite(unit)] = 0.0
     return unit
-
-
-def refuse_unknown_white(opened: check.Opened, space: str, name: str = "image") -> None:
-    """Conversions that are not linear must know which value is white."""
-    if math.isinf(opened.data_range):
-        raise ImageError(f"{name} has no declared range, and space={space!r} must know where white is; declare data_range")
 
 
 def write_floats(opened: check.Opened, goal: NDArray[Any], values: NDArray[np.float64], bounds: tuple[float, float]) -> None:

@@ -131,8 +131,7 @@ def _audit_one(content: check.Opened, output: check.Opened | None, plan: Plan | 
         _refuse_nonfinite_output(output, mask)
     else:
         refuse_levels_above(content, "content")
-    if mask is not None and not mask.any():
-        raise ImageError("the mask selects no pixel; check that True or 255 marks the inside")
+    check.refuse_empty(mask, "content")
     if output is None:
         _, target = make_target(content, None)
         apply_opened(content, cast("Plan", plan), target, mask, clip=True)

@@ -7,7 +7,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,15 @@ class Decision:
             return cls(**entries, plan=None if plan is None else Plan.from_json(json.dumps(plan)))
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             raise StatisticsError(f"this is not a decision: {error}. Expected is what Decision.to_json wrote.") from error
+
+
+class Drawn(NamedTuple):
+    """What fell to one image before it was looked at, and the stream it came from, for further tries."""
+
+    style: Style
+    strength: float
+    rng: np.random.Generator
+    content: Content
 
 
 class Colorist:
@@ -135,16 +144,8 @@ class Colorist:
         mask: Any = None,
     ) -> Any:
         """Augment one image, or return it as it came."""
-        rng = self._stream(key, index, epoch)
-        if rng.random() >= self.p:
-            return image
-        content = self._content(key, index, label, domain)
-        style, strength = self.draw(rng, content)
-        self._warn_once_of_size(image)
-        mask = self.mask_of(image, mask)
-        if self.max_clip is None:
-            return self._matched(image, style, strength, mask)
-        return self.apply(image, self.decide(image, style, strength, rng, content, mask), mask=mask)
+        drawn = self.toss(key, index=index, epoch=epoch, label=label, domain=domain)
+        return image if drawn is None else self.recolour(image, drawn, mask)
 
     def params(
         self,
@@ -158,16 +159,33 @@ class Colorist:
         mask: Any = None,
     ) -> Decision:
         """Draw what a call with the same arguments would do, without doing it."""
-        rng = self._stream(key, index, epoch)
-        if rng.random() >= self.p:
-            return Decision(False)
-        content = self._content(key, index, label, domain)
-        style, strength = self.draw(rng, content)
-        return self.decide(image, style, strength, rng, content, self.mask_of(image, mask))
+        drawn = self.toss(key, index=index, epoch=epoch, label=label, domain=domain)
+        return Decision(False) if drawn is None else self.decide(image, *drawn, self.mask_of(image, mask))
 
-    def draw(self, rng: np.random.Generator, content: Content = NOTHING_KNOWN) -> tuple[Style, float]:
+    def toss(
+        self,
+        key: str | None = None,
+        *,
+        index: int | None = None,
+        epoch: int = 0,
+        label: str | None = None,
+        domain: str | None = None,
+    ) -> Drawn | None:
+        """What falls to an image, before it is looked at; None if the coin says no."""
+        rng = self._stream(key, index, epoch)
+        return None if rng.random() >= self.p else self.draw(rng, self._content(key, index, label, domain))
+
+    def draw(self, rng: np.random.Generator, content: Content = NOTHING_KNOWN) -> Drawn:
         """Draw style and strength with a generator of your own; for hosts that keep the randomness. The coin is theirs too."""
-        return self.sampler(self.bank, rng, content), self._strength(rng)
+        return Drawn(self.sampler(self.bank, rng, content), self._strength(rng), rng, content)
+
+    def recolour(self, image: Any, drawn: Drawn, mask: Any = None) -> Any:
+        """Do what was drawn."""
+        mask = self.mask_of(image, mask)
+        if self.max_clip is not None:
+            return self.apply(image, self.decide(image, *drawn, mask), mask=mask)
+        self.warn_once_of_size(image)
+        return self._matched(image, drawn.style, drawn.strength, mask)
 
     def decide(
         self,
@@ -179,7 +197,7 @@ class Colorist:
         mask: Any = None,
     ) -> Decision:
         """Settle what a drawn style does to this image, drawing others where ``max_clip`` asks for it."""
-        self._warn_once_of_size(image)
+        self.warn_once_of_size(image)
         if MATCHERS[self.method].needs_pixels:
             return Decision(True, style.name, style.row, strength)
         opened = check.open_image(image, self.data_range)
@@ -197,7 +215,7 @@ class Colorist:
         return Decision(True, style.name, style.row, strength, plan)
 
     def apply(self, image: Any, decision: Decision, *, mask: Any = None) -> Any:
-        """Do what was drawn."""
+        """Do what was decided."""
         if not decision.applied:
             return image
         inside = self.mask_of(image, mask) if self.apply_to == "mask" else None
@@ -296,7 +314,8 @@ class Colorist:
                 f"with space={needed!r}"
             )
 
-    def _warn_once_of_size(self, image: Any) -> None:
+    def warn_once_of_size(self, image: Any) -> None:
+        """Say, once, if images come in another size than the bank's had."""
         if self._warned:
             return
         self._warned = True

@@ -124,8 +124,8 @@ def from_dataset(
     def images() -> Iterator[Any]:
         for i in range(len(dataset)):
             sample = dataset[i]
-            labels.append(_name(_part(sample, label)))
-            domains.append(_name(domain(sample) if callable(domain) else _part(sample, domain)))
+            labels.append(named(_part(sample, label)))
+            domains.append(named(domain(sample) if callable(domain) else _part(sample, domain)))
             yield to_array(_part(sample, image))
 
     return build(
@@ -158,7 +158,7 @@ def from_npz(
     images, labels = _npz_member(file, f"{split}_images"), _npz_member(file, f"{split}_labels")
     return build(
         images,
-        [_name(label) for label in labels],
+        [named(label) for label in labels],
         None,
         masks,
         name=file.stem if name is None else name,
@@ -261,17 +261,20 @@ def _part(sample: Any, where: int | str | None) -> Any:
         raise OptionError(f"the samples have no part {where!r} ({error}); say where image, label and domain are") from error
 
 
-def _name(value: Any) -> str | None:
-    """A label as text: numbers, arrays of one number, several numbers joined."""
+def named(value: Any) -> str | None:
+    """A key, label or domain as text, whether it came as text, number, or array or tensor of numbers.
+
+    >>> named(np.array([3])), named("tumour"), named(None)
+    ('3', 'tumour', None)
+    """
     if value is None or isinstance(value, str):
         return value
-    flat = np.asarray(value).ravel()
-    return "+".join(str(part) for part in flat.tolist())
+    return "+".join(str(part) for part in np.asarray(value).ravel().tolist())
 
 
 def _names(values: Any) -> list[str | None] | None:
-    named = None if values is None else [_name(value) for value in values]
-    return None if named is None or all(value is None for value in named) else named
+    names = None if values is None else [named(value) for value in values]
+    return None if names is None or all(name is None for name in names) else names
 
 
 def _fact(dataset: Any, name: str, default: Any) -> Any:

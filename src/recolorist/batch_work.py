@@ -212,7 +212,7 @@ class Augment(Recolour):
         if rng.random() >= aug.p:
             return Decision(False)
         content = Content(aug.bank.row_of(item.key), item.label, item.domain)
-        style, strength = aug.draw(rng, content)
+        style, strength, *_ = aug.draw(rng, content)
         plan = decide(measure(), style.moments, aug.space, strength, aug.max_gain, "exact", aug.method, strict=False)
         return Decision(True, style.name, style.row, strength, plan)
 

@@ -108,6 +108,18 @@ def refuse_outside(low: float, high: float, data_range: float, name: str = "imag
         )
 
 
+def refuse_empty(mask: NDArray[np.bool_] | None, name: str = "image") -> None:
+    """A mask must leave something to measure."""
+    if mask is not None and not mask.any():
+        raise ImageError(f"the mask of {name} selects no pixel; check that True or 255 marks the inside")
+
+
+def refuse_unknown_white(opened: Opened, space: str, name: str = "image") -> None:
+    """Conversions that are not linear must know which value is white."""
+    if math.isinf(opened.data_range):
+        raise ImageError(f"{name} has no declared range, and space={space!r} must know where white is; declare data_range")
+
+
 def refuse_nonfinite(name: str = "image") -> None:
     """Say what NaN and infinity do here."""
     raise ImageError(

@@ -14,6 +14,7 @@ from recolorist.moments import Moments
 from recolorist.spaces import Mixing
 
 Array = NDArray[np.float64]
+Pairs = list[tuple[float, float]]
 
 _PAPER_EPSILON: Final = 1e-8  # equation (1) of the paper
 _NOISE: Final = 1e-13  # a mixed channel with this small a share of its terms' variance is flat but for rounding
@@ -50,9 +51,18 @@ class Decided(NamedTuple):
     flags: Flags
 
 
-def mean_and_variance(moments: Moments) -> list[tuple[float, float]]:
-    """The two numbers per channel that mean–std matching in RGB looks at."""
-    return list(zip(moments.mean.tolist(), moments.cov.diagonal().tolist(), strict=True))
+def mean_and_variance(moments: Moments, data_range: float | None = None) -> Pairs:
+    """The two numbers per channel that mean–std matching in RGB looks at, in the units of another image if its range is given."""
+    if data_range is None or data_range == moments.data_range:
+        return list(zip(moments.mean.tolist(), moments.cov.diagonal().tolist(), strict=True))
+    if math.isinf(data_range) or math.isinf(moments.data_range):
+        moments.rescaled(data_range)  # refuses, with the reason
+    return rescaled_pairs(moments.mean, moments.cov.diagonal(), data_range / moments.data_range)
+
+
+def rescaled_pairs(mean: Array, variance: Array, ratio: float) -> Pairs:
+    """Mean and variance per channel in other units: the numbers of ``Moments.rescaled`` without making one."""
+    return list(zip((mean * ratio).tolist(), (variance * (ratio * ratio)).tolist(), strict=True))
 
 
 def gain_of(content_variance: float, style_variance: float, max_gain: float, eps_mode: str) -> tuple[float, tuple[str, ...]]:
@@ -90,9 +100,10 @@ def diagonal_map(
     ([10.0], [10.0], ((),))
     """
     gains, offsets, flags = [], [], []
+    same = eps_mode == "exact" and content == style  # matched to itself it stays as it is, also where it is flat
     for (mean, variance), (style_mean, style_variance) in zip(content, style, strict=True):
         gain, flag = gain_of(variance, style_variance, max_gain, eps_mode)
-        offset = style_mean - gain * mean
+        gain, offset = (1.0, 0.0) if same else (gain, style_mean - gain * mean)
         if strength < 1:  # full strength is left untouched by the rounding of this blend
             gain, offset = 1.0 + strength * (gain - 1.0), strength * offset
         gains.append(gain)

@@ -10,10 +10,11 @@ from typing import Any, Final
 import numpy as np
 
 from recolorist import streams
-from recolorist.augment import Colorist
+from recolorist.augment import Colorist, Drawn
 from recolorist.bank import JSON_FORMAT, StyleBank
+from recolorist.bank_build import named
 from recolorist.errors import OptionError, StatisticsError
-from recolorist.samplers import Content, Style
+from recolorist.samplers import Content
 
 __all__ = ["MOST_BY_VALUE", "apart", "bank_entry", "drawn", "foreground", "missing", "named", "open_bank", "tossed"]
 
@@ -54,28 +55,13 @@ def tossed(p: float, place: int) -> bool:
     return bool(streams.stream(0, place, purpose=_COIN).random() < p)
 
 
-def drawn(
-    core: Colorist, place: int, *, key: Any = None, label: Any = None, domain: Any = None
-) -> tuple[Style, float, np.random.Generator, Content]:
-    """Style and strength at this place, and what :meth:`Colorist.decide` wants besides; the same place, the same style."""
-    rng = streams.stream(core.seed, place)
+def drawn(core: Colorist, place: int, *, key: Any = None, label: Any = None, domain: Any = None) -> Drawn:
+    """What falls to an image at this place; the same place, the same style."""
     row = None if key is None else core.bank.row_of(named(key) or "")
-    content = Content(row, named(label), named(domain))
-    return *core.draw(rng, content), rng, content
+    return core.draw(streams.stream(core.seed, place), Content(row, named(label), named(domain)))
 
 
 # ---- what hosts hand over -----------------------------------------------------------------------------------------------
-
-
-def named(value: Any) -> str | None:
-    """A key, label or domain as the bank knows it: text, whether it came as text, number, array or tensor of one number.
-
-    >>> named(np.array([3])), named("tumour"), named(None)
-    ('3', 'tumour', None)
-    """
-    if value is None or isinstance(value, str):
-        return value
-    return "+".join(str(part) for part in np.asarray(value).ravel().tolist())
 
 
 def foreground(mask: Any) -> Any:

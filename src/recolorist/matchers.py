@@ -19,7 +19,6 @@ from recolorist.apply import (
     limits,
     make_target,
     refuse_unclipped_integers,
-    refuse_unknown_white,
     unit_pixels,
     usable_pixels,
     write_affine,
@@ -27,9 +26,9 @@ from recolorist.apply import (
 )
 from recolorist.batches import Batch
 from recolorist.errors import ImageError, StatisticsError
-from recolorist.gains import diagonal_map, mean_and_variance, refuse_collapse
-from recolorist.moments import Moments, integer_sums, measure_opened, staged
-from recolorist.plan import EpsMode, decide
+from recolorist.gains import Pairs, diagonal_map, mean_and_variance, refuse_collapse
+from recolorist.moments import Moments, integer_sums, measure_opened, refuse_levels_above, staged
+from recolorist.plan import EpsMode, decide, refuse_channels
 from recolorist.spaces import SPACES
 
 Mask = NDArray[np.bool_] | None
@@ -139,9 +138,8 @@ def _options(
     method: Any, space: Any, strength: Any, max_gain: Any, eps_mode: Any, strict: bool, clip: bool, apply_to: Any, nonfinite: Any
 ) -> _Options:
     wanted = (method, space, strength, max_gain, eps_mode, strict, clip, apply_to, nonfinite)
-    if (
-        tuple(map(type, wanted)) == _USUAL_TYPES and wanted == _USUAL
-    ):  # checking each would cost a tenth of matching a small image
+    # checking each would cost a tenth of matching a small image
+    if tuple(map(type, wanted)) == _USUAL_TYPES and wanted == _USUAL:
         return _USUAL_OPTIONS
     return _Options(
         check.option(method, MATCHERS, "method"),
@@ -234,39 +232,28 @@ def _match_integers(content: check.Opened, mask: Mask, style: _Style, target: ND
     else:
         moments = measure_opened(style.opened, style.mask, "rgb", options.on_nonfinite, "style")  # type: ignore[arg-type]
         goal = _checked_pairs(moments, content)
-    if len(goal) != len(measured):
-        _refuse_channels(len(measured), len(goal))
+    refuse_channels(len(measured), len(goal), "rgb")
     gain, offset, flags = diagonal_map(measured, goal, options.strength, options.max_gain, options.eps_mode)
-    if measured == goal and options.eps_mode == "exact":  # the rule of decide(): an image matched to itself stays as it is
-        gain, offset = [1.0] * len(gain), [0.0] * len(gain)
     if options.strict:
         refuse_collapse(flags)
     write_affine(content, target, gain, offset, (0.0, content.data_range))
     keep_outside(content, target, mask if options.only_mask else None)
 
 
-def diagonal_moments(opened: check.Opened, mask: Mask, name: str) -> list[tuple[float, float]]:
+def diagonal_moments(opened: check.Opened, mask: Mask, name: str) -> Pairs:
     """Mean and variance per channel of an integer image: all that mean–std matching in RGB needs."""
-    if mask is not None or opened.data_range not in (255.0, 65535.0):
-        moments = measure_opened(opened, mask, "rgb", "raise", name)
-        return mean_and_variance(moments)
-    count, sums, squares = integer_sums(opened, None, 1)
+    check.refuse_empty(mask, name)
+    refuse_levels_above(opened, name)
+    count, sums, squares = integer_sums(opened, mask, 1)
     square = count * count
     # Python divides integers of any size correctly rounded, so these are the float64 nearest to the exact values
     return [(s / count, (count * q - s * s) / square) for s, q in zip(sums, squares, strict=True)]
 
 
-def _checked_pairs(style: Moments, content: check.Opened) -> list[tuple[float, float]]:
+def _checked_pairs(style: Moments, content: check.Opened) -> Pairs:
     if style.space != "rgb":
         raise StatisticsError(f"the style was measured in {style.space!r}; matching in 'rgb' needs moments of RGB")
-    return mean_and_variance(style.rescaled(content.data_range))
-
-
-def _refuse_channels(content: int, style: int) -> None:
-    raise StatisticsError(
-        f"the content has {content} channel(s) and the style {style}; they must agree. Turn grey into colour with "
-        "numpy.repeat(grey[..., None], 3, axis=-1), or colour into grey, as you mean it."
-    )
+    return mean_and_variance(style, content.data_range)
 
 
 def _without_range(content: check.Opened, space: str) -> check.Opened:
@@ -281,13 +268,10 @@ def _match_pixels(content: check.Opened, mask: Mask, style: _Style, target: NDAr
     if style.opened is None:
         raise StatisticsError(f"method={options.method!r} needs the style's pixels, and moments came; pass the image")
     other = style.opened
-    if content.channels != other.channels:
-        _refuse_channels(content.channels, other.channels)
-    if options.space != "rgb" and content.channels != 3:
-        raise StatisticsError(f"space={options.space!r} needs three channels, and the images have {content.channels}")
+    refuse_channels(content.channels, other.channels, options.space)
     if options.space != "rgb":
-        refuse_unknown_white(content, options.space, "content")
-        refuse_unknown_white(other, options.space, "style")
+        check.refuse_unknown_white(content, options.space, "content")
+        check.refuse_unknown_white(other, options.space, "style")
     if math.isinf(content.data_range) != math.isinf(other.data_range):
         raise StatisticsError("only one of content and style declares a range; declare data_range and style_range for both")
     measure_opened(content, mask, "rgb", options.on_nonfinite, "content")  # refuses what cannot be measured

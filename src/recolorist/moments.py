@@ -220,8 +220,7 @@ def measure_opened(
     name: str = "image",
 ) -> Moments:
     """Measure one image that has passed the door."""
-    if mask is not None and not mask.any():
-        raise ImageError(f"the mask of {name} selects no pixel; check that True or 255 marks the inside")
+    check.refuse_empty(mask, name)
     if opened.is_integer:
         refuse_levels_above(opened, name)
         if SPACES[space].is_linear:
@@ -246,7 +245,10 @@ def integer_sums(
         if reach == 1:  # cheaper to measure alpha as well and drop it
             sums, squares = kernels.loops.moments_integer(array, itemsize, channels, 1)
             return array[..., 0].size, sums[: opened.channels], squares[: opened.channels]
-    channels = opened.channels
+    channels, plane = opened.channels, array[..., 0]
+    if mask is None and reach == 1 and array.dtype.isnative and plane.flags.c_contiguous and plane.size < _MOST_PIXELS:
+        planes = [kernels.loops.moments_integer(array[..., c], itemsize, 1, 1) for c in range(channels)]  # channel-first memory
+        return plane.size, tuple(s for (s,), _ in planes), tuple(q for _, (q,) in planes)
     count = opened.colour[..., 0].size if mask is None else int(np.count_nonzero(mask))
     sums, products = [0] * channels, [0] * (channels * reach)
     for piece in staged(opened.colour, mask):
@@ -297,8 +299,7 @@ def _measure_floats(pixels: NDArray[Any], opened: check.Opened, name: str) -> Mo
 def _measure_converted(opened: check.Opened, mask: NDArray[np.bool_] | None, space: str, name: str) -> Moments:
     if opened.channels != 3:
         raise ImageError(f"{name} has {opened.channels} channels; space={space!r} needs three")
-    if math.isinf(opened.data_range):
-        raise ImageError(f"{name} has no declared range, and space={space!r} must know where white is; declare data_range")
+    check.refuse_unknown_white(opened, space, name)
     pixels = opened.colour if mask is None else opened.colour[mask]
     converted = SPACES[space].forward(pixels.astype(np.float64) / opened.data_range)
     return _float_moments(np.ascontiguousarray(converted), 1.0, space, name)[0]

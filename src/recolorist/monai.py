@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist import augment, hosts
+from recolorist.augment import Drawn
 from recolorist.errors import ImageError, OptionError
 from recolorist.samplers import Sampler
 
@@ -26,7 +27,6 @@ try:
     from monai.utils.enums import TransformBackends
     from monai.utils.type_conversion import convert_to_dst_type, convert_to_tensor
 
-    from recolorist.torch.draws import Drawn
     from recolorist.torch.tensors import recolour_tensor
 except ModuleNotFoundError as error:
     raise hosts.missing("monai", error) from error
@@ -119,7 +119,7 @@ class RandColorist(RandomizableTransform):
             self.randomize()
         if not self._do_transform:
             return tensor
-        drawn = Drawn(*hosts.drawn(self.core, self._place, key=key, label=label, domain=domain))
+        drawn = hosts.drawn(self.core, self._place, key=key, label=label, domain=domain)
         matched = self._matched(tensor, drawn, mask)
         return convert_to_dst_type(matched.reshape(tensor.shape), dst=tensor)[0]
 

@@ -242,6 +242,17 @@ def decide(
     return Plan(*decided, method, space, strength, max_gain, eps_mode, content.data_range, *reported)
 
 
+def refuse_channels(content: int, style: int, space: str) -> None:
+    """Grey does not go with colour, nor a colour space with anything but three channels."""
+    if content != style:
+        raise StatisticsError(
+            f"the content has {content} channel(s) and the style {style}; they must agree. Turn grey into colour with "
+            "numpy.repeat(grey[..., None], 3, axis=-1), or colour into grey, as you mean it."
+        )
+    if space != "rgb" and content != 3:
+        raise StatisticsError(f"space={space!r} needs three channels, and the images have {content}")
+
+
 def _refuse_mismatch(content: Moments, style: Moments, space: str) -> None:
     for moments, name in ((content, "content"), (style, "style")):
         if not isinstance(moments, Moments):
@@ -252,13 +263,7 @@ def _refuse_mismatch(content: Moments, style: Moments, space: str) -> None:
                 f"the {name} was measured in {moments.space!r}, but a plan in {space!r} needs moments of {wanted!r}: "
                 f"measure(image, space={wanted!r})"
             )
-    if content.channels != style.channels:
-        raise StatisticsError(
-            f"the content has {content.channels} channel(s) and the style {style.channels}; they must agree. Turn grey into "
-            "colour with numpy.repeat(grey[..., None], 3, axis=-1), or colour into grey, as you mean it."
-        )
-    if space != "rgb" and content.channels != 3:
-        raise StatisticsError(f"space={space!r} needs three channels, and the images have {content.channels}")
+    refuse_channels(content.channels, style.channels, space)
 
 
 def _entries(text: str) -> dict[str, Any]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import numpy as np
 import PIL.Image
 import torch
 
 from recolorist._torchvision_ops import declare_missing_ops
 from recolorist.augment import Colorist as Core
-from recolorist.augment import MaskRule
+from recolorist.augment import Drawn, MaskRule
 from recolorist.bank import StyleBank
 from recolorist.errors import ImageError
-from recolorist.samplers import Content, Sampler
+from recolorist.samplers import Sampler
 from recolorist.streams import stream
-from recolorist.torch.draws import Drawn, draw, recolour, warn_of_size
 from recolorist.torch.tensors import recolour_tensor
 
 declare_missing_ops()
@@ -93,9 +93,9 @@ class Colorist(v2.Transform):
         """Do what was drawn to one part of the sample."""
         if params["number"] is None or not _is_picture(inpt):
             return inpt
-        drawn = draw(self.core, stream(0, 0, params["number"]), Content())
+        drawn = self.core.draw(stream(0, 0, params["number"]))
         if not isinstance(inpt, torch.Tensor):
-            return recolour(self.core, inpt, drawn)
+            return self.core.recolour(inpt, drawn)
         pixels = inpt.as_subclass(torch.Tensor)
         changed = self._video(pixels, drawn) if isinstance(inpt, tv_tensors.Video) else recolour_tensor(self.core, pixels, drawn)
         return tv_tensors.wrap(changed, like=inpt) if isinstance(inpt, tv_tensors.TVTensor) else changed
@@ -108,7 +108,7 @@ class Colorist(v2.Transform):
         """Frames (..., T, C, H, W) side by side are one picture, and are measured as one."""
         if video.ndim < 4:
             raise ImageError(f"a video of shape {tuple(video.shape)} came; accepted are (..., T, C, H, W)")
-        warn_of_size(self.core, *video.shape[-2:])  # of a frame, not of the tall picture
+        self.core.warn_once_of_size(np.broadcast_to(np.uint8(0), (*video.shape[-2:], 1)))  # a frame, not the tall picture
         tall = video.movedim(-4, -3)  # (..., C, T, H, W)
         changed = recolour_tensor(self.core, tall.flatten(-3, -2), drawn)
         return changed.view(tall.shape).movedim(-3, -4).contiguous()

@@ -14,13 +14,13 @@ from torch import nn
 from recolorist import check
 from recolorist.bank import StyleBank
 from recolorist.errors import ImageError, OptionError
-from recolorist.gains import diagonal_map
+from recolorist.gains import Pairs, diagonal_map, rescaled_pairs
 from recolorist.matchers import match
 from recolorist.moments import Moments, trusted_moments
 from recolorist.moments import measure as measure_image
 from recolorist.spaces import SPACES
 from recolorist.torch import formulas
-from recolorist.torch.draws import Affine, Pairs, level_pairs, style_pairs
+from recolorist.torch.draws import Affine, level_pairs
 from recolorist.torch.formulas import BatchMoments
 from recolorist.torch.parameters import Parameters
 from recolorist.torch.tensors import images_last, write_planes
@@ -219,7 +219,7 @@ class ColorMatch(nn.Module):
 
         mean, variance = self.bank_mean.numpy(), self.bank_cov.diagonal(dim1=1, dim2=2).numpy()
         for i, row, strength in chosen:
-            goal = style_pairs(mean[row], variance[row], 255.0) if self.has_bank else pairs(row)
+            goal = rescaled_pairs(mean[row], variance[row], 255.0) if self.has_bank else pairs(row)
             gain, offset, _ = diagonal_map(pairs(i), goal, strength, self.max_gain, "exact")
             write_planes(views[i], targets[i], Affine(gain, offset, 255.0))
 

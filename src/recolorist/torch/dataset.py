@@ -10,14 +10,13 @@ import torch
 from torch.utils.data import Dataset
 
 from recolorist import check
-from recolorist.augment import Colorist
+from recolorist.augment import Colorist, Drawn
 from recolorist.bank import StyleBank
+from recolorist.bank_build import named
 from recolorist.errors import OptionError, RecoloristError
-from recolorist.hosts import named
-from recolorist.torch.draws import Drawn, recolour, toss
 from recolorist.torch.fused import ToNormalizedTensor
 from recolorist.torch.parameters import WithParameters, affine_of
-from recolorist.torch.tensors import recolour_tensor
+from recolorist.torch.tensors import image_of, recolour_tensor
 
 Part = int | str | Callable[[Any], Any]
 
@@ -121,8 +120,8 @@ class ColoristDataset(Dataset[Any]):
             self._count(number, epoch, most)
         found = {name: _get(sample, part) for name, part in self.parts.items()}
         mask = found.pop("mask", None)
-        drawn = toss(self.colorist, index=number, epoch=epoch, **{name: named(value) for name, value in found.items()})
-        image = self._image(sample)
+        drawn = self.colorist.toss(index=number, epoch=epoch, **{name: named(value) for name, value in found.items()})
+        image = image_of(sample, self.image)
         if self.parameters:
             move = None if drawn is None else affine_of(self.colorist, image, drawn, mask)
             return WithParameters(sample if self.transform is None else self._put(sample, self.transform(image)), move)
@@ -152,12 +151,9 @@ class ColoristDataset(Dataset[Any]):
         if isinstance(self.transform, ToNormalizedTensor) and self.transform.colorist is None:
             return self.transform.convert(image, self.colorist, drawn, mask)
         if drawn is not None:
-            change = recolour_tensor if isinstance(image, torch.Tensor) else recolour
-            image = change(self.colorist, image, drawn, mask)
+            tensor = isinstance(image, torch.Tensor)
+            image = recolour_tensor(self.colorist, image, drawn, mask) if tensor else self.colorist.recolour(image, drawn, mask)
         return image if self.transform is None else self.transform(image)
-
-    def _image(self, sample: Any) -> Any:
-        return _get(sample, self.image) if isinstance(sample, (tuple, list, Mapping)) else sample
 
     def _put(self, sample: Any, image: Any) -> Any:
         """The sample with another image; containers keep their type."""

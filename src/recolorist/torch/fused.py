@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from recolorist import check, kernels
 from recolorist._torchvision_ops import declare_missing_ops
-from recolorist.augment import Colorist
+from recolorist.augment import Colorist, Drawn
 from recolorist.errors import ImageError, OptionError
-from recolorist.torch.draws import Affine, Drawn, affine, recolour, toss
+from recolorist.torch.draws import Affine, affine
 from recolorist.torch.tensors import channels_last
 
 Floats = NDArray[np.float32]
@@ -46,7 +46,7 @@ class ToNormalizedTensor:
 
     def __call__(self, image: Any, key: str | None = None, *, mask: Any = None, **where: Any) -> torch.Tensor:
         """One image; ``key``, ``index``, ``epoch``, ``label`` and ``domain`` go to the colorist."""
-        drawn = None if self.colorist is None else toss(self.colorist, key=key, **where)
+        drawn = None if self.colorist is None else self.colorist.toss(key, **where)
         return self.convert(image, self.colorist, drawn, mask)
 
     def convert(self, image: Any, colorist: Colorist | None = None, drawn: Drawn | None = None, mask: Any = None) -> torch.Tensor:
@@ -58,7 +58,7 @@ class ToNormalizedTensor:
             if move is not None and len(move.gain) == len(self.mean):
                 tables = self._through(move)
             else:
-                pixels = recolour(colorist, pixels, drawn, mask)
+                pixels = colorist.recolour(pixels, drawn, mask)
         return _looked_up(pixels, tables)
 
     def __repr__(self) -> str:

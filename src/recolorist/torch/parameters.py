@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch.utils.data import default_collate
 
-from recolorist.augment import Colorist
+from recolorist.augment import Colorist, Drawn
 from recolorist.errors import OptionError
 from recolorist.matchers import MATCHERS
 from recolorist.spaces import SPACES
-from recolorist.torch.draws import Affine, Drawn, affine, toss
+from recolorist.torch.draws import Affine, affine
 from recolorist.torch.tensors import channels_last, image_of
 
 
@@ -95,7 +95,7 @@ class ParameterCollate:
     def _drawn(self, sample: Any) -> Affine | None:
         if self.colorist is None:
             raise OptionError("the samples carry no parameters; use ColoristDataset(..., parameters=True), or give a colorist")
-        drawn = toss(self.colorist)
+        drawn = self.colorist.toss()
         return None if drawn is None else affine_of(self.colorist, image_of(sample, self.image), drawn)
 
     def _channels(self, samples: list[Any]) -> int:

@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 
 from recolorist import kernels
-from recolorist.augment import Colorist
-from recolorist.errors import ImageError
-from recolorist.torch.draws import Affine, Drawn, is_plain, plain_affine, recolour
+from recolorist.augment import Colorist, Drawn
+from recolorist.errors import ImageError, OptionError
+from recolorist.torch.draws import Affine, is_plain, plain_affine
 
 
 def channels_last(image: torch.Tensor) -> NDArray[Any]:
@@ -34,8 +34,13 @@ def image_of(sample: Any, place: int | str) -> Any:
     >>> image_of({"image": 1, "label": 2}, "image"), image_of(3, 0)
     (1, 3)
     """
+    if not isinstance(sample, (tuple, list, Mapping)):
+        return sample
     parts: Any = sample
-    return parts[place] if isinstance(sample, (tuple, list, Mapping)) else sample
+    try:
+        return parts[place]
+    except (KeyError, IndexError, TypeError) as error:
+        raise OptionError(f"a sample of type {type(sample).__name__} has no part {place!r}; say where it is") from error
 
 
 def recolour_tensor(colorist: Colorist, tensor: torch.Tensor, drawn: Drawn, mask: Any = None) -> torch.Tensor:
@@ -55,7 +60,7 @@ def recolour_tensor(colorist: Colorist, tensor: torch.Tensor, drawn: Drawn, mask
         if inside is None and is_plain(colorist, pixels):
             write_planes(pixels, goal, plain_affine(colorist, pixels, drawn))
         else:
-            goal[...] = recolour(colorist, pixels, drawn, inside)
+            goal[...] = colorist.recolour(pixels, drawn, inside)
     return result
 
 
