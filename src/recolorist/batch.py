@@ -19,6 +19,7 @@ from recolorist import drift as drift_numbers
 from recolorist.bank import StyleBank
 from recolorist.batch_audit import AuditWork, Limits, mark_outliers, panel_of, summary_of
 from recolorist.batch_items import Collection, Item, Source, collected
+from recolorist.batch_load import measured_in
 from recolorist.batch_run import Failure
 from recolorist.batch_target import Target
 from recolorist.batch_work import Augment, Harmonise, Measure, Measured, group_of
@@ -134,18 +135,11 @@ def _bank_of(images: Collection, values: list[Any], name: str | None, preprocess
         name=images.name if name is None else name,
         split=images.split,
         preprocessing=preprocessing,
-        space=space if space_is_kept(space) else "rgb",
+        space=measured_in(space),
         size=next(iter(sizes)) if len(sizes) == 1 else None,
         histograms=None if rows[0].histogram is None else np.array([row.histogram for row in rows]),
     )
     return BankResult(bank, failures)
-
-
-def space_is_kept(space: str) -> bool:
-    """Whether a bank for this space holds moments of the space itself; linear ones do with those of RGB."""
-    from recolorist.spaces import SPACES
-
-    return not SPACES[space].is_linear
 
 
 def _one_kind(items: Sequence[Item], values: list[Any]) -> list[Any]:
@@ -227,7 +221,7 @@ def augment(
         "augment", options | {"copies": copies, "quality": quality, "icc": keep_icc}, bank.fingerprint, reading
     )
     target = Target(str(out), force)
-    work = Augment(target, reading, identity, copies, quality, keep_icc, full_audit, bank, options)
+    work = Augment(target, reading, identity, copies, quality, keep_icc, full_audit, options, bank)
     work.refuse_early()
     with collected(source, label_from=label_from, domain_from=domain_from, split=split, root=root) as images:
         return write_all(work, images, source, resume=resume, where=where)
@@ -268,7 +262,7 @@ def harmonise(
     with collected(source, split=split, root=root) as images:
         pooled, bad = _pooled(images.items, Measure(reading, mask, space), where) if pool else (None, [])
         work = Harmonise(
-            target, reading, identity, 1, quality, keep_icc, full_audit, style, style_name, options, pooled,
+            target, reading, identity, 1, quality, keep_icc, full_audit, options, style, style_name, pooled,
         )  # fmt: skip
         usable = replace(images, items=tuple(item for item in images.items if item.key not in {f.key for f in bad}))
         result = write_all(work, usable, source, resume=resume, where=where)
@@ -283,8 +277,7 @@ def _pooled(items: Sequence[Item], work: Measure, where: Where) -> tuple[dict[st
         if isinstance(value, Failure):
             failures.append(value)
             continue
-        space = work.space if space_is_kept(work.space) else "rgb"
-        moments = Moments(value.pixels, value.mean, value.cov, 1.0, space)
+        moments = Moments(value.pixels, value.mean, value.cov, 1.0, measured_in(work.space))
         group = group_of(item)
         sums[group] = sums[group] + moments if group in sums else moments
     return sums, failures

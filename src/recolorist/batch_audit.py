@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from recolorist import check
 from recolorist.bank import StyleBank
 from recolorist.batch_items import Item
-from recolorist.batch_load import load, rule_mask
+from recolorist.batch_load import load, mean_and_variance, rule_mask
 from recolorist.errors import ImageError, OptionError
 from recolorist.images import Reading
 from recolorist.matchers import level_counts
@@ -110,7 +110,8 @@ class AuditWork:
         counts = np.stack([one.counts for one in group]).astype(np.float64)  # (images, channels, levels)
         total = counts[0].shape[-1] - 1.0
         pixels = counts.sum(axis=-1)
-        mean, std = mean_and_std(counts, pixels)
+        mean, variance = mean_and_variance(counts, pixels)
+        std = np.sqrt(variance)
         ends = counts[..., 0] / pixels, counts[..., -1] / pixels
         tried = None if self.panel is None else try_panel(counts, mean, std, self.panel, self.limits.max_gain)
         columns = [(mean / total).tolist(), (std / total).tolist(), *(end.tolist() for end in ends)]
@@ -133,17 +134,6 @@ def _described(one: Levels, mean: list[float], std: list[float], at_zero: list[f
         "at_zero": at_zero,
         "at_white": at_white,
     }
-
-
-def mean_and_std(counts: Array, pixels: Array) -> tuple[Array, Array]:
-    """Of each image and channel, in levels. Sums of whole numbers are exact in float64, and so is what Python makes of them."""
-    levels = np.arange(counts.shape[-1], dtype=np.float64)
-    sums, squares = counts @ levels, counts @ (levels * levels)
-    exact = [
-        (int(n) * int(q) - int(s) * int(s)) / (int(n) * int(n))
-        for n, s, q in zip(pixels.flat, sums.flat, squares.flat, strict=True)
-    ]
-    return sums / pixels, np.sqrt(np.array(exact)).reshape(sums.shape)
 
 
 class Tried(NamedTuple):
@@ -249,6 +239,11 @@ def summary_of(lines: list[dict[str, Any]], failures: int) -> dict[str, Any]:
         quantiles = np.quantile(clipped, [0.5, 0.9, 0.99, 1.0]).tolist()
         told["clip_median"] = dict(zip(("median", "90 %", "99 %", "worst"), quantiles, strict=True))
     return told
+
+
+def flags_told(summary: Mapping[str, Any]) -> dict[str, str]:
+    """The flags a summary can speak of, and what they mean; two of them need a bank."""
+    return {name: words for name, words in FLAGS.items() if name not in ("clips", "gain_capped") or "clip_median" in summary}
 
 
 def _counts(opened: check.Opened, rule: str | None) -> NDArray[Any]:

@@ -18,6 +18,7 @@ from recolorist.images import FORMATS, HugeError, Reading, decode, open_file
 from recolorist.images_other import npy_stack
 from recolorist.images_write import OUTPUT_SUFFIX, output_name
 from recolorist.matchers import level_counts
+from recolorist.spaces import SPACES
 from recolorist.strips import HUGE_FORMATS, Strips, open_strips
 
 
@@ -51,7 +52,7 @@ def load(item: Item, reading: Reading, *, digest: bool = False) -> Loaded:
         pixels = _stack(item.path)[item.index]
         return Loaded("STACK", _sha256(pixels) if digest else "", pixels, reading.range_of(pixels.dtype))
     form, data = open_file(item.path, reading)
-    told = "" if not digest else hashlib.sha256(data).hexdigest() if data is not None else _file_digest(item.path)
+    told = _digest(item.path, data) if digest else ""
     if form != "SLIDE":
         try:
             picture = decode(item.path, form, reading, data)
@@ -67,7 +68,7 @@ def source_digest(item: Item, reading: Reading) -> str:
     if item.index is not None:
         return _sha256(_stack(item.path)[item.index])
     _, data = open_file(item.path, reading)
-    return _file_digest(item.path) if data is None else hashlib.sha256(data).hexdigest()
+    return _digest(item.path, data)
 
 
 def name_of(item: Item, copy: int | None = None) -> str:
@@ -87,7 +88,33 @@ def name_of(item: Item, copy: int | None = None) -> str:
 
 def rule_mask(opened: check.Opened, rule: str | None) -> NDArray[np.bool_] | None:
     """The foreground a named rule finds."""
-    return None if rule is None else foreground.RULES[rule](opened.colour, opened.data_range)
+    return (
+        None if rule is None else foreground.RULES[check.option(rule, foreground.RULES, "mask")](opened.colour, opened.data_range)
+    )
+
+
+def measured_in(space: str) -> str:
+    """The space whose moments are taken for matching in this one; linear spaces do with those of RGB.
+
+    >>> measured_in("lab"), measured_in("ycbcr")
+    ('lab', 'rgb')
+    """
+    return "rgb" if SPACES[check.option(space, SPACES, "space")].is_linear else space
+
+
+def mean_and_variance(
+    counts: NDArray[np.float64], pixels: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Of each histogram, in levels. Whole numbers below 2**53 and their sums are exact, and so is what Python makes of them.
+
+    >>> [part.tolist() for part in mean_and_variance(np.array([[1.0, 0.0, 3.0]]), np.array([4.0]))]
+    [[1.5], [0.75]]
+    """
+    levels = np.arange(counts.shape[-1], dtype=np.float64)
+    sums, squares = counts @ levels, counts @ (levels * levels)
+    parts = zip(pixels.ravel().tolist(), sums.ravel().tolist(), squares.ravel().tolist(), strict=True)
+    exact = [(int(n) * int(q) - int(s) * int(s)) / (int(n) * int(n)) for n, s, q in parts]
+    return sums / pixels, np.array(exact).reshape(sums.shape)
 
 
 @lru_cache(maxsize=4)
@@ -99,8 +126,10 @@ def _sha256(pixels: NDArray[Any]) -> str:
     return hashlib.sha256(np.ascontiguousarray(pixels).tobytes()).hexdigest()
 
 
-def _file_digest(path: str) -> str:
-    """Of a file; a folder (Zarr) is told by the names and contents of its files."""
+def _digest(path: str, data: bytes | None) -> str:
+    """Of a file, from its bytes where they are here; a folder (Zarr) is told by the names and contents of its files."""
+    if data is not None:
+        return hashlib.sha256(data).hexdigest()
     if not Path(path).is_dir():
         return digest_of(path)
     whole = hashlib.sha256()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,14 @@ from recolorist import check, foreground
 from recolorist.audit import Audit
 from recolorist.batch import open_bank, reference
 from recolorist.batch_items import Item
-from recolorist.batch_load import Loaded, load, rule_mask
+from recolorist.batch_load import Loaded, load, measured_in, rule_mask
 from recolorist.batch_target import Target
 from recolorist.errors import ImageError, OptionError, StatisticsError
-from recolorist.images import FORMATS, Reading, read_picture, shown
+from recolorist.images import FORMATS, HugeError, Reading, read_picture, shown
 from recolorist.images_write import QUALITY, encode, format_of
 from recolorist.matchers import MATCHERS
 from recolorist.moments import Moments, measure_opened
 from recolorist.plan import Plan, decide
-from recolorist.spaces import SPACES
 from recolorist.strips import Strips, Tick, measure_strips, open_strips
 from recolorist.strips_match import write_strips
 
@@ -96,39 +96,42 @@ def match_file(
 
 def style_of(name: str | Path, reading: Reading, space: str, mask: str | None = None) -> Moments:
     """The moments of a style given as an image of any size, a bank, or ``bank:domain``."""
-    bank = _bank_named(name)
-    if bank is not None:
-        return reference(*bank)
-    if _is_bank(Path(name)):
-        return reference(open_bank(name))
+    return _style(name, reading, space, mask)[0]
+
+
+def _style(name: str | Path, reading: Reading, space: str, mask: str | None) -> tuple[Moments, NDArray[Any] | None]:
+    """The moments of a style and, if it is an image in memory, its pixels."""
+    named = _bank_named(name)
+    if named is not None:
+        file, domain = named
+        return reference(open_bank(file), domain), None
     loaded = load(Item(Path(name).name, str(name)), reading)
     if loaded.strips is not None:
         with loaded.strips as source, _mask_strips(mask, reading) as inside:
-            return measure_strips(source, mask if mask in foreground.RULES else inside, _measured_in(space))
+            return measure_strips(source, mask if mask in foreground.RULES else inside, measured_in(space)), None
     opened = loaded.opened
-    return measure_opened(opened, _mask(mask, opened, reading, "style_mask"), _measured_in(space), name="style")
+    moments = measure_opened(opened, _mask(mask, opened, reading, "style_mask"), measured_in(space), name="style")
+    return moments, loaded.pixels
 
 
 def _match_whole(loaded: Loaded, style: str | Path | Plan, how: How, reading: Reading) -> Matched:
     opened = loaded.opened
     inside = _mask(how.mask, opened, reading, "mask")
     keep = inside if how.apply_to == "mask" else None
-    pixels = loaded.pixels
-    size = (opened.array.shape[0], opened.array.shape[1])
-    shown_style = None if isinstance(style, Plan) or _is_bank(Path(style)) or _bank_named(style) else _picture(style, reading)
+    pixels, size = loaded.pixels, (opened.array.shape[0], opened.array.shape[1])
     if isinstance(style, Plan):
-        plan: Plan | None = style
+        plan, seen = style, None
     elif MATCHERS[check.option(how.method, MATCHERS, "method")].needs_pixels:
-        plan = None
+        output, seen = _by_pixels(loaded, style, how, reading, inside)
+        return Matched(None, rc.audit(pixels, output, data_range=loaded.data_range), pixels, seen, output, size)
     else:
-        moments = measure_opened(opened, inside, _measured_in(how.space), name="content")
-        plan = _decided(moments, style_of(style, reading, how.space, how.style_mask), how)
-    if plan is None:
-        output = _by_pixels(loaded, style, how, reading, inside)
-        return Matched(None, rc.audit(pixels, output, data_range=loaded.data_range), pixels, shown_style, output, size)
+        moments = measure_opened(opened, inside, measured_in(how.space), name="content")
+        target, seen = _style(style, reading, how.space, how.style_mask)
+        plan = _decided(moments, target, how)
+        seen = _small_slide(style, reading) if seen is None else seen
     output = rc.apply(pixels, plan, mask=keep, data_range=loaded.data_range)
     told = rc.audit(pixels, plan, mask=keep, data_range=loaded.data_range)
-    return Matched(plan, told, pixels, shown_style, output, size)
+    return Matched(plan, told, pixels, seen, output, size)
 
 
 def _match_strips(
@@ -143,7 +146,7 @@ def _match_strips(
         mask: str | Strips | None = rule or file
         plan = style if isinstance(style, Plan) else None
         if plan is None:
-            moments = measure_strips(source, mask, _measured_in(how.space), tick)
+            moments = measure_strips(source, mask, measured_in(how.space), tick)
             plan = _decided(moments, style_of(style, reading, how.space, how.style_mask), how)  # type: ignore[arg-type]
             if rule and moments.count == source.shape[0] * source.shape[1]:
                 mask = None  # the rule found too little and was not used
@@ -159,9 +162,10 @@ def _decided(content: Moments, style: Moments, how: How) -> Plan:
 
 
 def _by_pixels(
-    loaded: Loaded, style: str | Path | Plan, how: How, reading: Reading, inside: NDArray[np.bool_] | None
-) -> NDArray[Any]:
-    if isinstance(style, Plan) or _is_bank(Path(style)) or _bank_named(style):
+    loaded: Loaded, style: str | Path, how: How, reading: Reading, inside: NDArray[np.bool_] | None
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The output of a histogram method, and the pixels of the style."""
+    if _bank_named(style):
         raise StatisticsError(f"method={how.method!r} needs the style's pixels; give an image")
     other = read_picture(style, reading)
     opened = check.open_image(other.pixels, other.data_range)
@@ -177,7 +181,7 @@ def _by_pixels(
         data_range=loaded.data_range,
         style_range=other.data_range,
     )
-    return result
+    return result, other.pixels
 
 
 def _mask(mask: str | None, opened: check.Opened, reading: Reading, name: str) -> NDArray[np.bool_] | None:
@@ -192,37 +196,22 @@ def _mask(mask: str | None, opened: check.Opened, reading: Reading, name: str) -
     return check.open_mask(pixels, opened, name)
 
 
-class _NoStrips:
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *_: object) -> None:
-        return None
-
-
 def _mask_strips(mask: str | None, reading: Reading) -> Any:
-    return _NoStrips() if mask is None or mask in foreground.RULES else open_strips(mask, reading, always=True)
+    return nullcontext() if mask is None or mask in foreground.RULES else open_strips(mask, reading, always=True)
 
 
-def _measured_in(space: str) -> str:
-    return "rgb" if SPACES[check.option(space, SPACES, "space")].is_linear else space
-
-
-def _picture(path: str | Path, reading: Reading) -> NDArray[Any] | None:
-    """The style for showing; a huge one is not shown."""
+def _small_slide(style: str | Path, reading: Reading) -> NDArray[Any] | None:
+    """The pixels of a style that was measured in strips, for showing; a huge one is not shown."""
     try:
-        return read_picture(path, reading).pixels
-    except ImageError:
+        return None if _bank_named(style) else read_picture(style, reading).pixels
+    except HugeError:
         return None
 
 
-def _is_bank(path: Path) -> bool:
-    return path.suffix.lower() not in FORMATS and path.is_file()
-
-
-def _bank_named(name: str | Path) -> Any:
-    """``bank:domain`` as (bank, domain), where such a file exists and no file has the whole name."""
-    file, colon, domain = str(name).rpartition(":")
-    if not colon or Path(name).exists() or not Path(file).is_file():
-        return None
-    return open_bank(file), domain
+def _bank_named(name: str | Path) -> tuple[Path, str | None] | None:
+    """The file and the domain of a style given as a bank: ``bank``, or ``bank:domain`` where no file has the whole name."""
+    path = Path(name)
+    if path.exists():
+        return (path, None) if path.suffix.lower() not in FORMATS and path.is_file() else None
+    file, _, domain = str(name).rpartition(":")
+    return (Path(file), domain) if Path(file).is_file() else None

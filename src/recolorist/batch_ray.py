@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import redirect_stdout
 from typing import Any, Final
 
 from recolorist import optional
-from recolorist.batch_items import Item
 from recolorist.batch_run import Chunk, Work, died, do_chunk
 from recolorist.batch_target import OutputError
 from recolorist.errors import RecoloristError
@@ -34,7 +33,7 @@ def _run(work: Work, chunks: list[Chunk], jobs: int, address: str | None) -> Ite
     owner = address is None
     try:
         ahead = _AHEAD * (jobs if owner else max(1, int(ray.cluster_resources().get("CPU", 1))))
-        remote = ray.remote(_task).options(max_retries=_RETRIES, num_cpus=1)
+        remote = ray.remote(do_chunk).options(max_retries=_RETRIES, num_cpus=1)
         yield from _gathered(ray, remote, ray.put(work), deque(chunks), ahead)
     finally:
         ray.shutdown()
@@ -71,10 +70,6 @@ def _gathered(ray: Any, remote: Any, work: Any, waiting: deque[Chunk], ahead: in
             if len(items) == 1:
                 yield start, died(items[0])
             waiting.extend((start + i, [item]) for i, item in enumerate(items) if len(items) > 1)
-
-
-def _task(work: Work, items: Sequence[Item]) -> list[Any]:
-    return do_chunk(work, items)
 
 
 def _cause(error: Any) -> Exception:

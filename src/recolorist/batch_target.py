@@ -136,7 +136,7 @@ class Target:
             os.link(source, goal, follow_symlinks=False, **where)
         except FileExistsError:
             _refuse_other_content(last, data, at)
-        except (OSError, NotImplementedError) as error:
+        except (OSError, NotImplementedError) as error:  # the latter where a platform cannot link relative to a folder
             if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise
             os.rename(source, goal, **where)  # noqa: PTH104 - a file system without hard links

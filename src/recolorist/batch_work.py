@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from recolorist.augment import Colorist, Decision, PreprocessingWarning
 from recolorist.bank import StyleBank
 from recolorist.bank_build import histogram_of
 from recolorist.batch_items import Item
-from recolorist.batch_load import Loaded, load, name_of, rule_mask, source_digest
+from recolorist.batch_load import Loaded, load, mean_and_variance, measured_in, name_of, rule_mask, source_digest
 from recolorist.batch_target import Target, as_line
 from recolorist.errors import ImageError, OptionError
 from recolorist.images import Reading
@@ -30,7 +30,6 @@ from recolorist.matchers import MATCHERS
 from recolorist.moments import Moments, integer_sums, measure_opened, trusted_moments
 from recolorist.plan import Plan, decide
 from recolorist.samplers import Content, Style
-from recolorist.spaces import SPACES
 from recolorist.strips import measure_strips
 from recolorist.strips_match import write_strips
 
@@ -59,7 +58,7 @@ class Measure:
     def __call__(self, item: Item) -> _Sums | Measured:
         """Sums of an integer image, which `finish` turns into moments; moments of any other."""
         loaded = load(item, self.reading)
-        space = "rgb" if SPACES[self.space].is_linear else self.space
+        space = measured_in(self.space)
         if loaded.strips is not None:
             if self.with_histograms:
                 raise OptionError("histograms of images that go through in strips are not kept; build without them")
@@ -113,8 +112,8 @@ class Kept:
     outputs: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Recolour:
+@dataclass(frozen=True, eq=False)  # told apart by identity: there is one per process
+class Recolour(ABC):
     """Give every image other colours and write it, with a record of what was done."""
 
     target: Target
@@ -124,6 +123,7 @@ class Recolour:
     quality: int = QUALITY
     keep_icc: bool = False
     full_audit: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)  #: how colours are chosen; what that takes is up to the kind of work
 
     def __call__(self, item: Item) -> list[str] | Kept:
         """Read once, write every copy; returns one line of provenance for each."""
@@ -156,23 +156,23 @@ class Recolour:
         """Nothing more."""
         return values
 
+    @abstractmethod
     def decided(self, item: Item, loaded: Loaded, copy: int) -> tuple[Decision, NDArray[Any]]:
         """What is done to an image in memory, and the pixels after it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def planned(self, item: Item, measure: Callable[[], Moments], copy: int) -> Decision:
         """What is done to an image of which only the moments are known."""
-        raise NotImplementedError
 
     @property
     def rule(self) -> str | None:
         """The foreground rule that chooses the pixels to measure."""
-        return None
+        return self.options.get("mask")
 
     @property
     def space(self) -> str:
         """The space moments are taken in."""
-        return "rgb"
+        return measured_in(str(self.options.get("space", "rgb")))
 
     def _verified(self, item: Item) -> bool:
         """Whether outputs and source are what was recorded; an output that was changed since is nobody's to replace."""
@@ -186,12 +186,11 @@ class Recolour:
         return all(self.target.digest(output) == digest and source == told for output, digest, source in item.done)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Augment(Recolour):
     """Styles drawn from a bank; copy k of an image draws from the stream of (seed, k, key)."""
 
     bank: StyleBank | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
 
     def decided(self, item: Item, loaded: Loaded, copy: int) -> tuple[Decision, NDArray[Any]]:
         """Draw and apply."""
@@ -221,59 +220,34 @@ class Augment(Recolour):
         plain = aug.method == "mean_std" and aug.space == "rgb" and aug.max_clip is None and aug.mask is None
         return plain and opened.is_integer and opened.data_range == check.NATURAL_RANGE[opened.kind]
 
-    @property
-    def rule(self) -> str | None:
-        """As the options say."""
-        return self.options.get("mask")
-
-    @property
-    def space(self) -> str:
-        """As the options say."""
-        space = str(self.options.get("space", "rgb"))
-        return "rgb" if SPACES[space].is_linear else space
-
     def refuse_early(self) -> None:
         """Refuse options that fit neither each other nor the bank before any file is read."""
         self._colorist(None)
 
     def _colorist(self, data_range: float | None) -> Colorist:
-        return _colorist(_ById(self), data_range)
-
-
-class _ById:
-    """Lets a cache tell work objects apart by identity; there is one per process."""
-
-    def __init__(self, work: Augment) -> None:
-        self.work = work
-
-    def __hash__(self) -> int:
-        return id(self.work)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ById) and other.work is self.work
+        return _colorist(self, data_range)
 
 
 @lru_cache(maxsize=8)
-def _colorist(held: _ById, data_range: float | None) -> Colorist:
-    if held.work.bank is None:
+def _colorist(work: Augment, data_range: float | None) -> Colorist:
+    if work.bank is None:
         raise OptionError("augmenting needs a bank")
-    aug = Colorist(held.work.bank, **held.work.options, data_range=data_range)
-    size = held.work.bank.size or (1, 1)
+    aug = Colorist(work.bank, **work.options, data_range=data_range)
+    size = work.bank.size or (1, 1)
     with warnings.catch_warnings():  # a collection is of all sizes, and the warning comes with the first image only
         warnings.simplefilter("ignore", PreprocessingWarning)
-        probe = np.zeros((size[0] + 1, size[1], held.work.bank.channels), np.uint8)
+        probe = np.zeros((size[0] + 1, size[1], work.bank.channels), np.uint8)
         if not MATCHERS[aug.method].needs_pixels:
-            aug.decide(probe, Style("", None, held.work.bank.moments(0)), 0.0, streams.stream(0))
+            aug.decide(probe, Style("", None, work.bank.moments(0)), 0.0, streams.stream(0))
     return aug
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Harmonise(Recolour):
     """Every image to one style. ``pooled`` holds the moments of whole groups (all tiles of a slide, say) to be used for each."""
 
     style: Moments | None = None
     style_name: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
     pooled: Mapping[str, Moments] | None = None
 
     def decided(self, item: Item, loaded: Loaded, copy: int) -> tuple[Decision, NDArray[Any]]:  # noqa: ARG002 - as declared
@@ -300,17 +274,6 @@ class Harmonise(Recolour):
             strict=False,
         )
         return Decision(True, self.style_name, None, strength, plan)
-
-    @property
-    def rule(self) -> str | None:
-        """As the options say."""
-        return self.options.get("mask")
-
-    @property
-    def space(self) -> str:
-        """As the options say."""
-        space = str(self.options.get("space", "rgb"))
-        return "rgb" if SPACES[space].is_linear else space
 
     def _pool(self, item: Item) -> Moments | None:
         return None if self.pooled is None else self.pooled[group_of(item)]
@@ -344,47 +307,20 @@ def moments_of_levels(counts: NDArray[np.uint64], data_range: float) -> Moments:
     >>> moments_of_levels(np.array([[1, 0, 3]], np.uint64), 2.0).mean.tolist()
     [1.5]
     """
-    levels = np.arange(counts.shape[1], dtype=np.float64)
-    exact = counts.astype(np.float64)  # whole numbers below 2**53, and so are the sums
-    sums, squares = (exact @ levels).tolist(), (exact @ (levels * levels)).tolist()
-    n = int(counts[0].sum())
-    means = [total / n for total in sums]
-    variances = [(n * int(q) - int(s) * int(s)) / (n * n) for s, q in zip(sums, squares, strict=True)]
-    return trusted_moments(n, np.array(means), np.diag(variances), data_range)
-
-
-def first_kept(gain: float, offset: float, high: int) -> tuple[int, int]:
-    """The first and the last level that ``rint(gain · x + offset)`` keeps in range, for a range that ends with an odd level.
-
-    >>> first_kept(2.0, -127.5, 255), first_kept(1.0, 0.0, 255), first_kept(0.0, 300.0, 255)
-    ((64, 191), (0, 255), (1, 0))
-    """
-    if gain <= 0:
-        return (0, high) if -0.5 <= offset < high + 0.5 else (1, 0)
-    low = min(max(math.ceil((-0.5 - offset) / gain), 0), high + 1)
-    last = min(max(math.floor((high + 0.5 - offset) / gain), -1), high)
-    while low > 0 and gain * (low - 1) + offset >= -0.5:  # a quotient is only nearly right
-        low -= 1
-    while low <= high and gain * low + offset < -0.5:
-        low += 1
-    while last < high and gain * (last + 1) + offset < high + 0.5:
-        last += 1
-    while last >= 0 and gain * last + offset >= high + 0.5:
-        last -= 1
-    return low, last
+    exact = counts.astype(np.float64)
+    pixels = exact.sum(axis=-1)
+    mean, variance = mean_and_variance(exact, pixels)
+    return trusted_moments(int(pixels[0]), mean, np.diag(variance), data_range)
 
 
 def clipped_share(loaded: Loaded, opened: check.Opened, plan: Plan) -> list[float]:
     """Exact share of values a diagonal plan clips, per channel; pixels are looked at only if it can clip any level at all."""
-    high = int(opened.data_range)
-    gains, offsets = plan.matrix.diagonal().tolist(), plan.offset_for(high).tolist()
-    # rounding half to even keeps -0.5 at zero and lifts 255.5 to 256, which is clipped: the range ends with an odd level
-    kept = [first_kept(gain, offset, high) for gain, offset in zip(gains, offsets, strict=True)]
-    if all(levels == (0, high) for levels in kept):
+    kept = ~plan.clipped_levels(int(opened.data_range))
+    if kept.all():
         return [0.0] * len(kept)
-    counts = loaded.counts(opened)
     total = opened.array.shape[0] * opened.array.shape[1]
-    return [(total - int(channel[low : last + 1].sum())) / total for channel, (low, last) in zip(counts, kept, strict=True)]
+    counts = loaded.counts(opened)[:, : kept.shape[1]]
+    return [(total - int(channel[levels].sum())) / total for channel, levels in zip(counts, kept, strict=True)]
 
 
 def _planned(decision: Decision) -> Plan:

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-_Source = Annotated[Path, typer.Argument(help="Folder, manifest (CSV, Parquet), list (.txt), .npz, .npy or image.")]
 _Bank = Annotated[Path | None, typer.Option("--bank", help="Also try every image against styles of this bank.")]
-_Lines = Annotated[Path | None, typer.Option("--lines", help="Write one line of JSON per image.")]
 _Html = Annotated[Path | None, typer.Option("--html", help="Write a report with pictures: one file, no scripts.")]
 _MaxClip = Annotated[float, typer.Option("--max-clip", help="Share clipped by the median style that gets an image flagged.")]
 
@@ -34,10 +32,10 @@ def register(app: typer.Typer) -> None:
 
 
 def audit(
-    source: _Source,
+    source: common.Source,
     *,
     bank: _Bank = None,
-    lines: _Lines = None,
+    lines: common.Lines = None,
     html: _Html = None,
     mask: common.Mask = None,
     max_clip: _MaxClip = 0.01,
@@ -97,7 +95,7 @@ def _print(result: AuditResult) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from recolorist.batch_audit import FLAGS
+    from recolorist.batch_audit import flags_told
     from recolorist.images import shown
 
     console = Console()
@@ -106,9 +104,8 @@ def _print(result: AuditResult) -> None:
     table.add_column("flag", no_wrap=True)
     table.add_column("images", justify="right", no_wrap=True)
     table.add_column("what it means")
-    for name, meaning in FLAGS.items():
-        if name not in ("clips", "gain_capped") or "clip_median" in told:
-            table.add_row(name, str(told["flags"][name]), meaning)
+    for name, meaning in flags_told(told).items():
+        table.add_row(name, str(told["flags"][name]), meaning)
     console.print(table)
     if "clip_median" in told:
         for bar in _histogram([line["clip_median"] for line in result.lines]):

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-_Source = Annotated[Path, typer.Argument(help="Folder, manifest (CSV, Parquet), list (.txt), .npz, .npy or image.")]
 _Bank = Annotated[Path, typer.Argument(help="A bank file.")]
 _Banks = Annotated[list[Path], typer.Argument(help="Two or more bank files.")]
 _Out = Annotated[Path, typer.Option("--out", "-o", help="The bank file to write; .json writes JSON.")]
@@ -41,7 +40,7 @@ def register(app: typer.Typer) -> None:
 
 
 def build(
-    source: _Source,
+    source: common.Source,
     *,
     out: _Out,
     name: _Name = None,

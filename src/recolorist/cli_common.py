@@ -22,6 +22,7 @@ INTERRUPTED: Final = 130
 _PATIENCE: Final = 2.0  # seconds before a progress bar is worth looking at
 _NAMED: Final = 20  # failures that are printed; --json has all
 
+Source = Annotated[Path, typer.Argument(help="Folder, manifest (CSV, Parquet), list (.txt), .npz, .npy or image.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Processes; by default one per core. Same result for any.")]
 EngineName = Annotated[str, typer.Option("--engine", help="'local' processes, or a 'ray' cluster.")]
@@ -41,6 +42,8 @@ Root = Annotated[Path | None, typer.Option("--root", help="Folder that the paths
 Method = Annotated[str, typer.Option("--method", help="mean_std, covariance, histogram or exact_histogram.")]
 Space = Annotated[str, typer.Option("--space", help="Colour space: rgb, ycbcr, lab, hed, …")]
 MaxGain = Annotated[float, typer.Option("--max-gain", help="Largest factor on a channel.")]
+ApplyTo = Annotated[str, typer.Option("--apply-to", help="'all' pixels, or those of the 'mask'.")]
+Lines = Annotated[Path | None, typer.Option("--lines", help="Write one line of JSON per image.")]
 Quality = Annotated[int, typer.Option("--quality", min=1, max=100, help="JPEG quality of outputs.")]
 KeepIcc = Annotated[bool, typer.Option("--keep-icc", help="Keep colour profiles; all other metadata is always dropped.")]
 FullAudit = Annotated[bool, typer.Option("--full-audit", help="Also record correlations and inversions of every image.")]
@@ -98,33 +101,14 @@ def progress(results: Iterable[Any], count: int, what: str) -> Iterator[Any]:
                 bar.refresh()
 
 
-def rows_bar(count: int, what: str) -> Any:
-    """A function that is told how many rows of a huge image were done, or None where nobody looks."""
-    if not sys.stderr.isatty():
-        return None
-    done = [0, time.monotonic(), 0.0]
-
-    def tick(rows: int) -> None:
-        done[0] += rows
-        now = time.monotonic()
-        if now - done[1] > _PATIENCE and now - done[2] > 0.2:
-            done[2] = now
-            left = (now - done[1]) * (count - done[0]) / max(done[0], 1)
-            end = "\n" if done[0] >= count else "\r"
-            sys.stderr.write(f"{what} {done[0] / max(count, 1):4.0%}, {left:.0f} s left {end}")
-            sys.stderr.flush()
-
-    return tick
-
-
-def finish(result: dict[str, Any], failures: list[Failure], *, as_json: bool) -> None:
-    """Print JSON if asked, name what failed, and leave with the exit code that says so."""
+def finish(result: dict[str, Any], failures: list[Failure], *, as_json: bool, code: int = 0) -> None:
+    """Print JSON if asked, name what failed, and leave with the exit code that says so; ``code`` goes before it."""
     if as_json:
         told = {"failures": [{"source": one.key, "error": one.message} for one in failures]}
         typer.echo(json.dumps(result | told, indent=2))
     name_failures(failures)
-    if failures:
-        raise typer.Exit(SOME_FAILED)
+    if code or failures:
+        raise typer.Exit(code or SOME_FAILED)
 
 
 def name_failures(failures: list[Failure]) -> None:
@@ -154,11 +138,9 @@ def refuse_other_than_svg(path: Path | None) -> None:
 
 def write_text(path: Path, text: str, *, force: bool) -> None:
     """Write a report, whole or not at all, over nothing that is there unless forced."""
-    from recolorist.errors import OptionError
     from recolorist.files import atomic_write
 
-    if path.exists() and not force:
-        raise OptionError(f"{path} exists; pass --force to replace it")
+    refuse_existing(force, path)
     atomic_write(path, text.encode("utf-8", "backslashreplace"))
 
 

@@ -14,12 +14,10 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-_Source = Annotated[Path, typer.Argument(help="Folder, manifest (CSV, Parquet), list (.txt), .npz, .npy or image.")]
 _Bank = Annotated[Path, typer.Option("--bank", help="The bank of the training data.")]
 _Groups = Annotated[str, typer.Option("--group-from", help="Sub-folder level that names the group, or 'none'.")]
 _Coverage = Annotated[float, typer.Option("--coverage", help="Share of images like the training data that count as inside.")]
 _FailOver = Annotated[float | None, typer.Option("--fail-over", help="Exit with 4 if a larger share of any group is outside.")]
-_Lines = Annotated[Path | None, typer.Option("--lines", help="Write one line of JSON per image.")]
 _Plot = Annotated[Path | None, typer.Option("--plot", help="Draw both clouds (SVG).")]
 
 
@@ -35,13 +33,13 @@ def register(app: typer.Typer) -> None:
 
 
 def drift(
-    source: _Source,
+    source: common.Source,
     *,
     bank: _Bank,
     coverage: _Coverage = 0.99,
     group_from: _Groups = "0",
     fail_over: _FailOver = None,
-    lines: _Lines = None,
+    lines: common.Lines = None,
     plot: _Plot = None,
     mask: common.Mask = None,
     split: common.Split = None,
@@ -85,19 +83,8 @@ def drift(
         _print(result, coverage)
     over = fail_over is not None and any(group.share > fail_over for group in (result.overall, *result.groups))
     told = _told(result) | {"coverage": coverage, "fail_over": fail_over, "over": over}
-    _leave(told, result, over=over, as_json=as_json)
-
-
-def _leave(told: dict[str, Any], result: DriftResult, *, over: bool, as_json: bool) -> None:
-    """Drift goes before failed files in the exit code: it is what a pipeline asked about."""
-    if not over:
-        common.finish(told, result.failures, as_json=as_json)
-        return
-    try:
-        common.finish(told, result.failures, as_json=as_json)
-    except typer.Exit:
-        raise typer.Exit(common.DRIFTED) from None
-    raise typer.Exit(common.DRIFTED)
+    code = common.DRIFTED if over else 0  # before failed files: drift is what a pipeline asked about
+    common.finish(told, result.failures, as_json=as_json, code=code)
 
 
 def _told(result: DriftResult) -> dict[str, Any]:
@@ -133,7 +120,7 @@ def _print(result: DriftResult, coverage: float) -> None:
         table.add_row(shown(group.name) or ".", str(group.images), share, expected, chance, verdict)
     console.print(table)
     for group in (*result.groups, result.overall):
-        console.print(Text(f"{shown(group.name) or '.'}: most moved {group.to_dict()['words']}"), soft_wrap=True)
+        console.print(Text(f"{shown(group.name) or '.'}: most moved {group.words}"), soft_wrap=True)
     rule = {
         "leave-one-out": "taken from the bank itself, leaving out each of its images in turn",
         "F": "that of normal data, by the F distribution, since the bank is small",

@@ -26,7 +26,6 @@ _Triptych = Annotated[Path | None, typer.Option("--triptych", help="Write conten
 _Strength = Annotated[float, typer.Option("--strength", help="0 leaves the image alone, 1 matches it fully.")]
 _MaskFile = Annotated[str | None, typer.Option("--mask", help="Pixels to measure: a file (0 is outside), 'tissue' or 'fundus'.")]
 _StyleMask = Annotated[str | None, typer.Option("--style-mask", help="The same for the style.")]
-_ApplyTo = Annotated[str, typer.Option("--apply-to", help="'all' pixels, or those of the 'mask'.")]
 _Eps = Annotated[str, typer.Option("--eps-mode", help="'exact', or 'paper' for equation (1) as printed.")]
 _Strict = Annotated[bool, typer.Option("--strict", help="Refuse a style with a flat channel.")]
 _Pyramid = Annotated[bool, typer.Option("--pyramid", help="Add smaller levels to a huge TIFF.")]
@@ -56,7 +55,7 @@ def match(
     eps_mode: _Eps = "exact",
     mask: _MaskFile = None,
     style_mask: _StyleMask = None,
-    apply_to: _ApplyTo = "all",
+    apply_to: common.ApplyTo = "all",
     strict: _Strict = False,
     save_plan: _PlanOut = None,
     audit: _AuditOut = None,

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-_Source = Annotated[Path, typer.Argument(help="Folder, manifest (CSV, Parquet), list (.txt), .npz, .npy or image.")]
 _Out = Annotated[Path, typer.Argument(help="Folder to write into; it gets the structure of the source.")]
 _Bank = Annotated[Path, typer.Option("--bank", help="The bank styles are drawn from.")]
 _Copies = Annotated[int, typer.Option("--copies", "-k", min=1, help="Copies of each image, each in another style.")]
@@ -25,7 +24,6 @@ _Sampler = Annotated[str, typer.Option("--sampler", help="How styles are drawn: 
 _Cross = Annotated[bool, typer.Option("--cross-domain", help="Styles of other domains only (sampler other_domain).")]
 _Strength = Annotated[str, typer.Option("--strength", help="A number from 0 to 1, or a range to draw from: 0.5-1.")]
 _MaxClip = Annotated[float | None, typer.Option("--max-clip", help="Largest share of values a style may clip.")]
-_ApplyTo = Annotated[str, typer.Option("--apply-to", help="'all' pixels, or those of the 'mask'.")]
 _AllowSplit = Annotated[bool, typer.Option("--allow-split", help="Use a bank that is not of a training split, knowingly.")]
 _To = Annotated[str, typer.Option("--to", help="The style: an image, a bank, or BANK:domain.")]
 _Pool = Annotated[bool, typer.Option("--pool", help="Measure all images of a folder (tiles of a slide) together.")]
@@ -44,7 +42,7 @@ def register(app: typer.Typer) -> None:
 
 
 def augment(
-    source: _Source,
+    source: common.Source,
     out: _Out,
     *,
     bank: _Bank,
@@ -59,7 +57,7 @@ def augment(
     max_gain: common.MaxGain = 10.0,
     max_clip: _MaxClip = None,
     mask: common.Mask = None,
-    apply_to: _ApplyTo = "all",
+    apply_to: common.ApplyTo = "all",
     allow_split: _AllowSplit = False,
     label_from: common.LabelFrom = "-1",
     domain_from: common.DomainFrom = "none",
@@ -115,7 +113,7 @@ def augment(
 
 
 def harmonise(
-    source: _Source,
+    source: common.Source,
     out: _Out,
     *,
     to: _To,
@@ -124,7 +122,7 @@ def harmonise(
     strength: Annotated[float, typer.Option("--strength", help="0 leaves images alone, 1 matches fully.")] = 1.0,
     max_gain: common.MaxGain = 10.0,
     mask: common.Mask = None,
-    apply_to: _ApplyTo = "all",
+    apply_to: common.ApplyTo = "all",
     pool: _Pool = False,
     split: common.Split = None,
     root: common.Root = None,

@@ -131,6 +131,11 @@ class Group:
         """Whether more lie outside than chance explains."""
         return self.chance < _SURE
 
+    @property
+    def words(self) -> str:
+        """Which channel moved most, and how."""
+        return in_words(self.mean_shift, self.mean_sds, self.contrast, self.contrast_sds)
+
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
         return {
@@ -144,7 +149,7 @@ class Group:
             "mean_shift_sds": self.mean_sds.tolist(),
             "contrast_ratio": self.contrast.tolist(),
             "contrast_sds": self.contrast_sds.tolist(),
-            "words": in_words(self.mean_shift, self.mean_sds, self.contrast, self.contrast_sds),
+            "words": self.words,
         }
 
 

@@ -38,7 +38,6 @@ FORMATS: Final = {
     ".vmu": "SLIDE",
     ".svslide": "SLIDE",
 }
-SUFFIXES: Final = tuple(FORMATS)
 _MAGIC: Final = (
     (b"\x89PNG\r\n\x1a\n", "PNG"),
     (b"\xff\xd8\xff", "JPEG"),
@@ -108,7 +107,8 @@ def read_image(path: str | Path, max_pixels: int = MAX_PIXELS) -> NDArray[Any]:
 
 def read_picture(path: str | Path, reading: Reading = DEFAULT) -> Picture:
     """Decode one file as a whole; for huge ones see :mod:`recolorist.strips`."""
-    return decode(path, sniff(path), reading)
+    form, data = open_file(path, reading)
+    return decode(path, form, reading, data)
 
 
 def decode(path: str | Path, form: str, reading: Reading, data: bytes | None = None) -> Picture:

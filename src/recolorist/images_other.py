@@ -75,7 +75,7 @@ def read_strips(path: Path, reading: Reading) -> Picture:
     """A slide or Zarr array small enough to be read as a whole."""
     from recolorist.strips import open_strips
 
-    with open_strips(path, reading, always=True) as source:
+    with open_strips(path, reading) as source:
         refuse_huge(source.shape[0] * source.shape[1], reading.max_pixels)
         return Picture(source.rows(0, source.shape[0]), source.data_range)
 

@@ -50,7 +50,7 @@ def read_tiff(path: Path, reading: Reading) -> Picture:
                 raise
             return _through_tifffile(path, reading)  # floats in colour, signed pixels: Pillow has no mode for them
         refuse_huge(image.width * image.height, reading.max_pixels)
-        refuse_outside_file(image.tag_v2, path.stat().st_size)
+        refuse_outside_file(*_places(image.tag_v2), path.stat().st_size)
         _refuse_stack(image)
         if reading.level or not _exact_in_pillow(image):
             return _through_tifffile(path, reading)
@@ -117,17 +117,19 @@ def upright(pixels: NDArray[Any], orientation: int) -> NDArray[Any]:
     return np.ascontiguousarray(pixels)
 
 
-def refuse_outside_file(tags: Any, size: int) -> None:
+def refuse_outside_file(starts: Any, lengths: Any, size: int) -> None:
     """Every strip or tile a TIFF declares must lie inside the file: a cut-off one is noticed before it is decoded."""
-    for offsets, counts in zip(_OFFSETS, _COUNTS, strict=True):
-        starts, lengths = tags.get(offsets), tags.get(counts)
-        if starts is None or lengths is None:
-            continue
-        ends = np.asarray(starts, np.float64).ravel() + np.asarray(lengths, np.float64).ravel()
-        if ends.size and ends.max() > size:
-            raise ImageError(f"it declares pixels up to byte {int(ends.max()):,} and has only {size:,}; it is cut off")
-        return
-    raise ImageError("it declares no strips or tiles")
+    ends = np.asarray(starts, np.float64).ravel() + np.asarray(lengths, np.float64).ravel()
+    if not ends.size:
+        raise ImageError("it declares no strips or tiles")
+    if ends.max() > size:
+        raise ImageError(f"it declares pixels up to byte {int(ends.max()):,} and has only {size:,}; it is cut off")
+
+
+def _places(tags: Any) -> tuple[Any, Any]:
+    """Where the strips or tiles begin, and how long they are."""
+    pairs = ((tags.get(offsets), tags.get(counts)) for offsets, counts in zip(_OFFSETS, _COUNTS, strict=True))
+    return next((pair for pair in pairs if None not in pair), ((), ()))
 
 
 def _refuse_cut_off(data: bytes, form: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from types import ModuleType
 from typing import Final
 
@@ -39,12 +38,3 @@ def load(name: str, why: str) -> ModuleType:
         raise MissingExtraError(
             f"{name} is needed to {why}, and cannot be imported ({error}); install it with: pip install 'recolorist[{extra}]'"
         ) from error
-
-
-def present(name: str) -> bool:
-    """Whether a library is installed, without importing it.
-
-    >>> present("numpy")
-    True
-    """
-    return importlib.util.find_spec(name) is not None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from recolorist._version import __version__
-from recolorist.batch_audit import FLAGS
+from recolorist.batch_audit import FLAGS, flags_told
 from recolorist.batch_items import Item, collected
 from recolorist.batch_load import load
 from recolorist.charts import clip_chart, spread_chart
@@ -82,8 +82,7 @@ def _table(told: dict[str, Any]) -> str:
     rows = [
         f'<tr><th scope="row">{flag.replace("_", " ")}</th><td>{told["flags"][flag]:,}</td>'
         f'<td class="words">{escape(meaning)}</td></tr>'
-        for flag, meaning in FLAGS.items()
-        if flag not in ("clips", "gain_capped") or "clip_median" in told
+        for flag, meaning in flags_told(told).items()
     ]
     head = (
         '<thead><tr><th scope="col">flag</th><th scope="col">images</th><th scope="col" class="words">meaning</th></tr></thead>'

@@ -28,7 +28,7 @@ from recolorist.spaces import SPACES
 BAND_BYTES: Final = 8 << 20  # what is worked on at a time
 MOST_BAND_BYTES: Final = 512 << 20  # a single row of tiles may need more than that, but not anything
 _MOST_RATIO: Final = 500  # of declared pixels to the bytes of the file; blank slides pack well, but not endlessly
-_TILE: Final = 256
+TILE: Final = 256  # side of the tiles that are written
 HUGE_FORMATS: Final = ("TIFF", "NPY", "ZARR", "SLIDE")
 
 Tick = Callable[[int], None]  # told how many rows were done
@@ -69,7 +69,7 @@ class Strips(ABC):
                 "once; save it in tiles first"
             )
         rows = max(self.step, BAND_BYTES // row // self.step * self.step)
-        return rows // _TILE * _TILE if rows > _TILE and self.step == 1 else rows  # whole tiles of the output, where one is free
+        return rows // TILE * TILE if rows > TILE and self.step == 1 else rows  # whole tiles of the output, where one is free
 
     def bands(self) -> Iterator[tuple[int, NDArray[Any]]]:
         """The whole image: first row of each band, and its pixels."""
@@ -138,15 +138,12 @@ def measure_strips(source: Strips, mask: str | Strips | None = None, space: str 
     True
     """
     check.option(space, SPACES, "space")
-    rule = foreground.PIXELS[check.option(mask, foreground.RULES, "mask")] if isinstance(mask, str) else None
     inside: list[Moments] = []
     everything: list[Moments] = []
-    for start, pixels in source.bands():
-        opened = check.open_image(pixels, source.data_range)
-        chosen = mask_rows(mask, opened, start) if rule is None else rule(opened.colour, opened.data_range)
+    for pixels, opened, chosen in _masked_bands(source, mask):
         if chosen is None or chosen.any():
             inside.append(measure_opened(opened, chosen, space))
-        if rule is not None:
+        if isinstance(mask, str):
             everything.append(measure_opened(opened, None, space))
         if tick:
             tick(len(pixels))
@@ -170,19 +167,27 @@ def apply_strips(
     source: Strips, plan: Plan, mask: str | Strips | None = None, tick: Tick | None = None
 ) -> Iterator[NDArray[Any]]:
     """The image through the plan, band after band; pixels outside ``mask`` stay as they are."""
-    rule = foreground.PIXELS[check.option(mask, foreground.RULES, "mask")] if isinstance(mask, str) else None
-    for start, pixels in source.bands():
-        opened = check.open_image(pixels, source.data_range)
-        chosen = mask_rows(mask, opened, start) if rule is None else rule(opened.colour, opened.data_range)
+    for pixels, _, chosen in _masked_bands(source, mask):
         yield apply(pixels, plan, mask=chosen, data_range=source.data_range)
         if tick:
             tick(len(pixels))
 
 
-def mask_rows(mask: Any, opened: check.Opened, start: int) -> NDArray[np.bool_] | None:
+def _masked_bands(
+    source: Strips, mask: str | Strips | None
+) -> Iterator[tuple[NDArray[Any], check.Opened, NDArray[np.bool_] | None]]:
+    """Each band, through the door, and what is inside of it by the rule or the mask file."""
+    rule = foreground.PIXELS[check.option(mask, foreground.RULES, "mask")] if isinstance(mask, str) else None
+    for start, pixels in source.bands():
+        opened = check.open_image(pixels, source.data_range)
+        if rule is not None:
+            yield pixels, opened, rule(opened.colour, opened.data_range)
+        else:
+            yield pixels, opened, mask_rows(mask, opened, start) if isinstance(mask, Strips) else None
+
+
+def mask_rows(mask: Strips, opened: check.Opened, start: int) -> NDArray[np.bool_] | None:
     """The rows of a mask file that belong to a band."""
-    if mask is None:
-        return None
     rows = mask.rows(start, start + opened.array.shape[0])
     return check.open_mask(rows[..., 0] if rows.shape[-1] == 1 else rows, opened)
 

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from recolorist import optional
 from recolorist.errors import ImageError
 from recolorist.images import Picture, Reading, refuse_dtype, refuse_huge, said
-from recolorist.images_pillow import upright
+from recolorist.images_pillow import refuse_outside_file, upright
 from recolorist.images_write import tiff_facts
-from recolorist.strips import Strips
+from recolorist.strips import TILE, Strips
 
-TILE: Final = 256
 _CLASSIC: Final = 2**32 - 2**26  # larger files need BigTIFF's offsets
 _AXES: Final = ("YX", "YXS", "SYX")
 _GREY, _RGB, _YCBCR = 1, 2, 6  # photometric interpretations
@@ -70,9 +69,7 @@ class TiffStrips(Strips):
 
     def _check(self, size: int) -> None:
         page = self._page
-        ends = np.asarray(page.dataoffsets, np.float64) + np.asarray(page.databytecounts, np.float64)
-        if not len(ends) or ends.max() > size:
-            raise ImageError(f"it declares pixels beyond its {size:,} bytes; it is cut off")
+        refuse_outside_file(page.dataoffsets, page.databytecounts, size)
         known = int(page.photometric) in (_GREY, _RGB) or (int(page.photometric), int(page.compression)) == (_YCBCR, _JPEG)
         if not known or page.dtype is None:
             raise ImageError(f"its colours are stored as {page.photometric!s}; accepted are grey and RGB. Convert it first.")

@@ -23,9 +23,7 @@ def to_rgb(pixels: NDArray[Any], data_range: float | None = None) -> NDArray[np.
     >>> to_rgb(np.array([[0, 65535]], np.uint16)).tolist()
     [[[0, 0, 0], [255, 255, 255]]]
     """
-    high = data_range or NATURAL_RANGE.get({1: "B", 2: "H"}.get(pixels.dtype.itemsize, ""), 1.0)
-    if pixels.dtype.kind == "f":
-        high = data_range or 1.0
+    high = data_range or NATURAL_RANGE.get(pixels.dtype.char, 1.0)
     colour = pixels[..., None] if pixels.ndim == 2 else pixels[..., :3]
     if colour.shape[-1] != 3:
         colour = np.repeat(colour[..., :1], 3, axis=-1)

@@ -18,8 +18,7 @@ _KEPT: Final = 2
 
 def save(folder: Path, step: int, data: bytes) -> None:
     """Write a checkpoint and drop all but the last two."""
-    header = json.dumps({"step": step, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()})
-    atomic_write(_path(folder, step), header.encode() + b"\n" + data)
+    atomic_write(_path(folder, step), _header(step, data) + b"\n" + data)
     for old in steps(folder)[:-_KEPT]:
         _path(folder, old).unlink(missing_ok=True)
 
@@ -28,7 +27,7 @@ def load(folder: Path) -> tuple[int, bytes] | None:
     """The newest checkpoint that verifies."""
     for step in reversed(steps(folder)):
         header, _, data = _path(folder, step).read_bytes().partition(b"\n")
-        if header == json.dumps({"step": step, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}).encode():
+        if header == _header(step, data):
             return step, data
     return None
 
@@ -46,6 +45,10 @@ def clear(folder: Path) -> None:
     """The cell is finished."""
     for step in steps(folder):
         _path(folder, step).unlink(missing_ok=True)
+
+
+def _header(step: int, data: bytes) -> bytes:
+    return json.dumps({"step": step, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}).encode()
 
 
 def _path(folder: Path, step: int) -> Path:

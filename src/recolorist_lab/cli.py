@@ -9,7 +9,6 @@ from typing import Annotated, Final
 import typer
 
 from recolorist._version import __version__
-from recolorist.cli_common import interrupted
 from recolorist.errors import RecoloristError
 from recolorist_lab import cli_data, cli_sweep
 
@@ -47,12 +46,10 @@ def main() -> None:
         if isinstance(output, io.TextIOWrapper):
             output.reconfigure(errors="replace")  # a terminal without Greek letters gets question marks, not a traceback
     try:
-        app(standalone_mode=True)
+        app()
     except RecoloristError as error:
         typer.echo(f"recolorist-lab: {' '.join(str(error).split())}", err=True)
         sys.exit(1)
-    except KeyboardInterrupt:
-        interrupted()
 
 
 if __name__ == "__main__":

@@ -11,19 +11,15 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from recolorist import cli_common as common
 from recolorist.check import option
 from recolorist.errors import OptionError
 
 __all__ = ["register"]
 
-SOME_FAILED: Final = 3  # the rest was done
-INTERRUPTED: Final = 130
-
 _Study = Annotated[Path, typer.Argument(help="The study, a TOML file.")]
 _Studies = Annotated[list[Path] | None, typer.Argument(help="Studies; without any, the whole ledger.")]
 _Ledger = Annotated[Path, typer.Option("--ledger", envvar="RECOLORIST_LEDGER", help="Folder of results, shared by launchers.")]
-_Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-_Engine = Annotated[str, typer.Option("--engine", help="'local' processes, or a 'ray' cluster.")]
 _Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Cells at once on this machine; by default one per core.")]
 _Address = Annotated[str | None, typer.Option("--address", help="Ray cluster ('auto' or host:port); else one is started.")]
 _Retries = Annotated[int, typer.Option("--retries", min=0, help="Times a cell is tried again when its process died.")]
@@ -59,18 +55,18 @@ def run(
     study: _Study,
     *,
     ledger: _Ledger = _HERE,
-    engine: _Engine = "local",
+    engine: common.EngineName = "local",
     jobs: _Jobs = None,
     address: _Address = None,
     retries: _Retries = 3,
     lease: _Lease = 120.0,
-    as_json: _Json = False,
+    as_json: common.Json = False,
 ) -> None:
     """Run every cell that has no result yet. It is always safe to start this again, and from several machines at once."""
+    from recolorist.batch_run import terminated_like_interrupted, usable_cores
     from recolorist_lab.ledger import Ledger
     from recolorist_lab.study import load
-    from recolorist_lab.sweep import run_study, terminated_like_interrupted
-    from recolorist_lab.sweep_local import usable_cores
+    from recolorist_lab.sweep import run_study
 
     option(engine, ("local", "ray"), "engine")
     if address is not None and engine != "ray":
@@ -84,7 +80,7 @@ def run(
             report = run_study(plan, book, works, retries=retries, told=told)
     except KeyboardInterrupt:
         typer.echo("recolorist-lab: interrupted; what is finished is kept, and the same command goes on from here", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(common.INTERRUPTED) from None
     if as_json:
         typer.echo(json.dumps({"study": plan.name, **vars(report), "done": report.done}, indent=2))
     else:
@@ -97,11 +93,11 @@ def run(
     for name in report.blocked:
         typer.echo(f"recolorist-lab: {name} was not run, because a cell it builds on failed", err=True)
     if not report.is_complete:
-        raise typer.Exit(SOME_FAILED)
+        raise typer.Exit(common.SOME_FAILED)
 
 
 def status(
-    study: _Study, *, ledger: _Ledger = _HERE, watch: _Watch = False, cells: _Cells = False, as_json: _Json = False
+    study: _Study, *, ledger: _Ledger = _HERE, watch: _Watch = False, cells: _Cells = False, as_json: common.Json = False
 ) -> None:
     """How far a study is: cells by state, who is working on what, and about how long it will take."""
     from recolorist_lab import status as view
@@ -117,7 +113,7 @@ def status(
         view.show(view.survey(plan, book), cells=cells)
 
 
-def retry(study: _Study, *, ledger: _Ledger = _HERE, only: _Only = None, as_json: _Json = False) -> None:
+def retry(study: _Study, *, ledger: _Ledger = _HERE, only: _Only = None, as_json: common.Json = False) -> None:
     """Forget the failures of a study, so that the next `sweep run` tries those cells again."""
     from recolorist_lab.ledger import Ledger
     from recolorist_lab.study import load
@@ -135,7 +131,7 @@ def retry(study: _Study, *, ledger: _Ledger = _HERE, only: _Only = None, as_json
     )
 
 
-def verify(studies: _Studies = None, *, ledger: _Ledger = _HERE, as_json: _Json = False) -> None:
+def verify(studies: _Studies = None, *, ledger: _Ledger = _HERE, as_json: common.Json = False) -> None:
     """Read every result and every file kept with it, and compare them with their checksums."""
     from recolorist_lab.ledger import Ledger
     from recolorist_lab.status import damages
@@ -149,11 +145,16 @@ def verify(studies: _Studies = None, *, ledger: _Ledger = _HERE, as_json: _Json 
     for message in found.values():
         typer.echo(f"recolorist-lab: {message}", err=True)
     if found:
-        raise typer.Exit(SOME_FAILED)
+        raise typer.Exit(common.SOME_FAILED)
 
 
 def gc(
-    studies: _Studies = None, *, ledger: _Ledger = _HERE, unused: _Unused = False, dry_run: _Dry = False, as_json: _Json = False
+    studies: _Studies = None,
+    *,
+    ledger: _Ledger = _HERE,
+    unused: _Unused = False,
+    dry_run: _Dry = False,
+    as_json: common.Json = False,
 ) -> None:
     """Remove what killed processes left behind. Results are only deleted with --unused, and only if no study named uses them."""
     from recolorist_lab import tidy
@@ -181,7 +182,7 @@ def export(
     partial: _Partial = False,
     timings: _Timings = False,
     force: _Force = False,
-    as_json: _Json = False,
+    as_json: common.Json = False,
 ) -> None:
     """Write the table of a study; refused, naming the cells, if any is missing, stale or damaged."""
     from recolorist.files import atomic_write
@@ -191,8 +192,7 @@ def export(
 
     if (out is None) == (not as_json):
         raise OptionError("name a file with --out (.csv, .parquet or .json), or print the rows with --json")
-    if out is not None and out.exists() and not force:
-        raise OptionError(f"{out} exists; pass --force to replace it")
+    common.refuse_existing(force, out)
     rows = table.rows(load(study), Ledger(ledger, must_exist=True), partial=partial, timings=timings)
     if out is None:
         typer.echo(table.render(rows, ".json").decode(), nl=False)

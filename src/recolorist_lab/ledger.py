@@ -92,7 +92,7 @@ class Result:
             data = path.read_bytes()
         except OSError as error:
             raise CorruptError(f"{path}, which a finished run kept, cannot be read: {error.strerror}") from error
-        if {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()} != noted:
+        if _checksum(data) != noted:
             raise CorruptError(f"{path} does not match the checksum in the result it belongs to")
         return data
 
@@ -230,7 +230,7 @@ class Ledger:
         with writing(folder / name):
             folder.mkdir(exist_ok=True)
             atomic_write(folder / name, data)
-        return {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+        return _checksum(data)
 
     def retry(self, cell: Cell) -> None:
         """Forget a failure, so that the next launcher tries again."""
@@ -261,6 +261,10 @@ class Ledger:
         with writing(folder):
             (folder / "result.json").unlink(missing_ok=True)  # first, so that a run half deleted is not a finished one
             shutil.rmtree(folder)
+
+
+def _checksum(data: bytes) -> dict[str, Json]:
+    return {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
 def _flush(folder: Path) -> None:

@@ -6,13 +6,9 @@ that someone else holds is looked at again later.
 
 from __future__ import annotations
 
-import signal
-import sys
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -23,7 +19,7 @@ from recolorist_lab.ledger import Ledger
 from recolorist_lab.study import Cell, Study
 from recolorist_lab.tidy import leftovers
 
-__all__ = ["RETRIES", "Engine", "Progress", "Report", "run_study", "terminated_like_interrupted"]
+__all__ = ["RETRIES", "Engine", "Progress", "Report", "run_study"]
 
 RETRIES: Final = 3  # of a cell whose process died; a cell that raised an error is not tried again until `sweep retry`
 _LOOK_AGAIN: Final = 0.5  # seconds until a cell that someone else holds is looked at again
@@ -189,20 +185,3 @@ class _Sweep:
 
     def _later(self, cell: Cell) -> None:
         self._not_before[cell.run_id] = time.monotonic() + _LOOK_AGAIN
-
-
-@contextmanager
-def terminated_like_interrupted() -> Iterator[None]:
-    """A scheduler's SIGTERM ends a sweep as Ctrl-C does: claims given up, checkpoints kept, ready to go on."""
-    if threading.current_thread() is not threading.main_thread() or sys.platform == "win32":
-        yield
-        return
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -17,21 +17,10 @@ from recolorist_lab.cells import Outcome, run_cell
 from recolorist_lab.ledger import Ledger
 from recolorist_lab.study import Cell
 
-__all__ = ["LocalEngine", "usable_cores"]
+__all__ = ["LocalEngine"]
 
 _ONE_THREAD: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _PATIENCE: Final = 5.0  # seconds a cell has to give up its claim before it is killed; the claim is then seen to be dead
-
-
-def usable_cores() -> int:
-    """Cores this process may use.
-
-    >>> usable_cores() >= 1
-    True
-    """
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class LocalEngine:

@@ -70,7 +70,7 @@ def test_a_killed_worker_costs_nothing(tmp_path: Path) -> None:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    workers = [pid for pid, name in descendants(process.pid).items() if name.startswith("ray::_task")]
+    workers = [pid for pid, name in descendants(process.pid).items() if name.startswith("ray::do_chunk")]
     assert workers
     os.kill(workers[0], signal.SIGKILL)
     assert len(list(out.glob("*.png"))) < COUNT  # it was midway

@@ -36,8 +36,8 @@ VALUES: dict[str, dict[str, tuple[Any, Any]]] = {
         "trouble": ("none", "raise"),
         "ballast": (0, 64),
         "pause": (0.0, 0.5),
-        "witness": ("", "/tmp/a"),  # noqa: S108 - never opened
-        "fuse": ("", "/tmp/b"),  # noqa: S108
+        "witness": ("", "witnesses"),
+        "fuse": ("", "fuses"),
     },
     "transfer_check": {
         "space": ("rgb", "lab"),

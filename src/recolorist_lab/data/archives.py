@@ -77,7 +77,7 @@ def unpack(archive: str | Path, target: str | Path, caps: Caps | None = None) ->
         with _opened(source) as opened:
             plan = _checked(opened, source.stat().st_size, caps)
             goal.parent.mkdir(parents=True, exist_ok=True)
-            _refuse_full_disk(goal.parent, sum(plan.values()))
+            refuse_full_disk(goal.parent, sum(plan.values()), ArchiveError)
             _write(opened, plan, goal)
     except ArchiveError as error:
         raise ArchiveError(f"{shown(source)} is refused, and nothing of it was written: {error}") from error
@@ -188,7 +188,8 @@ def _write_one(path: Path, content: IO[bytes], size: int, made: set[Path]) -> No
         raise ArchiveError(f"{path.name!r} is not of the {size:,} bytes that it declares")
 
 
-def _refuse_full_disk(folder: Path, need: int) -> None:
+def refuse_full_disk(folder: Path, need: int, kind: type[RecoloristError], what: str = "it") -> None:
+    """Find out before anything is written that there is no room for all of it."""
     free = shutil.disk_usage(folder).free
     if need > free:
-        raise ArchiveError(f"it needs {need:,} bytes and {free:,} are free in {shown(folder)}")
+        raise kind(f"{what} needs {need:,} bytes and {free:,} are free in {shown(folder)}")

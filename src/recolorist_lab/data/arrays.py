@@ -17,7 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.errors import RecoloristError
+from recolorist.images import shown
 from recolorist.images_other import npy_header, refuse_bomb
+from recolorist_lab.data.archives import refuse_full_disk
 from recolorist_lab.data.cards import GIB, SPLITS
 
 NAMES: Final = tuple(f"{split}_{what}" for split in SPLITS for what in ("images", "labels"))
@@ -39,7 +41,7 @@ def convert(archive: Path, folder: Path) -> Path:
     try:
         with zipfile.ZipFile(archive) as source:
             members = {name: _checked(source, name) for name in NAMES}
-            _refuse_full_disk(part, sum(info.file_size for info in members.values()))
+            refuse_full_disk(part, sum(info.file_size for info in members.values()), ArrayError, shown(archive))
             for name, info in members.items():
                 _copy(source, info, part / f"{name}.npy")
         part.replace(folder)
@@ -108,9 +110,3 @@ def _copy(source: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path) -> None:
         os.fsync(file.fileno())
     if target.stat().st_size != info.file_size:
         raise ArrayError(f"{info.filename} ended after {target.stat().st_size:,} of {info.file_size:,} bytes")
-
-
-def _refuse_full_disk(folder: Path, need: int) -> None:
-    free = shutil.disk_usage(folder).free
-    if need > free:
-        raise ArrayError(f"the arrays need {need:,} bytes and {free:,} are free in {folder}")

@@ -16,7 +16,7 @@ from typing import Any, Final
 from recolorist.files import atomic_write
 from recolorist_lab.data.archives import unpack
 from recolorist_lab.data.cards import Card, File, Source
-from recolorist_lab.data.transfer import CutOffError, FetchError, Link, Tick, transfer
+from recolorist_lab.data.transfer import CutOffError, FetchError, Link, Tick, note_of, transfer
 
 RECORD: Final = "fetched.json"
 _CHUNK: Final = 1 << 20
@@ -104,10 +104,10 @@ def _download(file: File, target: Path, known: dict[str, Any], run: _Run) -> Non
         facts = _verify(file, part, known)
     except FetchError:
         part.unlink()  # the bytes are wrong, so there is nothing to go on from
-        part.with_name(f"{part.name}.json").unlink(missing_ok=True)
+        note_of(part).unlink(missing_ok=True)
         raise
     part.replace(target)
-    part.with_name(f"{part.name}.json").unlink(missing_ok=True)
+    note_of(part).unlink(missing_ok=True)
     _note(run, file, {**facts, "url": file.url})
 
 
@@ -127,7 +127,7 @@ def _verify(file: File, path: Path, known: dict[str, Any]) -> dict[str, Any]:
             raise FetchError(f"{path.name} has the {name} {digests[name]} and should have {value}; it is not accepted")
     magic = _MAGIC.get(Path(file.name).suffix)
     with path.open("rb") as stream:
-        if magic and not stream.read(len(magic)) == magic:
+        if magic and stream.read(len(magic)) != magic:
             raise FetchError(f"{path.name} does not begin as a {Path(file.name).suffix} file does; it is not accepted")
     return {"bytes": size, "sha256": digests["sha256"]}
 

@@ -51,15 +51,27 @@ def base_of(root: Path, wanted: Iterable[str]) -> Path | None:
     names = tuple(wanted)
     if not root.is_dir():
         return None
-    below = sorted(entry for entry in root.iterdir() if entry.is_dir() and not entry.name.startswith((".", "__")))
-    for folder in (root, *below):
+    for folder in (root, *folders(root)):
         if any((folder / name).exists() for name in names):
             return folder
     return None
 
 
+def needed(card: Card, root: Path, *wanted: str) -> Path:
+    """The folder that :func:`base_of` finds; where there is none, the error names the first of the wanted."""
+    base = base_of(root, wanted)
+    if base is None:
+        raise missing(card, root / wanted[0])
+    return base
+
+
+def folders(root: Path) -> list[Path]:
+    """The folders in a folder, sorted, without hidden ones and `__MACOSX`."""
+    return sorted(entry for entry in root.iterdir() if entry.is_dir() and not entry.name.startswith((".", "__")))
+
+
 def pictures(folder: Path) -> list[Path]:
-    """Image files below a folder, sorted; hidden files and folders, links and `__MACOSX` are passed over."""
+    """Image files below a folder, sorted; hidden files and folders, links to folders and `__MACOSX` are passed over."""
     return sorted(_walk(folder)) if folder.is_dir() else []
 
 
@@ -88,13 +100,13 @@ def table(path: Path, columns: Iterable[str]) -> list[dict[str, str]]:
     """The rows of a CSV that has at least these columns; blank lines are passed over."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [row for row in csv.DictReader(file) if any((value or "") for value in _plain(row).values())]
+            rows = [row for row in map(_plain, csv.DictReader(file)) if any(row.values())]
     except (OSError, ValueError, csv.Error) as error:
         raise MissingDataError(f"{path} cannot be read as a table: {error}") from error
     absent = [name for name in columns if rows and name not in rows[0]]
     if absent or not rows:
         raise MissingDataError(f"{path} has no {'column ' + ', '.join(absent) if absent else 'rows'}; is it the right file?")
-    return [_plain(row) for row in rows]
+    return rows
 
 
 def _plain(row: Mapping[str | None, str | list[str] | None]) -> dict[str, str]:

@@ -19,10 +19,9 @@ def medmnist(card: Card, root: Path, _options: Mapping[str, str]) -> Found:
     """Rows of the mapped arrays; the archive is converted once."""
     folder = root / f"{card.key}_224"
     archive = root / f"{card.key}_224.npz"
-    if not folder.is_dir():
-        if not archive.is_file():
-            raise missing(card, archive)
-        convert(archive, folder)
+    if not folder.is_dir() and not archive.is_file():
+        raise missing(card, archive)
+    convert(archive, folder)
     found = Found()
     for split in SPLITS:
         images, labels = (open_array(folder / f"{split}_{what}.npy") for what in ("images", "labels"))

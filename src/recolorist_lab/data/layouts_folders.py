@@ -14,7 +14,7 @@ import numpy as np
 from recolorist.streams import stream
 from recolorist_lab.data.blood_labels import PREFIXED, Raw, raw_labels
 from recolorist_lab.data.cards import Card
-from recolorist_lab.data.layouts import Found, base_of, missing, pictures, relative
+from recolorist_lab.data.layouts import Found, folders, needed, pictures, relative
 from recolorist_lab.data.manifest import Entry
 
 _EPISTR_SPLITS: Final = {"NKI": "train", "VGH": "val", "IHC": "test"}
@@ -32,9 +32,7 @@ def epistr(card: Card, root: Path, _options: Mapping[str, str]) -> Found:
     """Three domains; the archive's own train and test folders are pooled."""
     found = Found()
     for domain, split in _EPISTR_SPLITS.items():
-        base = base_of(root, [domain])
-        if base is None:
-            raise missing(card, root / domain)
+        base = needed(card, root, domain)
         for part in ("train", "test"):
             for number, label in enumerate(_EPISTR_LABELS):
                 for path in pictures(base / domain / part / label):
@@ -47,10 +45,7 @@ def blood(card: Card, root: Path, _options: Mapping[str, str]) -> Found:
     found = Found()
     for source in card.sources:
         labels = raw_labels(source.key)
-        folders = {_folder(source.key, row.label) for row in labels}
-        base = base_of(root / source.folder, folders)
-        if base is None:
-            raise missing(card, root / source.folder / min(folders))
+        base = needed(card, root / source.folder, *sorted({_folder(source.key, row.label) for row in labels}))
         _source(card, root, base, labels, found)
     return found
 
@@ -60,7 +55,7 @@ def _source(card: Card, root: Path, base: Path, labels: Sequence[Raw], found: Fo
     rows = {row.label: row for row in labels}
     split = _SPLITS[card.key][key]
     dropped: Counter[tuple[str, str]] = Counter()
-    for folder in sorted(entry for entry in base.iterdir() if entry.is_dir() and not entry.name.startswith((".", "__"))):
+    for folder in folders(base):
         for path in pictures(folder):
             label = _label(folder.name, path.name)
             row = rows.get(label)

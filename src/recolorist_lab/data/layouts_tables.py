@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from recolorist.errors import OptionError
 from recolorist_lab.data.cards import Card
-from recolorist_lab.data.layouts import Found, base_of, by_name, missing, pictures, relative, table
+from recolorist_lab.data.layouts import Found, base_of, by_name, missing, needed, pictures, relative, table
 from recolorist_lab.data.manifest import Entry
 
 _HOSPITAL_SPLITS: Final = {1: "val", 2: "test"}
@@ -39,9 +38,7 @@ def camelyon17(card: Card, root: Path, _options: Mapping[str, str]) -> Found:
 
 def fitzpatrick17k(card: Card, root: Path, _options: Mapping[str, str]) -> Found:
     """Photographs by the md5 in their name; those that are not there are listed, as most addresses are dead."""
-    base = base_of(root, ["fitzpatrick17k.csv"])
-    if base is None:
-        raise missing(card, root / "fitzpatrick17k.csv")
+    base = needed(card, root, "fitzpatrick17k.csv")
     images = by_name(base / "data")
     found, unknown, renamed = Found(), 0, 0
     for row in table(base / "fitzpatrick17k.csv", ("md5hash", "fitzpatrick_scale", "three_partition_label")):
@@ -66,9 +63,7 @@ def fitzpatrick17k(card: Card, root: Path, _options: Mapping[str, str]) -> Found
 
 def ddi(card: Card, root: Path, _options: Mapping[str, str]) -> Found:
     """Photographs beside their table."""
-    base = base_of(root, ["ddi_metadata.csv"])
-    if base is None:
-        raise missing(card, root / "ddi_metadata.csv")
+    base = needed(card, root, "ddi_metadata.csv")
     found = Found()
     for row in table(base / "ddi_metadata.csv", ("DDI_file", "skin_tone", "malignant")):
         tone, truth = row["skin_tone"], row["malignant"]
@@ -93,9 +88,7 @@ def retina(card: Card, root: Path, options: Mapping[str, str]) -> Found:
 
 
 def _aptos(card: Card, root: Path, found: Found) -> None:
-    base = base_of(root / "APTOS", ["train.csv", "train_1.csv"])
-    if base is None:
-        raise missing(card, root / "APTOS" / "train.csv")
+    base = needed(card, root / "APTOS", "train.csv", "train_1.csv")
     official = base / "train.csv"
     tables = [official] if official.exists() else [base / name for name in ("train_1.csv", "valid.csv", "test.csv")]
     images = by_name(base)
@@ -117,9 +110,7 @@ def _deepdrid(card: Card, root: Path, found: Found) -> None:
 
 
 def _idrid(card: Card, root: Path, found: Found) -> None:
-    base = base_of(root / "IDRiD", ["idrid_labels.csv"])
-    if base is None:
-        raise missing(card, root / "IDRiD" / "idrid_labels.csv")
+    base = needed(card, root / "IDRiD", "idrid_labels.csv")
     images = by_name(base)
     for row in table(base / "idrid_labels.csv", ("id_code", "diagnosis")):
         if row["id_code"]:
@@ -141,9 +132,7 @@ def _idrid_official(card: Card, root: Path, found: Found) -> None:
 
 
 def _messidor2(card: Card, root: Path, found: Found) -> None:
-    base = base_of(root / "MESSIDOR2", ["messidor_data.csv"])
-    if base is None:
-        raise missing(card, root / "MESSIDOR2" / "messidor_data.csv")
+    base = needed(card, root / "MESSIDOR2", "messidor_data.csv")
     images = by_name(base)
     for row in table(base / "messidor_data.csv", ("image_id", "adjudicated_dr_grade")):
         _graded(found, card, root, "test", "MESSIDOR2", images, row["image_id"], row["adjudicated_dr_grade"])
@@ -160,14 +149,3 @@ def _graded(
         found.leave_out(f"{domain}/{name}", f"is not there ({split}, grade {grade})")
     else:
         found.entries.append(Entry(card.key, split, domain, relative(path, root), (int(float(grade)),), None, grade))
-
-
-def shortfall(found: Found) -> dict[str, int]:
-    """Why images were left out, and how many for each reason.
-
-    >>> found = Found()
-    >>> found.leave_out("a.jpg", "is not there (train, benign)")
-    >>> shortfall(found)
-    {'is not there (train, benign)': 1}
-    """
-    return dict(Counter(one.reason for one in found.excluded))

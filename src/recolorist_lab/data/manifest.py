@@ -7,7 +7,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -80,7 +80,7 @@ class Facts:
     differences: tuple[str, ...] = ()  #: how the counts differ from the card, where that was allowed
     excluded: tuple[Excluded, ...] = ()
     options: tuple[tuple[str, str], ...] = ()
-    library: str = field(default=__version__)
+    library: str = __version__
 
     def to_json(self) -> str:
         """As JSON."""

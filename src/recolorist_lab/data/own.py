@@ -168,12 +168,10 @@ def _manifest(rows: Sequence[_Row], root: Path, plan: Plan, jobs: int, bar: Bar 
     number = {name: place for place, name in enumerate(classes)}
     entries = [replace(row.entry, labels=tuple(sorted(number[name] for name in row.names))) for row in usable]
     good, bad = opened_files(entries, root, jobs, bar)
-    if not good:
-        raise MissingDataError(
-            f"none of the {len(rows):,} images below {root} can be used; the first: {(*excluded, *bad)[0].reason}"
-        )
-    task: Task = "multilabel" if plan.multilabel else "binary" if len(classes) == 2 else "multiclass"
     left_out = (*excluded, *bad)
+    if not good:
+        raise MissingDataError(f"none of the {len(rows):,} images below {root} can be used; the first: {left_out[0].reason}")
+    task: Task = "multilabel" if plan.multilabel else "binary" if len(classes) == 2 else "multiclass"
     return Manifest.of(good, Facts(plan.name, plan.name, task, classes, not left_out, (), left_out))
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from recolorist.errors import RecoloristError
+from recolorist.images import said
 from recolorist_lab.data.cards import File
 
 Tick = Callable[[str, int, "int | None"], None]  #: told the file's name, bytes so far, bytes in all
@@ -105,7 +106,7 @@ def transfer(file: File, part: Path, link: Link, tick: Tick) -> None:
             raise FetchError(
                 f"{url} shows a certificate that is not trusted here ({error}); give its authority with --ca"
             ) from error
-        raise CutOffError(f"{url} was cut off: {str(error) or type(error).__name__}") from error
+        raise CutOffError(f"{url} was cut off: {said(error)}") from error
 
 
 def _opener(link: Link) -> urllib.request.OpenerDirector:
@@ -129,11 +130,15 @@ def _opener(link: Link) -> urllib.request.OpenerDirector:
     return opener
 
 
+def note_of(part: Path) -> Path:
+    """Where it is noted what a part is a part of."""
+    return part.with_name(f"{part.name}.json")
+
+
 def _so_far(file: File, part: Path) -> tuple[int, str | None]:
     """Bytes of an earlier try, and the tag of the version they belong to; nothing if they cannot be told to belong."""
-    note = part.with_name(f"{part.name}.json")
     try:
-        told = json.loads(note.read_text("utf-8"))
+        told = json.loads(note_of(part).read_text("utf-8"))
         have = part.stat().st_size
     except (OSError, ValueError):
         return 0, None
@@ -150,7 +155,7 @@ def _receive(answer: Any, file: File, part: Path, have: int, tick: Tick) -> None
         raise FetchError(f"{file.name} would have {total:,} bytes and should have {due}; it is not downloaded")
     etag = answer.headers.get("ETag")
     strong = etag if etag and not etag.startswith("W/") else None
-    part.with_name(f"{part.name}.json").write_text(json.dumps({"url": file.url, "etag": strong}), "utf-8")
+    note_of(part).write_text(json.dumps({"url": file.url, "etag": strong}), "utf-8")
     with part.open("ab") as stream:
         _lock(stream)
         stream.truncate(have)

@@ -120,7 +120,7 @@ def test_names(name: str) -> None:
     except ArchiveError:
         return
     assert all(part not in ("", ".", "..") and "/" not in part and "\\" not in part and ":" not in part for part in parts)
-    assert Path("/root/folder", *parts).is_relative_to("/root/folder")
+    assert Path("some", "folder", *parts).is_relative_to(Path("some", "folder"))
     assert "/".join(parts).isprintable()
 
 

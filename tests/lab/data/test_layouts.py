@@ -13,7 +13,6 @@ from recolorist.errors import OptionError
 from recolorist_lab.data.index import CountError, check, index
 from recolorist_lab.data.layouts import MissingDataError, base_of, pictures, table
 from recolorist_lab.data.layouts_folders import divide, held_out, kept_counts
-from recolorist_lab.data.layouts_tables import fitzpatrick17k, shortfall
 from recolorist_lab.data.manifest import Entry
 from tests.lab.fakes import blood, retina
 from tests.lab.fakes.parts import Fake, picture, write_table
@@ -86,7 +85,7 @@ class TestFitzpatrick17k:
         partial = index(one.card, root, allow_different=True)
         assert len(partial) == len(manifest) - 3
         assert not partial.facts.complete
-        found = shortfall(fitzpatrick17k(one.card, root, {}))
+        found = Counter(left.reason for left in partial.facts.excluded)
         want = Counter(f"is not there ({entry.split}, {entry.source_label})" for entry in gone)
         assert {reason: count for reason, count in found.items() if "not there" in reason} == dict(want)
 

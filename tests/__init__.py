@@ -1,0 +1,1 @@
+"""The tests; a package of its own, since some wheels bring a package called `tests` too."""
