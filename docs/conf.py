@@ -1,4 +1,9 @@
-"""Sphinx configuration: pages in Markdown, the reference from the docstrings."""
+"""Sphinx configuration: pages in Markdown, the reference from the docstrings, a gallery of scripts that run."""
+
+from docutils import nodes
+from latex2mathml.converter import convert
+from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
 
 from recolorist._version import __version__
 
@@ -7,8 +12,9 @@ author = "Recolorist contributors"
 copyright = "2026, Recolorist contributors"  # noqa: A001  (Sphinx asks for this name)
 release = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-myst_enable_extensions = ["colon_fence"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_gallery.gen_gallery"]
+exclude_patterns = ["sg_execution_times.rst"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
@@ -17,3 +23,30 @@ napoleon_use_ivar = True  # an attribute described in the class docstring is not
 
 html_theme = "furo"
 html_title = f"Recolorist {release}"
+html_math_renderer = "mathml"
+html_static_path = ["static"]
+html_css_files = ["formulas.css"]
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "filename_pattern": "plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,  # a page that does not run is a broken page
+    "show_memory": False,
+    "show_signature": False,
+    "download_all_examples": False,
+    "image_scrapers": ("matplotlib",),
+}
+
+
+def _write_math(translator: HTML5Translator, node: nodes.math | nodes.math_block) -> None:
+    """Write a formula as MathML, which browsers show without fetching anything."""
+    display = "block" if isinstance(node, nodes.math_block) else "inline"
+    translator.body.append(convert(node.astext(), display=display))
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> None:
+    """Register the writer of formulas."""
+    app.add_html_math_renderer("mathml", (_write_math, None), (_write_math, None))

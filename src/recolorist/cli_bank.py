@@ -1,4 +1,4 @@
-"""`recolorist bank build | info | merge | plot`."""
+"""`recolorist bank build | info | merge | plot | share`."""
 
 from __future__ import annotations
 
@@ -22,6 +22,10 @@ _Plot = Annotated[Path, typer.Option("--out", "-o", help="The picture to write (
 _Name = Annotated[str | None, typer.Option("--name", help="Name of the bank; the folder's unless said.")]
 _Prepared = Annotated[str, typer.Option("--preprocessing", help="What was done to the images, in your words.")]
 _Histograms = Annotated[bool, typer.Option("--histograms", help="Keep histograms too, for the histogram methods.")]
+_Step = Annotated[float, typer.Option("--step", help="Round to this many levels of 255.")]
+_AtLeast = Annotated[int, typer.Option("--at-least", help="Leave out styles that fewer images share.")]
+_KeepLabels = Annotated[bool, typer.Option("--labels", help="Keep the labels.")]
+_KeepDomains = Annotated[bool, typer.Option("--domains/--no-domains", help="Keep the domains.")]
 _Drop = Annotated[bool, typer.Option("--drop-outliers", help="Leave out near-blank images and failed scans.")]
 
 
@@ -34,7 +38,7 @@ def register(app: typer.Typer) -> None:
     ['bank']
     """
     bank = typer.Typer(help="Style banks: the moments of a training split, without its pixels.", no_args_is_help=True)
-    for command in (build, info, merge, plot):
+    for command in (build, info, merge, plot, share):
         bank.command(command.__name__)(command)
     app.add_typer(bank, name="bank")
 
@@ -121,6 +125,37 @@ def plot(bank: _Bank, *, out: _Plot, force: common.Force = False, as_json: commo
     common.refuse_other_than_svg(out)
     common.write_text(out, bank_chart(batch.open_bank(bank)), force=force)
     typer.echo(json.dumps({"picture": str(out)}) if as_json else f"picture in {out}")
+
+
+def share(
+    bank: _Bank,
+    *,
+    out: _Out,
+    step: _Step = 4.0,
+    at_least: _AtLeast = 1,
+    labels: _KeepLabels = False,
+    domains: _KeepDomains = True,
+    force: common.Force = False,
+    as_json: common.Json = False,
+) -> None:
+    """Make a bank to give away: rounded numbers, no keys, and no style that fewer than a few images share."""
+    from recolorist import bank_share, batch
+
+    common.refuse_existing(force, out)
+    given = bank_share.share(batch.open_bank(bank), step, at_least, keep_labels=labels, keep_domains=domains)
+    _save(given.bank, out, force=force)
+    told = {
+        "bank": str(out),
+        "styles": len(given.bank),
+        "left_out": given.left_out,
+        "alone_before": given.alone_before,
+        "alone_after": given.alone_after,
+    }
+    words = (
+        f"{len(given.bank)} styles in {out}, {given.left_out} left out; "
+        f"{given.alone_before:.1%} of the styles stood alone before, {given.alone_after:.1%} do now"
+    )
+    typer.echo(json.dumps(told, indent=2) if as_json else words)
 
 
 def _save(bank: StyleBank, out: Path, *, force: bool) -> None:

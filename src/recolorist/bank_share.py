@@ -1,0 +1,112 @@
+"""A bank to give away: coarser numbers, no names, and no style that fewer than a few images share.
+
+Exact moments are a fingerprint: whoever holds an image can tell whether it is in a bank. Rounded to steps that are small beside
+the spread of a hospital's images, several images fall on the same style, and a bank of them still teaches the same colours.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist.bank import StyleBank
+from recolorist.errors import OptionError, StatisticsError
+
+Array = NDArray[np.float64]
+
+_LEVELS: Final = 255.0  # steps are told in 8-bit levels, whatever the images were
+
+
+class Shared(NamedTuple):
+    """What was made, and how well its styles hide: the share of styles that stood alone before and after rounding."""
+
+    bank: StyleBank
+    alone_before: float
+    alone_after: float
+    left_out: int
+
+
+def share(
+    bank: StyleBank, step: float = 4.0, at_least: int = 1, *, keep_labels: bool = False, keep_domains: bool = True
+) -> Shared:
+    """Round a bank for sharing.
+
+    Means and standard deviations go to multiples of ``step`` levels of 255, correlations to multiples of ``step / 40``. Styles
+    that fewer than ``at_least`` images share are left out. Keys become numbers in the order of the rounded values, sizes and
+    histograms are dropped; labels are, too, unless asked for.
+
+    >>> rng = np.random.default_rng(0)
+    >>> images = rng.integers(rng.integers(0, 60, (50, 1, 1, 1)), 200, (50, 8, 8, 3), dtype=np.uint8)
+    >>> bank = StyleBank.build(images, split="train")
+    >>> given = share(bank, step=16.0, at_least=2)
+    >>> given.alone_before, given.alone_after, len(given.bank) + given.left_out, given.bank.keys[0]
+    (1.0, 0.0, 50, '0')
+    """
+    if not 0 < step <= 64 or at_least < 1:
+        raise OptionError(f"step={step:g} and at_least={at_least}; accepted are steps up to 64 levels, and at least one image")
+    labels = [bank.label(row) if keep_labels else None for row in range(len(bank))]
+    domains = [bank.domain(row) if keep_domains else None for row in range(len(bank))]
+    mean, std, correlation = _rounded(bank, step)
+    upper = correlation[:, *np.triu_indices(bank.channels, 1)]
+    codes = np.array([_code(name, (*bank.labels, *bank.domains)) for name in zip(labels, domains, strict=True)])
+    cells = np.column_stack([codes, mean, std, upper])
+    company = _company(cells)
+    kept = np.flatnonzero(company >= at_least)
+    if not len(kept):
+        raise StatisticsError(f"no style is shared by {at_least} images at step {step:g}; raise the step or ask for fewer")
+    order = kept[np.lexsort(cells[kept].T[::-1])]
+    made = StyleBank(
+        mean[order],
+        _covariance(std[order], correlation[order]),
+        np.full(len(order), int(np.median(bank.pixels)), np.int64),
+        [str(number) for number in range(len(order))],
+        [labels[row] for row in order] if keep_labels else None,
+        [domains[row] for row in order] if keep_domains else None,
+        name=bank.name,
+        split=bank.split,
+        preprocessing="; ".join(
+            filter(None, [bank.preprocessing, f"rounded to {step:g} levels, {at_least} images a style or more"])
+        ),
+        space=bank.space,
+    )
+    exact = np.column_stack([bank.mean, bank.cov.reshape(len(bank), -1)])
+    return Shared(made, _alone(_company(exact)), _alone(company[kept]), len(bank) - len(kept))
+
+
+def _rounded(bank: StyleBank, step: float) -> tuple[Array, Array, Array]:
+    """Means and deviations in unit range, and correlations; a deviation never becomes zero unless it was."""
+    grid = step / _LEVELS
+    mean = np.clip(np.round(bank.mean / grid) * grid, 0.0, 1.0)
+    std = np.where(bank.std > 0, np.maximum(np.round(bank.std / grid), 0.5) * grid, 0.0)
+    scale = np.where(bank.std > 0, bank.std, 1.0)
+    correlation = bank.cov / (scale[:, :, None] * scale[:, None, :])
+    return mean, std, np.clip(np.round(correlation / (step / 40)) * (step / 40), -1.0, 1.0)
+
+
+def _covariance(std: Array, correlation: Array) -> Array:
+    """Rounded correlations may belong to no real image; the nearest that does is found by lifting what is below zero."""
+    diagonal = np.arange(std.shape[1])
+    correlation[:, diagonal, diagonal] = 1.0
+    values, axes = np.linalg.eigh(correlation)
+    lifted = np.einsum("nij,nj,nkj->nik", axes, np.maximum(values, 1e-6), axes)
+    root = np.sqrt(np.einsum("nii->ni", lifted))
+    near = lifted / (root[:, :, None] * root[:, None, :])
+    made = near * std[:, :, None] * std[:, None, :]
+    return np.asarray((made + np.swapaxes(made, 1, 2)) / 2)  # symmetric to the last bit, as moments must be
+
+
+def _code(names: tuple[str | None, str | None], table: tuple[str, ...]) -> int:
+    label, domain = (table.index(name) + 1 if name is not None else 0 for name in names)
+    return label * (len(table) + 1) + domain
+
+
+def _company(cells: NDArray[np.float64]) -> NDArray[np.int64]:
+    """How many rows are equal to each."""
+    _, which, counts = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
+    return np.asarray(counts[which.ravel()])
+
+
+def _alone(company: NDArray[np.int64]) -> float:
+    return float(np.mean(company == 1))

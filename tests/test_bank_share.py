@@ -1,0 +1,95 @@
+"""Banks to give away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import recolorist as rc
+from recolorist.bank_share import share
+from recolorist.errors import OptionError, StatisticsError
+from recolorist.synthetic import SCANNERS, tile
+from tests.commands import done, recolorist
+
+
+@pytest.fixture(scope="module")
+def bank() -> rc.StyleBank:
+    names = [name for name in sorted(SCANNERS) for _ in range(15)]
+    images = [tile(number, name, 32) for number, name in enumerate(names)]
+    labels = ["sick" if number % 5 == 0 else "well" for number in range(len(images))]
+    keys = [f"patient-{number}" for number in range(len(images))]
+    return rc.StyleBank.build(images, keys=keys, labels=labels, domains=names, split="train", name="ward")
+
+
+def test_nothing_that_names_a_patient_is_left(bank: rc.StyleBank) -> None:
+    given = share(bank).bank
+    assert "patient" not in given.to_json()
+    assert given.labels == ()
+    assert given.histograms is None
+    assert len(set(given.pixels.tolist())) == 1
+
+
+def test_every_number_lies_on_the_grid(bank: rc.StyleBank) -> None:
+    given = share(bank, step=8.0).bank
+    for values in (given.mean, given.std):
+        steps = values * 255 / 4.0  # half steps: the smallest deviation that is not zero
+        assert np.allclose(steps, np.round(steps), atol=1e-6)
+
+
+def test_the_rows_do_not_tell_the_order_of_the_images(bank: rc.StyleBank) -> None:
+    turned = bank.subset(rows=np.arange(len(bank))[::-1])
+    assert share(turned).bank.fingerprint == share(bank).bank.fingerprint
+
+
+def test_no_style_is_shared_by_fewer_than_asked(bank: rc.StyleBank) -> None:
+    given = share(bank, step=24.0, at_least=3)
+    cells = np.column_stack([given.bank.domain_codes, given.bank.mean, given.bank.cov.reshape(len(given.bank), -1)])
+    _, counts = np.unique(cells.round(9), axis=0, return_counts=True)
+    assert counts.min() >= 3
+    assert given.alone_after == 0.0
+    assert given.left_out == len(bank) - len(given.bank) > 0
+
+
+def test_a_shared_style_is_near_the_true_one_and_can_be_matched_to(bank: rc.StyleBank) -> None:
+    given = share(bank, step=2.0, keep_domains=True).bank
+    for name in bank.domains:
+        apart = bank.subset(domain=name).mean.mean(axis=0) - given.subset(domain=name).mean.mean(axis=0)
+        assert np.abs(apart).max() * 255 < 1.0
+    assert (np.linalg.eigvalsh(given.cov) >= 0).all()
+    out = rc.match(tile(99, "north", 32), given.moments(0), method="covariance")
+    assert out.shape == (32, 32, 3)
+
+
+def test_rounding_leaves_fewer_alone(bank: rc.StyleBank) -> None:
+    shares = [share(bank, step=step).alone_after for step in (0.5, 8.0, 32.0)]
+    assert shares[0] == share(bank).alone_before == 1.0
+    assert shares[0] > shares[1] > shares[2]
+
+
+def test_a_flat_image_stays_flat() -> None:
+    flat = rc.StyleBank.build([np.full((8, 8, 3), 90, np.uint8)] * 2, split="train")
+    assert share(flat, at_least=2).bank.std.max() == 0.0
+
+
+@pytest.mark.parametrize(("step", "at_least"), [(0.0, 1), (99.0, 1), (1.0, 0)])
+def test_bad_options_are_refused(bank: rc.StyleBank, step: float, at_least: int) -> None:
+    with pytest.raises(OptionError, match="accepted are steps"):
+        share(bank, step=step, at_least=at_least)
+
+
+def test_a_crowd_that_is_not_there_is_refused(bank: rc.StyleBank) -> None:
+    with pytest.raises(StatisticsError, match="no style is shared by 1000 images"):
+        share(bank, at_least=1000)
+
+
+def test_the_command_tells_how_well_the_styles_hide(bank: rc.StyleBank, tmp_path: Path) -> None:
+    bank.save(tmp_path / "in.npz")
+    told = done("bank", "share", tmp_path / "in.npz", "-o", tmp_path / "out.npz", "--step", "16")
+    assert told["alone_before"] == 1.0
+    assert told["alone_after"] < 1.0
+    assert rc.StyleBank.load(tmp_path / "out.npz").keys[0] == "0"
+    again = recolorist("bank", "share", tmp_path / "in.npz", "-o", tmp_path / "out.npz")
+    assert again.returncode != 0
+    assert "--force" in again.stderr
