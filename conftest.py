@@ -21,6 +21,11 @@ _GUESTS: Final = {
     "src/recolorist/monai.py": ("monai", "torch"),
     "src/recolorist/torch": ("torch",),
     "src/recolorist/torchvision.py": ("torch", "torchvision"),
+    "src/recolorist_lab/baselines": ("torch",),
+    "src/recolorist_lab/metrics": ("torch",),
+    "tests/lab/baselines": ("torch",),
+    "tests/lab/metrics": ("torch", "torchmetrics", "torch_fidelity", "lpips"),
+    "tests/lab/test_weights.py": ("torch",),
 }
 
 collect_ignore = [path for path, frameworks in _GUESTS.items() if any(find_spec(name) is None for name in frameworks)]

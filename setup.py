@@ -31,7 +31,7 @@ class BuildKernels(build_ext):
 kernels = Extension(
     "recolorist._kernels",
     sources=["src/recolorist/_kernels.c"],
-    depends=["src/recolorist/_kernels_module.h", "src/recolorist/_kernels_x86.h"],
+    depends=[f"src/recolorist/_kernels_{part}.h" for part in ("counts", "module", "x86")],
     define_macros=[("Py_LIMITED_API", "0x030B0000")] if ABI3 else [],
     py_limited_api=ABI3,
     optional=True,

@@ -1,133 +1,139 @@
-"""Throughput of `bank build`, `audit` and `augment` on folders of JPEG files, beside a loop that only decodes (and encodes).
+"""Throughput of `bank build`, `audit` and `augment` on folders of JPEG files, beside loops that only decode (and encode).
 
-`python -m benchmarks.collections FOLDER [FOLDER ...] [--jobs 2] [--rounds 5] [--repeat 2]`
+`python -m benchmarks.collections FOLDER [FOLDER ...] [--jobs 2] [--rounds 7] [--images 256] [--repeat 4] [--out FILE]`
 
-The contract is that of `README.md`: all arms in one run, shuffled rounds, medians, ratios only. The plain loop uses Pillow as
-anyone would, in as many processes, started the same way and fed in the same chunks; starting them is part of every arm. Encoding
-writes JPEG of the same quality and sampling. `--repeat` lists every file so many times, so that starting up weighs less. The CPU
-ratio is of one process that does everything: on a busy machine it is the steadier figure, and where files are slow to make, put
-TMPDIR on a file system in memory.
+The contract is that of `README.md`, but for what files bring with them:
+
+* Every round of an arm has a process of its own, which goes through the files once before it counts. Where a decoder's buffers
+  happen to lie in memory changes its speed by a third (libjpeg-turbo writes past the cache if a row is aligned to 32 bytes), and
+  stays so for the life of a process; each process therefore starts with another heap, by a variable of random length in its
+  environment.
+* Of the rounds the lower quartile counts: luck and neighbours on the machine only add.
+* *CPU* is user and system time of one process that does everything, *wall* the time of `--jobs` processes with `--repeat` times
+  as many files; they are started anew from a warm fork server, and that is part of it. What it takes to start that server, the
+  first time, is told beside it.
+* The plain loop is `numpy.asarray(Image.open(path))`, followed by `Image.fromarray(pixels).save(path, quality=95, subsampling=0)`
+  where it encodes: what `augment` writes. Loops that never make an array are timed as well.
+
+Where files are slow to make, put TMPDIR on a file system in memory.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
+import os
 import random
 import shutil
-import statistics
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-import numpy as np
-from PIL import Image
+from benchmarks import collections_report, environment, plain_loop
 
-from benchmarks import environment
-from recolorist import StyleBank, batch
+__all__ = ["main", "timed"]
 
-__all__ = ["main"]
-
-TARGETS: Final = {"bank": ("decode", 0.9), "audit": ("decode", 0.9), "augment": ("decode and encode", 0.85)}
-_CHUNK: Final = 32
-Arm = Callable[[Path, Path], object]
+OURS: Final = ("bank", "audit", "augment")
+_CHILD: Final = "import sys; from benchmarks.collections import timed; print(timed(*sys.argv[1:]))"
+_MOST_SHIFT: Final = 4096  # bytes that the heap of a process is moved by, at most
 
 
 def main() -> None:
-    """Run all arms on every folder and print the ratios."""
+    """Run all arms on every folder, print the ratios, and keep them if asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--images", type=int, default=256, help="at most so many files of each folder, evenly spread")
+    parser.add_argument("--repeat", type=int, default=4, help="list every file so many times where several processes work")
+    parser.add_argument("--allocator", choices=("steady", "default"), default="steady", help="see point 11 of the contract")
+    parser.add_argument("--out", type=Path, help="write FILE.json and FILE.md")
     options = parser.parse_args()
-    found = [_measured(folder, options.jobs, options.rounds, options.repeat) for folder in options.folders]
-    print(json.dumps({"cpu": environment.cpu_name(), "versions": environment.versions(), "folders": found}, indent=2))
-    for one in found:
-        _print(one)
+    found = [_measured(folder, options) for folder in options.folders]
+    result = collections_report.stamp() | {"rounds": options.rounds, "allocator": options.allocator, "folders": found}
+    page = collections_report.markdown(result)
+    if options.out:
+        options.out.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        options.out.with_suffix(".md").write_text(page, encoding="utf-8")
+    print(page)
 
 
-def _measured(folder: Path, jobs: int, rounds: int, repeat: int) -> dict[str, object]:
+def timed(arm: str, jobs: str, folder: str) -> str:
+    """What one process finds: CPU seconds alone, wall seconds with others, and how much longer the first start of those took."""
+    few, many = (_arm(arm, Path(folder) / name, int(n)) for name, n in (("few", "1"), ("many", jobs)))
+    _, cpu = (_seconds(few, time.process_time, folder) for _ in range(2))
+    first, wall = (_seconds(many, time.perf_counter, folder) for _ in range(2))
+    return json.dumps({"cpu": round(cpu, 5), "wall": round(wall, 5), "start": round(first - wall, 5)})
+
+
+def _seconds(work: Callable[[Path], object], clock: Callable[[], float], folder: str) -> float:
+    out = Path(folder) / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    start = clock()
+    work(out)
+    return clock() - start
+
+
+def _arm(name: str, source: Path, jobs: int) -> Callable[[Path], object]:
+    if name in plain_loop.LOOPS:
+        return lambda out: plain_loop.run(name, source, out, jobs)
+    from recolorist import batch  # a plain loop has none of it in its processes
+
+    where, styles = batch.Where(jobs=jobs), batch.open_bank(source.with_name("styles.rcb"))
+    works: dict[str, Callable[[Path], object]] = {
+        "bank": lambda _: batch.build_bank(source, where=where),
+        "audit": lambda _: batch.audit(source, styles, where=where),
+        "augment": lambda out: batch.augment(source, out, styles, where=where),
+    }
+    return works[name]
+
+
+def _measured(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as scratch:
-        source = Path(scratch) / "source"
-        count = _copied(folder, source, repeat)
-        styles = batch.build_bank(source, split="train").bank
-        wall = _medians(_arms(styles, jobs), rounds, source, Path(scratch) / "out", time.perf_counter)
-        cpu = _medians(_arms(styles, 1), rounds, source, Path(scratch) / "out", time.process_time)
-    return {
-        "folder": folder.name,
-        "images": count,
-        "jobs": jobs,
-        "images_per_second": {name: round(count / seconds, 1) for name, seconds in wall.items()},
-        "wall_ratio": {name: round(wall[yard] / wall[name], 3) for name, (yard, _) in TARGETS.items()},
-        "cpu_ratio": {name: round(cpu[yard] / cpu[name], 3) for name, (yard, _) in TARGETS.items()},
-        "target": {name: least for name, (_, least) in TARGETS.items()},
+        count = _copied(folder, Path(scratch) / "few", options.images, 1)
+        _copied(folder, Path(scratch) / "many", options.images, options.repeat)
+        _bank_of(Path(scratch) / "few")
+        arms = [*plain_loop.LOOPS, *OURS]
+        found: dict[str, list[dict[str, float]]] = {name: [] for name in arms}
+        for _ in range(options.rounds):
+            for name in random.sample(arms, len(arms)):
+                found[name].append(_in_a_process(name, options.jobs, scratch, steady=options.allocator == "steady"))
+    facts = {"folder": folder.name, "images": count, "repeat": options.repeat, "jobs": options.jobs}
+    return facts | {
+        clock: {name: [one[clock] for one in rounds] for name, rounds in found.items()} for clock in ("cpu", "wall", "start")
     }
 
 
-def _arms(styles: StyleBank, jobs: int) -> dict[str, Arm]:
-    where = batch.Where(jobs=jobs)
-    return {
-        "decode": lambda source, _: _plain(_decode, source, jobs),
-        "decode and encode": lambda source, out: _plain(_recode, source, jobs, out),
-        "bank": lambda source, _: batch.build_bank(source, where=where),
-        "audit": lambda source, _: batch.audit(source, styles, where=where),
-        "augment": lambda source, out: batch.augment(source, out, styles, where=where),
-    }
+def _in_a_process(arm: str, jobs: int, folder: str, *, steady: bool) -> dict[str, float]:
+    shift = {"BENCHMARK_SHIFT": "x" * random.randrange(_MOST_SHIFT)}
+    settings = {name: value for name, value in environment.START_SETTINGS.items() if steady or not name.startswith("MALLOC")}
+    command = [sys.executable, "-c", _CHILD, arm, str(jobs), folder]
+    done = subprocess.run(
+        command, env=os.environ | settings | shift, cwd=environment.ROOT, capture_output=True, text=True, check=True
+    )
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
 
 
-def _plain(work: Callable[[tuple[str, str]], int], source: Path, jobs: int, out: Path | None = None) -> int:
-    """List, decode, forget (or encode): what no tool that reads images can do without."""
-    names = sorted(path.name for path in source.iterdir())
-    pairs = [(str(source / name), str(out / name) if out else "") for name in names]
-    if out:
-        out.mkdir()
-    if jobs == 1:
-        return sum(map(work, pairs))
-    with multiprocessing.get_context("forkserver").Pool(jobs) as pool:
-        return sum(pool.imap_unordered(work, pairs, _CHUNK))
-
-
-def _decode(pair: tuple[str, str]) -> int:
-    return np.asarray(Image.open(pair[0])).size
-
-
-def _recode(pair: tuple[str, str]) -> int:
-    pixels = np.asarray(Image.open(pair[0]))
-    Image.fromarray(pixels).save(pair[1], quality=95, subsampling=0)
-    return pixels.size
-
-
-def _medians(arms: dict[str, Arm], rounds: int, source: Path, out: Path, clock: Callable[[], float]) -> dict[str, float]:
-    """Seconds of every arm; the first round warms up and does not count."""
-    times: dict[str, list[float]] = {name: [] for name in arms}
-    for _ in range(rounds + 1):
-        for name in random.sample(list(arms), len(arms)):
-            start = clock()
-            arms[name](source, out)
-            times[name].append(clock() - start)
-            shutil.rmtree(out, ignore_errors=True)
-    return {name: statistics.median(several[1:]) for name, several in times.items()}
-
-
-def _copied(folder: Path, source: Path, repeat: int) -> int:
-    """The folder's JPEG files side by side, so often as asked."""
+def _copied(folder: Path, source: Path, most: int, repeat: int) -> int:
+    """JPEG files of a folder, evenly chosen, side by side and so often as asked; returns how many were chosen."""
     source.mkdir()
-    files: Sequence[Path] = sorted(folder.rglob("*.jpg"))
+    files = sorted(folder.rglob("*.jpg"))
+    chosen = [files[i * len(files) // min(most, len(files))] for i in range(min(most, len(files)))]
     for number in range(repeat):
-        for i, path in enumerate(files):
+        for i, path in enumerate(chosen):
             shutil.copy(path, source / f"{number}-{i:06d}.jpg")
-    return repeat * len(files)
+    return len(chosen)
 
 
-def _print(found: dict[str, object]) -> None:
-    wall, cpu, target = (found[name] for name in ("wall_ratio", "cpu_ratio", "target"))
-    print(f"\n{found['folder']}: {found['images']} images, {found['jobs']} processes")
-    for name in TARGETS:
-        print(f"  {name:8} wall {wall[name]:.2f}  CPU {cpu[name]:.2f}  target {target[name]:.2f}")  # type: ignore[index]
+def _bank_of(source: Path) -> None:
+    from recolorist import batch
+
+    batch.build_bank(source, split="train").bank.save(source.with_name("styles.rcb"))
 
 
 if __name__ == "__main__":

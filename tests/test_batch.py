@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import signal
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,19 +16,33 @@ import pytest
 from PIL import Image
 
 import recolorist as rc
-from recolorist import batch
+from recolorist import batch, images_pillow
 from recolorist.augment import Colorist
 from recolorist.batch import Where
 from recolorist.batch_audit import AuditWork, Limits, panel_of
 from recolorist.batch_items import Item, collected
 from recolorist.batch_run import Failure, chunks_of, run
 from recolorist.batch_target import Journal, OutputError, Target, recorded
+from recolorist.batch_work import Augment, Measure
 from recolorist.errors import ImageError, OptionError, RecoloristError, StatisticsError
 from recolorist.images import Reading, read_image
 from recolorist.images_write import encode
 from tests.commands import collection, contents, picture
 
 TWO = Where(jobs=2)
+
+
+def mixed_collection(folder: Path) -> Path:
+    """JPEG files plain, progressive, with coarse colours, turned, and with a profile; PNG files with alpha and of 16 bits."""
+    folder.mkdir()
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    kinds: list[dict[str, Any]] = [{}, {"progressive": True}, {"subsampling": 2}, {"exif": exif}, {"icc_profile": b"p" * 99}]
+    for i, options in enumerate(kinds):
+        Image.fromarray(picture(i)).save(folder / f"{i}.jpg", quality=90, **options)
+    Image.fromarray(picture(7, channels=4)).save(folder / "alpha.png")
+    (folder / "deep.png").write_bytes(encode(picture(8).astype(np.uint16) * 257, ".png"))
+    return folder
 
 
 @pytest.fixture
@@ -172,6 +187,34 @@ class TestAugment:
             assert record["style"] in bank.keys
             assert record["style"] != record["source"]
         assert sorted(contents(tmp_path / "out")) == sorted([*(json.loads(line)["output"] for line in lines), "provenance.jsonl"])
+
+    @pytest.mark.parametrize(
+        "options", [{}, {"copies": 2, "p": 0.6, "strength": (0.2, 1.0)}, {"max_clip": 0.001}, {"max_gain": 0.5}]
+    )
+    def test_the_short_way_leads_where_the_long_one_does(
+        self, tmp_path: Path, bank: rc.StyleBank, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+    ) -> None:
+        mixed = mixed_collection(tmp_path / "mixed")
+        batch.augment(mixed, tmp_path / "short", bank, where=Where(jobs=1), **options)
+        monkeypatch.setattr(images_pillow, "padded_pixels", lambda _: None)  # as with an older Pillow
+        batch.augment(mixed, tmp_path / "copied", bank, where=Where(jobs=1), **options)
+        monkeypatch.setattr(Augment, "_by_level", False)
+        batch.augment(mixed, tmp_path / "long", bank, where=Where(jobs=1), **options)
+        assert contents(tmp_path / "short") == contents(tmp_path / "copied") == contents(tmp_path / "long")
+        assert len(contents(tmp_path / "short")) == 1 + 7 * options.get("copies", 1)
+
+    def test_jpeg_equals_the_augmentation_image_by_image(self, tmp_path: Path, bank: rc.StyleBank) -> None:
+        mixed = mixed_collection(tmp_path / "mixed")
+        result = batch.augment(mixed, tmp_path / "out", bank, seed=3, strength=(0.0, 1.0), where=TWO)
+        aug = Colorist(bank, 1.0, seed=3, strength=(0.0, 1.0))
+        jpegs = [record for record in result.records if record["source"].endswith(".jpg")]
+        assert len(jpegs) == 5
+        for record in jpegs:
+            source = read_image(mixed / record["source"])
+            decision = aug.params(source, record["source"])
+            assert rc.Plan.from_json(json.dumps(record["plan"])) == decision.plan
+            assert (tmp_path / "out" / record["output"]).read_bytes() == encode(aug.apply(source, decision), ".jpg")
+            assert record["audit"]["clipped"] == rc.audit(source, decision.plan).clipped.tolist()
 
     def test_the_same_for_any_number_of_processes(self, tmp_path: Path, bank: rc.StyleBank) -> None:
         many = collection(tmp_path / "many", 40)
@@ -499,6 +542,21 @@ class Deadly:
         return values
 
 
+@dataclasses.dataclass(frozen=True)
+class Importing:
+    """Work that tells what it had to import."""
+
+    work: Any
+
+    def __call__(self, item: Item) -> tuple[str, ...]:
+        before = set(sys.modules)
+        self.work(item)
+        return tuple(sorted(set(sys.modules) - before))
+
+    def finish(self, values: list[Any]) -> list[Any]:
+        return values
+
+
 class TestRunning:
     @pytest.mark.parametrize("always", [False, True], ids=["once", "always"])
     @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the system has no such signal")
@@ -511,6 +569,13 @@ class TestRunning:
         assert [value for value in found if not isinstance(value, Failure)] == [
             str(i) for i in range(40) if i != 7 and (i != 13 or not always)
         ]
+
+    @pytest.mark.parametrize("work", [Measure(Reading()), AuditWork(Reading())], ids=["bank", "audit"])
+    def test_a_worker_need_not_import_anything_for_its_first_image(self, tmp_path: Path, work: Any) -> None:
+        many = [Item(f"{i}.jpg", str(tmp_path / f"{i}.jpg")) for i in range(24)]
+        for item in many:
+            Path(item.path).write_bytes(encode(picture(), ".jpg"))
+        assert {value for _, value in run(Importing(work), many, 2)} == {()}
 
     def test_chunks_hold_everything_in_order(self) -> None:
         items = [Item(str(i), "") for i in range(1001)]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import environment, loader_report, memory, peers
+from benchmarks import collections, collections_report, environment, loader_report, memory, peers, plain_loop
 from benchmarks.arms import ARMS, MEMCPY, PUBLIC_CALL, Arm, by_name
 from benchmarks.cases import Case, pair, textbook
 from benchmarks.measure import Effort, Sample, calls_for, time_subjects
@@ -24,6 +24,8 @@ from benchmarks.report import losses, markdown
 from benchmarks.subjects import Bound, check, reason
 from benchmarks.targets import TARGETS, TWIN, judge, judge_memory, judge_same_bytes, key
 from recolorist import kernels
+from recolorist.images import read_image
+from recolorist.images_write import encode
 
 Plain = dict[str, Any]
 GROUPS = ("yardstick", "ours", "ours, NumPy twin", "same formula")
@@ -129,6 +131,42 @@ def test_the_loader_report_is_what_its_figures_say() -> None:
         stored = json.loads(path.read_text(encoding="utf-8"))
         assert path.with_suffix(".md").read_text(encoding="utf-8") == loader_report.markdown(stored), path.name
         assert all(row["us_per_sample"][1] > 0 for section in ("pipelines", "adapters", "batches") for row in stored[section])
+
+
+def test_the_collections_report_is_what_its_figures_say() -> None:
+    for path in (Path(environment.ROOT) / "benchmarks" / "results" / "collections").glob("*.json"):
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        assert path.with_suffix(".md").read_text(encoding="utf-8") == collections_report.markdown(stored), path.name
+        assert stored["rounds"] >= 5
+        for found in stored["folders"]:
+            assert all(len(found[clock][arm]) == stored["rounds"] for clock in ("cpu", "wall") for arm in found[clock])
+
+
+def test_a_share_is_that_of_the_lower_quartiles() -> None:
+    seconds = {"decode": [4.0, 2.0, 9.0, 3.0, 8.0], "bank": [6.0, 7.0, 30.0, 5.0, 6.5]}
+    assert collections_report.ratio(seconds, "bank", "decode") == 3.0 / 6.0
+
+
+def test_the_yardstick_writes_what_augment_writes(tmp_path: Path) -> None:
+    (tmp_path / "source").mkdir()
+    for i in range(3):
+        (tmp_path / "source" / f"{i}.jpg").write_bytes(encode(pair("uint8", 64).content, ".jpg"))
+    for name in ("decode and encode", "decode and encode, no array"):
+        plain_loop.run(name, tmp_path / "source", tmp_path / name, 1)
+        for path in (tmp_path / "source").iterdir():
+            assert (tmp_path / name / path.name).read_bytes() == encode(read_image(path), ".jpg"), name
+
+
+@pytest.mark.parametrize("arm", [*collections_report.TARGETS, "decode and encode"])
+def test_an_arm_of_collections_is_timed(tmp_path: Path, arm: str) -> None:
+    for i in range(4):
+        (tmp_path / f"{i}.jpg").write_bytes(encode(pair("uint8", 64).content, ".jpg"))
+    for name in ("few", "many"):
+        assert collections._copied(tmp_path, tmp_path / name, 3, 1) == 3
+    collections._bank_of(tmp_path / "few")
+    found = json.loads(collections.timed(arm, "1", str(tmp_path)))
+    assert found["cpu"] > 0
+    assert found["wall"] > 0
 
 
 def test_a_peer_that_cannot_be_imported_is_named_without_paths(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,6 +100,58 @@ class TestMoments:
             assert np.array_equal(ours, wanted)
             assert np.array_equal(theirs, wanted)
 
+    def test_colour_beside_a_fourth_channel(self, compiled: ModuleType) -> None:
+        for seed, pixels in enumerate(PIXELS):
+            image = pixels_of(pixels, 4, "uint8", seed)
+            colour = np.ascontiguousarray(image[:, :3])
+            wanted = self.exact(colour, 3)
+            assert self.defined(compiled.moments_rgba(image), 3, 3) == wanted
+            assert self.defined(kernels_numpy.moments_rgba(image), 3, 3) == wanted
+            assert compiled.moments_rgba(image) == kernels_numpy.moments_rgba(image)
+
+    def test_colour_beside_a_fourth_channel_does_not_overflow(self, kernel: str) -> None:
+        pixels = 8 * 65536 + 9  # beyond what one run of 32-bit sums holds
+        sums, products = kernels.loops.moments_rgba(np.full((pixels, 4), 255, np.uint8))
+        assert sums == (255 * pixels,) * 3, kernel
+        assert [products[i] for i in (0, 1, 2, 3, 4, 6)] == [255 * 255 * pixels] * 6, kernel
+
+    @pytest.mark.parametrize("dtype", INTEGERS)
+    def test_histograms_of_the_first_channels(self, compiled: ModuleType, dtype: str) -> None:
+        levels = int(HIGHEST[dtype]) + 1
+        for depth, channels in ((4, 3), (4, 1), (2, 1), (9, 3)):
+            image = pixels_of(1025, depth, dtype)
+            image[40:80] = image[40]  # equal neighbours take a way of their own
+            for loops in (compiled, kernels_numpy):
+                counts = np.zeros((channels, levels), np.uint64)
+                loops.histogram(image, image.itemsize, depth, counts)
+                assert np.array_equal(counts, [np.bincount(image[:, c], minlength=levels) for c in range(channels)])
+        with pytest.raises(ValueError, match="wrong size"):
+            compiled.histogram(pixels_of(9, 2, dtype), np.dtype(dtype).itemsize, 2, np.zeros((3, levels), np.uint64))
+
+    @pytest.mark.parametrize("depth", [3, 4])
+    def test_runs_of_equal_pixels(self, compiled: ModuleType, depth: int) -> None:
+        rng = np.random.default_rng(depth)
+        runs = np.repeat(rng.integers(0, 256, (300, depth), dtype=np.uint8), rng.integers(1, 12, 300), axis=0)
+        runs[5::97, 2] ^= 1  # alike but for one channel of one of four
+        counts = np.zeros((3, 256), np.uint64)
+        compiled.histogram(runs, 1, depth, counts)
+        assert np.array_equal(counts, [np.bincount(runs[:, c], minlength=256) for c in range(3)])
+
+
+class TestClipped:
+    ORDINARY = ((1.0, 0.0), (2.0, -50.0), (0.5, 0.5), (1.0, -0.5), (1.0, 0.5), (3.7, 20.1))
+    MAPS = (*ORDINARY, (0.0, -3.0), (0.0, 300.0), (0.0, 7.0), (-1.5, 200.0), (1e300, -1e300))
+
+    @pytest.mark.parametrize("channels", CHANNELS)
+    def test_against_the_definition(self, kernel: str, channels: int) -> None:
+        for pixels in (1, 31, 63, 64, 65, 1025, 49_000):  # the last: more steps than a byte counts
+            image = pixels_of(pixels, channels, "uint8", pixels)
+            for shift in range(len(self.MAPS)):
+                gain, offset = zip(*(self.MAPS[(c + shift) % len(self.MAPS)] for c in range(channels)), strict=True)
+                mapped = np.rint(image * np.array(gain) + offset)
+                wanted = ((mapped < 0) | (mapped > 255)).sum(axis=0)
+                assert kernels.loops.clipped(image, channels, gain, offset) == tuple(wanted.tolist()), (kernel, gain, offset)
+
 
 class TestMap:
     @staticmethod

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 import recolorist as rc
 from recolorist.errors import OptionError, StatisticsError
 from recolorist.gains import Flags
+from recolorist.plan import channelwise
 
 RNG = np.random.default_rng(22)
 CONTENT = RNG.integers(40, 140, (9, 11, 3), dtype=np.uint8)
@@ -150,6 +151,28 @@ class TestJson:
             assert getattr(read, name).tobytes() == getattr(made, name).tobytes()
         assert (read.flags, read.max_gain, read.data_range, read.strength) == (made.flags, max_gain, data_range, strength)
         assert json.loads(made.to_json(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+
+    @settings(max_examples=300, deadline=None)
+    @given(
+        numbers=st.lists(st.tuples(finite, st.sampled_from([0.0, 1e-9, 0.1]) | finite), min_size=2, max_size=8),
+        strength=finite,
+        limits=st.tuples(st.sampled_from([0.0, 1.5, 10.0, math.inf]), st.sampled_from([1.0, 255.0, math.inf])),
+        eps_mode=st.sampled_from(["exact", "paper"]),
+    )
+    def test_plain_numbers_say_what_the_plan_says(self, numbers: Any, strength: float, limits: Any, eps_mode: str) -> None:
+        half = len(numbers) // 2
+        made = channelwise(numbers[:half], numbers[half : 2 * half], "rgb", strength, limits[0], eps_mode, limits[1])
+        assert made.to_json() == made.plan().to_json()
+        assert rc.Plan.from_json(made.to_json()) == made.plan()
+
+    @pytest.mark.parametrize("bad", [math.nan, math.inf])
+    def test_numbers_that_json_does_not_have_are_refused(self, bad: float) -> None:
+        with pytest.raises(ValueError, match="JSON"):
+            channelwise([(bad, 1.0)], [(0.5, 1.0)], "rgb", 1.0, 10.0, "exact", 1.0).to_json()
+
+    def test_a_style_that_overflows_is_refused(self) -> None:
+        with pytest.raises(StatisticsError, match="are not moments"):
+            rc.plan(rc.Moments(1, [1e200], [[0.0]], 1e150), rc.Moments(1, [1e200], [[1.0]], 1.0))
 
     @pytest.mark.parametrize("space", rc.SPACES)
     def test_a_read_plan_gives_the_same_image(self, space: str) -> None:

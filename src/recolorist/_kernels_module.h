@@ -184,31 +184,41 @@ static PyObject *py_affine(PyObject *self, PyObject *args)
     return result;
 }
 
-/* histogram(pixels, itemsize, channels, counts): adds to counts, a uint64 buffer of channels x 256 or 65536 */
+/* moments_rgba(pixels) -> (sums, products) of the first three of four 8-bit channels, as from moments_integer with reach 3 */
+static PyObject *py_moments_rgba(PyObject *self, PyObject *pixels)
+{
+    Py_buffer view;
+    uint64_t sums[3] = {0}, products[9] = {0};
+    if (borrow(pixels, &view, 0) < 0) return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    moments_rgba(view.buf, (size_t)view.len / 4, sums, products);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&view);
+    PyObject *s = integers(sums, 3), *q = integers(products, 9), *result = s && q ? PyTuple_Pack(2, s, q) : NULL;
+    Py_XDECREF(s);
+    Py_XDECREF(q);
+    return result;
+}
+
+/* histogram(pixels, itemsize, depth, counts): adds to counts, a uint64 buffer of 256 or 65536 for each channel that is counted;
+ * channels of the pixels beyond those of counts are passed over */
 static PyObject *py_histogram(PyObject *self, PyObject *args)
 {
     Py_buffer view, counts;
     PyObject *pixels, *into, *result = NULL;
-    int itemsize, channels;
-    if (!PyArg_ParseTuple(args, "OiiO", &pixels, &itemsize, &channels, &into)) return NULL;
-    if (channels < 1 || channels > MAX_CHANNELS || (itemsize != 1 && itemsize != 2)) {
+    int itemsize, depth;
+    if (!PyArg_ParseTuple(args, "OiiO", &pixels, &itemsize, &depth, &into)) return NULL;
+    if (depth < 1 || depth > MAX_CHANNELS || (itemsize != 1 && itemsize != 2)) {
         PyErr_SetString(PyExc_ValueError, "channels or itemsize out of range");
         return NULL;
     }
-    const size_t levels = itemsize == 1 ? 256 : 65536;
+    const size_t table = (itemsize == 1 ? 256 : 65536) * sizeof(uint64_t);
     if (borrow(pixels, &view, 0) < 0) return NULL;
     if (borrow(into, &counts, 1) == 0) {
-        if ((size_t)counts.len == levels * channels * sizeof(uint64_t)) {
-            uint64_t *h = counts.buf;
-            const size_t total = (size_t)view.len / itemsize / channels;
+        const size_t channels = (size_t)counts.len / table;
+        if (counts.len % table == 0 && channels >= 1 && channels <= (size_t)depth) {
             Py_BEGIN_ALLOW_THREADS
-            if (itemsize == 1 && channels == 3) histogram_u8_3(view.buf, total, h);
-            else if (itemsize == 1)
-                for (const uint8_t *p = view.buf, *end = p + total * channels; p < end; p += channels)
-                    for (int c = 0; c < channels; c++) h[256 * c + p[c]]++;
-            else
-                for (const uint16_t *p = view.buf, *end = p + total * channels; p < end; p += channels)
-                    for (int c = 0; c < channels; c++) h[65536 * (size_t)c + p[c]]++;
+            histogram(view.buf, itemsize, (size_t)view.len / itemsize / depth, depth, (int)channels, counts.buf);
             Py_END_ALLOW_THREADS
             result = Py_None;
             Py_INCREF(result);
@@ -219,6 +229,29 @@ static PyObject *py_histogram(PyObject *self, PyObject *args)
     }
     PyBuffer_Release(&view);
     return result;
+}
+
+/* clipped(pixels, channels, gain, offset) -> how many 8-bit values per channel the diagonal map drives beyond 0 or 255 */
+static PyObject *py_clipped(PyObject *self, PyObject *args)
+{
+    Py_buffer view;
+    PyObject *pixels, *gain, *offset;
+    int channels;
+    double gains[MAX_CHANNELS], offsets[MAX_CHANNELS];
+    uint64_t counts[MAX_CHANNELS] = {0};
+    if (!PyArg_ParseTuple(args, "OiOO", &pixels, &channels, &gain, &offset)) return NULL;
+    if (channels < 1 || channels > MAX_CHANNELS) {
+        PyErr_SetString(PyExc_ValueError, "channels out of range");
+        return NULL;
+    }
+    if (numbers_from(gain, gains, channels) < 0 || numbers_from(offset, offsets, channels) < 0) return NULL;
+    if (borrow(pixels, &view, 0) < 0) return NULL;
+    const Map m = {0.0, 255.0, channels, gains, offsets};
+    Py_BEGIN_ALLOW_THREADS
+    clipped(view.buf, (size_t)view.len / channels, &m, counts);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&view);
+    return integers(counts, channels);
 }
 
 /* planes(pixels, target, channels, tables): uint8 (n, channels) to float32 (channels, n) through tables (channels, 256) */
@@ -257,6 +290,8 @@ static PyMethodDef methods[] = {
     {"sums_float", py_sums_float, METH_VARARGS, "Sums, minima and maxima of float pixels, in fixed order."},
     {"products_float", py_products_float, METH_VARARGS, "Sums of products of deviations, in fixed order."},
     {"affine", py_affine, METH_VARARGS, "Affine map of pixels, rounded half to even and clipped."},
+    {"moments_rgba", py_moments_rgba, METH_O, "Exact sums and products of 8-bit colour beside a fourth channel."},
+    {"clipped", py_clipped, METH_VARARGS, "Count 8-bit values that a diagonal map drives beyond the range."},
     {"histogram", py_histogram, METH_VARARGS, "Count 8- or 16-bit levels per channel."},
     {"planes", py_planes, METH_VARARGS, "Look 8-bit pixels up in float tables, channel by channel."},
     {NULL, NULL, 0, NULL},

@@ -221,6 +221,9 @@ def _each(
     opened: check.Opened, target: NDArray[Any], plan: Plan | Sequence[Plan], mask: NDArray[np.bool_] | None
 ) -> Iterator[tuple[check.Opened, NDArray[Any], Plan, NDArray[np.bool_] | None]]:
     """One image, its part of the output, its plan and its mask at a time."""
+    if isinstance(plan, Plan) and not opened.is_batch:
+        yield opened, target, plan, mask
+        return
     count = len(opened.array) if opened.is_batch else 1
     plans = [plan] * count if isinstance(plan, Plan) else plan
     if not isinstance(plans, Sequence) or not all(isinstance(p, Plan) for p in plans):

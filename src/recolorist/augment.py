@@ -17,6 +17,7 @@ from recolorist.apply import apply, make_target
 from recolorist.audit import predicted_share
 from recolorist.bank import StyleBank
 from recolorist.errors import OptionError, StatisticsError
+from recolorist.gains import on_diagonal
 from recolorist.matchers import MATCHERS, diagonal_moments, match
 from recolorist.moments import Moments, measure, measure_opened, trusted_moments
 from recolorist.plan import Plan
@@ -284,7 +285,7 @@ class Colorist:
     def _measured(self, opened: check.Opened, mask: NDArray[np.bool_] | None) -> Moments:
         if self.method == "mean_std" and self.space == "rgb" and opened.is_integer:  # variances suffice, at a third of the cost
             means, variances = zip(*diagonal_moments(opened, mask, "image"), strict=True)
-            return trusted_moments(1, np.array(means), np.diag(variances), opened.data_range)
+            return trusted_moments(1, np.array(means), on_diagonal(variances), opened.data_range)
         return measure_opened(opened, mask, "rgb" if SPACES[self.space].is_linear else self.space)
 
     def _weakened(

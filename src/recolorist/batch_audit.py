@@ -13,16 +13,18 @@ from numpy.typing import NDArray
 from recolorist import check
 from recolorist.bank import StyleBank
 from recolorist.batch_items import Item
-from recolorist.batch_load import load, mean_and_variance, rule_mask
+from recolorist.batch_load import load, rule_mask
 from recolorist.errors import ImageError, OptionError
 from recolorist.images import Reading
 from recolorist.matchers import level_counts
 from recolorist.strips import count_strips
 
 Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 PANEL: Final = 32  # styles that every image is tried against
 _FLOAT_LEVELS: Final = 65535  # float images are counted in as many steps
+_DTYPES: Final = {"B": "uint8", "H": "uint16", "e": "float16", "f": "float32", "d": "float64"}
 FLAGS: Final = {
     "flat": "a channel has one value only; matching moves it to the style's mean",
     "near_blank": "hardly any contrast in any channel: background, a failed scan",
@@ -83,7 +85,7 @@ class AuditWork:
 
     def __call__(self, item: Item) -> Levels:
         """Decode and count."""
-        loaded = load(item, self.reading)
+        loaded = load(item, self.reading, padded=self.mask is None)
         if loaded.strips is not None:
             with loaded.strips as source:
                 if source.dtype.kind != "u" or self.mask:
@@ -94,7 +96,7 @@ class AuditWork:
             raise ImageError(f"it has {opened.channels} channel(s), and the bank's styles have {self.panel.mean.shape[1]}")
         counts = _counts(opened, self.mask)
         height, width = opened.array.shape[:2]
-        return Levels(item, counts, (height, width), opened.array.dtype.name)
+        return Levels(item, counts, (height, width), _DTYPES[opened.kind])
 
     def finish(self, values: list[Any]) -> list[Any]:
         """One line per image; images with equal histograms' shapes are worked on together."""
@@ -107,8 +109,8 @@ class AuditWork:
         return lines
 
     def _lines(self, group: list[Levels]) -> list[dict[str, Any]]:
-        counts = np.stack([one.counts for one in group]).astype(np.float64)  # (images, channels, levels)
-        total = counts[0].shape[-1] - 1.0
+        counts = np.stack([one.counts for one in group], dtype=np.int64, casting="unsafe")  # (images, channels, levels)
+        total = counts.shape[-1] - 1.0
         pixels = counts.sum(axis=-1)
         mean, variance = mean_and_variance(counts, pixels)
         std = np.sqrt(variance)
@@ -145,7 +147,7 @@ class Tried(NamedTuple):
 
     def told(self) -> list[dict[str, Any]]:
         """What is said of each image."""
-        middle, worst = np.median(self.clipped, axis=1).tolist(), self.clipped.argmax(axis=1).tolist()
+        middle, worst = _median(self.clipped.T).tolist(), self.clipped.argmax(axis=1).tolist()
         most, capped = self.clipped.max(axis=1).tolist(), self.capped.tolist()
         return [
             {"clip_median": half, "clip_worst": high, "worst_style": self.keys[row], "capped_share": share}
@@ -153,7 +155,20 @@ class Tried(NamedTuple):
         ]
 
 
-def try_panel(counts: Array, mean: Array, std: Array, panel: Panel, max_gain: float) -> Tried:
+def mean_and_variance(counts: Counts, pixels: Counts) -> tuple[Array, Array]:
+    """Of each histogram, in levels. Whole numbers below 2**53 and their sums are exact, and so is what Python makes of them.
+
+    >>> [part.tolist() for part in mean_and_variance(np.array([[1, 0, 3]]), np.array([4]))]
+    [[1.5], [0.75]]
+    """
+    levels = np.arange(counts.shape[-1], dtype=np.float64)
+    sums, squares = np.moveaxis(counts.astype(np.float64) @ np.stack([levels, levels * levels], axis=-1), -1, 0)
+    whole = (part.ravel().tolist() for part in (pixels, sums.astype(np.int64), squares.astype(np.int64)))
+    exact = [(n * q - s * s) / (n * n) for n, s, q in zip(*whole, strict=True)]
+    return sums / pixels, np.array(exact).reshape(sums.shape)
+
+
+def try_panel(counts: Counts, mean: Array, std: Array, panel: Panel, max_gain: float) -> Tried:
     """The exact share of values each style would clip, from cumulative histograms; all in levels.
 
     The plan is the public one, ``gain · x + offset`` with a capped gain, so the shares are those that an audit of the plan gives.
@@ -168,11 +183,12 @@ def try_panel(counts: Array, mean: Array, std: Array, panel: Panel, max_gain: fl
     offset = goal - gain * mean[:, None, :]
     first = first_level(gain, offset, total, -0.5, inclusive=True)
     last = first_level(gain, offset, total, total + 0.5, inclusive=int(total) % 2 == 1)
-    below = np.concatenate([np.zeros((*counts.shape[:2], 1)), np.cumsum(counts, axis=-1)], axis=-1)
-    image, channel = np.ogrid[: len(counts), : counts.shape[1]]
-    image, channel = image[:, None, :], channel[None]
-    lost = below[image, channel, first] + below[..., -1][:, None, :] - below[image, channel, last]
-    return Tried((lost / below[..., -1][:, None, :]).mean(axis=-1), capped, panel.keys)
+    below = np.zeros((*counts.shape[:2], counts.shape[2] + 1), np.int64)
+    np.cumsum(counts, axis=-1, out=below[..., 1:])
+    rows = (np.arange(below[..., 0].size) * below.shape[2]).reshape(len(counts), 1, -1)  # where each histogram begins
+    pixels = below[..., -1][:, None, :]
+    lost = below.take(rows + first) + pixels - below.take(rows + last)
+    return Tried((lost / pixels).mean(axis=-1), capped, panel.keys)
 
 
 def first_level(gain: Array, offset: Array, total: float, limit: float, *, inclusive: bool) -> NDArray[np.int64]:
@@ -188,13 +204,24 @@ def first_level(gain: Array, offset: Array, total: float, limit: float, *, inclu
     level -= (level > 0) & _reaches(gain, offset, level - 1, limit, inclusive)
     level += (level <= total) & ~_reaches(gain, offset, level, limit, inclusive)
     constant = gain == 0
-    settled = np.where(_reaches(gain, offset, level, limit, inclusive), 0.0, total + 1)
-    return np.where(constant, settled, level).astype(np.int64)
+    if constant.any():
+        level = np.where(constant, np.where(_reaches(gain, offset, level, limit, inclusive), 0.0, total + 1), level)
+    return level.astype(np.int64)
 
 
 def _reaches(gain: Array, offset: Array, level: Array, limit: float, inclusive: bool) -> NDArray[np.bool_]:
     value = gain * level + offset
     return np.asarray(value >= limit if inclusive else value > limit)
+
+
+def _median(rows: Array) -> Array:
+    """Of each column. NumPy's own gives the same, and first loads all there is for masked arrays, in every process.
+
+    >>> _median(np.array([[1.0, 5.0], [9.0, 7.0], [2.0, 6.0], [4.0, 0.0]])).tolist()
+    [3.0, 5.5]
+    """
+    ordered = np.sort(rows, axis=0)
+    return np.asarray((ordered[(len(rows) - 1) // 2] + ordered[len(rows) // 2]) / 2)
 
 
 def flags_of(line: Mapping[str, Any], limits: Limits) -> list[str]:
@@ -203,14 +230,16 @@ def flags_of(line: Mapping[str, Any], limits: Limits) -> list[str]:
     >>> flags_of({"std": [0.0, 0.01], "at_white": [0.0, 0.0], "clip_median": 0.2, "capped_share": 0.0}, Limits())
     ['flat', 'near_blank', 'clips']
     """
-    found = {
-        "flat": min(line["std"]) == 0,
-        "near_blank": max(line["std"]) < limits.blank,
-        "saturated": max(line["at_white"]) > limits.saturated,
-        "clips": line.get("clip_median", 0.0) > limits.clip,
-        "gain_capped": line.get("capped_share", 0.0) > 0.5,
-    }
-    return [name for name, is_so in found.items() if is_so]
+    found = ["flat"] if min(line["std"]) == 0 else []
+    if max(line["std"]) < limits.blank:
+        found.append("near_blank")
+    if max(line["at_white"]) > limits.saturated:
+        found.append("saturated")
+    if line.get("clip_median", 0.0) > limits.clip:
+        found.append("clips")
+    if line.get("capped_share", 0.0) > 0.5:
+        found.append("gain_capped")
+    return found
 
 
 def mark_outliers(lines: list[dict[str, Any]], limits: Limits) -> None:
@@ -218,8 +247,8 @@ def mark_outliers(lines: list[dict[str, Any]], limits: Limits) -> None:
     for kind in {(len(line["mean"]), line["domain"]) for line in lines}:
         group = [line for line in lines if (len(line["mean"]), line["domain"]) == kind]
         features = np.array([[*line["mean"], *line["std"]] for line in group])
-        distance = np.abs(features - np.median(features, axis=0))
-        spread = np.maximum(1.4826 * np.median(distance, axis=0), 1.0 / 255.0)
+        distance = np.abs(features - _median(features))
+        spread = np.maximum(1.4826 * _median(distance), 1.0 / 255.0)
         for line, far in zip(group, (distance / spread).max(axis=1), strict=True):
             line["outlier_distance"] = float(far)
             if far > limits.outlier:
@@ -247,10 +276,12 @@ def flags_told(summary: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _counts(opened: check.Opened, rule: str | None) -> NDArray[Any]:
-    mask = check.open_mask(rule_mask(opened, rule), opened)
+    mask = None if rule is None else check.open_mask(rule_mask(opened, rule), opened)
     if opened.is_integer:
         counts = level_counts(opened, mask)
         high = int(opened.data_range)
+        if counts.shape[1] == high + 1:
+            return counts
         if counts[:, high + 1 :].any():
             raise ImageError(f"it holds levels above its declared range of {high}; declare the right one (--bits)")
         return counts[:, : high + 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import shutil
 import tempfile
 import zipfile
@@ -16,7 +17,7 @@ import numpy as np
 
 from recolorist import optional
 from recolorist.errors import ImageError, OptionError, RecoloristError
-from recolorist.images import list_images, shown
+from recolorist.images import list_names, shown
 from recolorist.images_other import npy_header, npy_stack, refuse_bomb
 
 Source = str | Path | Sequence[str | Path]
@@ -36,6 +37,10 @@ class Item:
     domain: str | None = None
     index: int | None = None
     done: tuple[tuple[str, str, str], ...] = ()  #: (output, its sha256, the source's sha256)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The shortest way to another process."""
+        return Item, (self.key, self.path, self.label, self.domain, self.index, self.done)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +96,16 @@ def collected(
 
 
 def _of_folder(folder: Path, label_from: int | None, domain_from: int | None, split: str | None) -> Collection:
-    paths = list_images(folder)
-    if not paths:
+    names = list_names(folder)
+    if not names:
         raise ImageError(f"{shown(folder)} holds no image file; check the path")
-    return Collection(tuple(_placed(paths, folder, label_from, domain_from)), folder.resolve().name, split)
+    start = "" if folder == Path() else os.path.join(folder, "")  # noqa: PTH118 - see `list_names`
+    items = []
+    for name in names:
+        folders = name.split("/")[:-1]
+        path = start + (name if os.sep == "/" else name.replace("/", os.sep))
+        items.append(Item(name, path, _level(folders, label_from), _level(folders, domain_from)))
+    return Collection(tuple(items), folder.resolve().name, split)
 
 
 def _of_paths(
@@ -112,7 +123,8 @@ def _of_paths(
 def _placed(paths: Iterable[Path], root: Path, label_from: int | None, domain_from: int | None) -> Iterator[Item]:
     for path in paths:
         relative = inside(path, root)
-        yield Item(relative.as_posix(), str(path), _level(relative, label_from), _level(relative, domain_from))
+        folders = relative.parts[:-1]
+        yield Item(relative.as_posix(), str(path), _level(folders, label_from), _level(folders, domain_from))
 
 
 def inside(path: Path, root: Path) -> Path:
@@ -130,8 +142,7 @@ def inside(path: Path, root: Path) -> Path:
     return relative
 
 
-def _level(relative: Path, level: int | None) -> str | None:
-    folders = relative.parts[:-1]
+def _level(folders: Sequence[str], level: int | None) -> str | None:
     return None if level is None or not -len(folders) <= level < len(folders) else folders[level]
 
 

@@ -17,7 +17,6 @@ from recolorist.batch_target import digest_of
 from recolorist.images import FORMATS, HugeError, Reading, decode, open_file
 from recolorist.images_other import npy_stack
 from recolorist.images_write import OUTPUT_SUFFIX, output_name
-from recolorist.matchers import level_counts
 from recolorist.spaces import SPACES
 from recolorist.strips import HUGE_FORMATS, Strips, open_strips
 
@@ -32,22 +31,16 @@ class Loaded:
     data_range: float | None = None
     icc: bytes | None = None
     strips: Strips | None = None
-    _counts: NDArray[np.uint64] | None = None
+    padded: bool = False  #: RGB whose fourth channel means nothing; everywhere but in a file it can pass for alpha
 
     @property
     def opened(self) -> check.Opened:
         """The pixels, through the door."""
         return check.open_image(self.pixels, self.data_range)
 
-    def counts(self, opened: check.Opened) -> NDArray[np.uint64]:
-        """The histogram of an integer image, counted once: it gives moments and clipped shares of every copy."""
-        if self._counts is None:
-            self._counts = level_counts(opened, None)
-        return self._counts
 
-
-def load(item: Item, reading: Reading, *, digest: bool = False) -> Loaded:
-    """Read one item."""
+def load(item: Item, reading: Reading, *, digest: bool = False, padded: bool = False) -> Loaded:
+    """Read one item; ``padded`` allows pixels that stay where Pillow keeps them, for work that is as fast on those."""
     if item.index is not None:
         pixels = _stack(item.path)[item.index]
         return Loaded("STACK", _sha256(pixels) if digest else "", pixels, reading.range_of(pixels.dtype))
@@ -55,8 +48,8 @@ def load(item: Item, reading: Reading, *, digest: bool = False) -> Loaded:
     told = _digest(item.path, data) if digest else ""
     if form != "SLIDE":
         try:
-            picture = decode(item.path, form, reading, data)
-            return Loaded(form, told, picture.pixels, picture.data_range, picture.icc)
+            picture = decode(item.path, form, reading, data, padded=padded)
+            return Loaded(form, told, picture.pixels, picture.data_range, picture.icc, padded=picture.padded)
         except HugeError:
             if form not in HUGE_FORMATS:
                 raise
@@ -100,21 +93,6 @@ def measured_in(space: str) -> str:
     ('lab', 'rgb')
     """
     return "rgb" if SPACES[check.option(space, SPACES, "space")].is_linear else space
-
-
-def mean_and_variance(
-    counts: NDArray[np.float64], pixels: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Of each histogram, in levels. Whole numbers below 2**53 and their sums are exact, and so is what Python makes of them.
-
-    >>> [part.tolist() for part in mean_and_variance(np.array([[1.0, 0.0, 3.0]]), np.array([4.0]))]
-    [[1.5], [0.75]]
-    """
-    levels = np.arange(counts.shape[-1], dtype=np.float64)
-    sums, squares = counts @ levels, counts @ (levels * levels)
-    parts = zip(pixels.ravel().tolist(), sums.ravel().tolist(), squares.ravel().tolist(), strict=True)
-    exact = [(int(n) * int(q) - int(s) * int(s)) / (int(n) * int(n)) for n, s, q in parts]
-    return sums / pixels, np.array(exact).reshape(sums.shape)
 
 
 @lru_cache(maxsize=4)

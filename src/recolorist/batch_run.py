@@ -27,6 +27,7 @@ _MOST_PER_CHUNK: Final = 32
 _CHUNKS_PER_WORKER: Final = 8
 _MOST_DEATHS: Final = 8  # in a row
 _FEW: Final = 24  # images; starting processes takes longer than working on these
+_PRELOADED: Final = ("batch_run", "batch_work", "batch_audit", "images_pillow")  # what every worker would import for itself
 _ONE_THREAD: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -166,7 +167,7 @@ def _context() -> Any:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["recolorist.batch_work", "recolorist.batch_audit"])
+    context.set_forkserver_preload([f"recolorist.{name}" for name in _PRELOADED])
     return context
 
 

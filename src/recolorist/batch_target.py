@@ -31,7 +31,7 @@ _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS | getattr(os, "O_
 _FATAL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.ENOTCONN, errno.ESTALE)
 _numbers = count()
 _part: str | tuple[int, str] | None = None  # what this process is writing just now
-_folders: dict[tuple[str, ...], int] = {}  # handles of the folders of this run that were written into last
+_folders: dict[tuple[str, str], int] = {}  # handles of the folders of this run that were written into last
 _MOST_FOLDERS: Final = 32
 _JSON: Final = json.JSONEncoder(allow_nan=False)
 
@@ -61,7 +61,8 @@ class Target:
 
     def place(self, name: str, data: bytes) -> None:
         """Write one file; the same bytes already there are as good as written."""
-        with _failing_of(name), self._parent(name) as (at, last):
+        try:
+            at, last = self._parent(name)
             if not self.force and isinstance(at, int) and _nameless(last, data, at):
                 return
             part = _part_name(last)
@@ -71,13 +72,14 @@ class Target:
                 self._put(part, last, data, at)
             finally:
                 remove_part()
+        except OSError as error:
+            raise _failed(name, error) from error
 
     def place_made(self, name: str, make: Callable[[Path], None]) -> None:
         """Write one large file or folder through a function that is given a path to make it at."""
         final = Path(self.folder) / name
         with _failing_of(name):
-            with self._parent(name):  # makes the folders and refuses links among them
-                pass
+            self._parent(name)  # makes the folders and refuses links among them
             part = final.with_name(_part_name(final.name))
             _remember(str(part))
             try:
@@ -107,23 +109,23 @@ class Target:
                 part.unlink(missing_ok=True)
         return len(parts)
 
-    @contextmanager
-    def _parent(self, name: str) -> Iterator[tuple[int | str, str]]:
+    def _parent(self, name: str) -> tuple[int | str, str]:
         """The folder that will hold a file, made if needed, and the file's own name."""
-        *folders, last = _parts(name)
+        cut = name.rfind("/") + 1
+        folder, last = name[:cut], name[cut:]
+        _refuse_odd(name, last)
         if not _RELATIVE:
-            parent = Path(self.folder, *folders)
+            parent = Path(self.folder, *_parts(folder))
             parent.mkdir(parents=True, exist_ok=True)
             if not parent.resolve().is_relative_to(Path(self.folder).resolve()):
                 raise OutputError(f"{shown(parent)} leads out of the target folder")
-            yield str(parent), last
-            return
-        key = (self.folder, *folders)
+            return str(parent), last
+        key = (self.folder, folder)
         if key not in _folders:
             if len(_folders) >= _MOST_FOLDERS:
                 forget_folders()
-            _folders[key] = _opened_folder(self.folder, folders)
-        yield _folders[key], last
+            _folders[key] = _opened_folder(self.folder, _parts(folder))
+        return _folders[key], last
 
     def _put(self, part: str, last: str, data: bytes, at: int | str) -> None:
         """Give a finished file its name, which nobody else may have taken."""
@@ -228,11 +230,17 @@ def _entered(folder: str, handle: int) -> int:
         raise
 
 
-def _parts(name: str) -> list[str]:
-    parts = name.split("/")
-    if any(part in ("", ".", "..") or "\0" in part or os.sep in part for part in parts):
-        raise OptionError(f"{shown(name)!r} cannot be the name of an output")
+def _parts(folder: str) -> list[str]:
+    """The folders on the way, none of them leading elsewhere; what came ends in a slash, if there are any."""
+    parts = folder.split("/")[:-1]
+    for part in parts:
+        _refuse_odd(folder, part)
     return parts
+
+
+def _refuse_odd(name: str, part: str) -> None:
+    if part in ("", ".", "..") or "\0" in part or os.sep in part:
+        raise OptionError(f"{shown(name)!r} cannot be the name of an output")
 
 
 @contextmanager
@@ -240,8 +248,12 @@ def _failing_of(name: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        text = f"{shown(name)} was not written: {error.strerror or error}"
-        raise (OutputError if error.errno in _FATAL else ImageError)(text) from error
+        raise _failed(name, error) from error
+
+
+def _failed(name: str, error: OSError) -> RecoloristError:
+    text = f"{shown(name)} was not written: {error.strerror or error}"
+    return OutputError(text) if error.errno in _FATAL else ImageError(text)
 
 
 def _part_name(name: str) -> str:

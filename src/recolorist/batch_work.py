@@ -10,37 +10,37 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 import recolorist as rc
-from recolorist import check, streams
+from recolorist import check, kernels, streams
+from recolorist.apply import write_affine
 from recolorist.augment import Colorist, Decision, PreprocessingWarning
 from recolorist.bank import StyleBank
 from recolorist.bank_build import histogram_of
 from recolorist.batch_items import Item
-from recolorist.batch_load import Loaded, load, mean_and_variance, measured_in, name_of, rule_mask, source_digest
+from recolorist.batch_load import Loaded, load, measured_in, name_of, rule_mask, source_digest
 from recolorist.batch_target import Target, as_line
 from recolorist.errors import ImageError, OptionError
+from recolorist.gains import Flags, mean_and_variance
 from recolorist.images import Reading
 from recolorist.images_write import QUALITY, encode
-from recolorist.matchers import MATCHERS
-from recolorist.moments import Moments, integer_sums, measure_opened, trusted_moments
-from recolorist.plan import Plan, decide
+from recolorist.matchers import MATCHERS, diagonal_moments, level_counts
+from recolorist.moments import Moments, integer_sums, measure_opened
+from recolorist.plan import Channelwise, Plan, channelwise, clipped_levels, decide, refuse_channels
 from recolorist.samplers import Content, Style
 from recolorist.strips import measure_strips
 from recolorist.strips_match import write_strips
 
-Array = NDArray[np.float64]
-
 
 class Measured(NamedTuple):
-    """The row of one image in a bank: unit range."""
+    """The row of one image in a bank: unit range. Plain numbers; as arrays they would cost more to send than to measure."""
 
-    mean: Array
-    cov: Array
+    mean: list[float]
+    cov: list[list[float]]
     pixels: int
     size: tuple[int, int]
     histogram: NDArray[np.uint32] | None
@@ -57,8 +57,8 @@ class Measure:
 
     def __call__(self, item: Item) -> _Sums | Measured:
         """Sums of an integer image, which `finish` turns into moments; moments of any other."""
-        loaded = load(item, self.reading)
         space = measured_in(self.space)
+        loaded = load(item, self.reading, padded=self.mask is None and space == "rgb")
         if loaded.strips is not None:
             if self.with_histograms:
                 raise OptionError("histograms of images that go through in strips are not kept; build without them")
@@ -91,18 +91,20 @@ class _Sums:
         """The very numbers that :func:`recolorist.measure` and ``rescaled(1.0)`` give."""
         count, sums, products = self.count, self.sums, self.products
         n, square, ratio = len(sums), count * count, 1.0 / self.data_range
-        cov = [0.0] * (n * n)
+        cov = [[0.0] * n for _ in range(n)]
         for d in range(n):
             for i in range(n - d):
                 exact = (count * products[d * n + i] - sums[i] * sums[i + d]) / square
-                cov[i * n + i + d] = cov[(i + d) * n + i] = exact * (ratio * ratio)
-        mean = np.array([total / count * ratio for total in sums])
-        return Measured(mean, np.array(cov).reshape(n, n), count, self.size, self.histogram)
+                cov[i][i + d] = cov[i + d][i] = exact * (ratio * ratio)
+        return Measured([total / count * ratio for total in sums], cov, count, self.size, self.histogram)
 
 
 def _measured(moments: Moments, size: tuple[int, ...], histogram: NDArray[np.uint32] | None) -> Measured:
     unit = moments.rescaled(1.0)
-    return Measured(unit.mean, unit.cov, unit.count, (size[0], size[1]), histogram)
+    return Measured(unit.mean.tolist(), unit.cov.tolist(), unit.count, (size[0], size[1]), histogram)
+
+
+UNTOUCHED: Final[dict[str, Any]] = {"clipped": [], "clipped_overall": 0.0, "flags": []}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,29 @@ class Kept:
     """An item that an earlier run finished; its outputs were read again and are what was recorded."""
 
     outputs: tuple[str, ...]
+
+
+class Done(NamedTuple):
+    """What was done to one image, and what is said of it."""
+
+    style: str | None
+    row: int | None
+    strength: float
+    plan: Plan | Channelwise | None
+    audit: dict[str, Any] | None
+
+
+class Written(NamedTuple):
+    """One output: its names and digests, and what was done."""
+
+    facts: dict[str, Any]
+    done: Done
+
+    def line(self, run: str) -> str:
+        """Its line of provenance."""
+        style, row, strength, plan, audit = self.done
+        drawn = {"style": style, "row": row, "strength": strength, "audit": audit, "run": run}
+        return f'{as_line(self.facts | drawn)[:-1]}, "plan": {"null" if plan is None else plan.to_json()}}}'
 
 
 @dataclass(frozen=True, eq=False)  # told apart by identity: there is one per process
@@ -125,36 +150,39 @@ class Recolour(ABC):
     full_audit: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)  #: how colours are chosen; what that takes is up to the kind of work
 
-    def __call__(self, item: Item) -> list[str] | Kept:
-        """Read once, write every copy; returns one line of provenance for each."""
+    def __call__(self, item: Item) -> list[Written] | Kept:
+        """Read once, write every copy; returns what is known of each."""
         if item.done and self._verified(item):
             return Kept(tuple(output for output, _, _ in item.done))
-        loaded = load(item, self.reading, digest=True)
+        loaded = load(item, self.reading, digest=True, padded=self._by_level)
         with nullcontext() if loaded.strips is None else loaded.strips:
             return [self._copy(item, loaded, copy) for copy in range(self.copies)]
 
-    def _copy(self, item: Item, loaded: Loaded, copy: int) -> str:
+    def _copy(self, item: Item, loaded: Loaded, copy: int) -> Written:
         name = name_of(item, None if self.copies == 1 else copy + 1)
         if loaded.strips is not None:
             source = loaded.strips
             decision = self.planned(item, lambda: measure_strips(source, self.rule, self.space), copy)
             write_strips(self.target, name, loaded.strips, decision.plan, None)
-            digest, audit = self.target.digest(name), None
+            done, digest = Done(decision.style, decision.row, decision.strength, decision.plan, None), self.target.digest(name)
         else:
-            decision, pixels = self.decided(item, loaded, copy)
+            done, pixels = self.recoloured(item, loaded, copy)
             icc = loaded.icc if self.keep_icc else None
-            data = encode(pixels, "." + name.rpartition(".")[2], icc=icc, quality=self.quality)
+            data = encode(pixels, "." + name.rpartition(".")[2], icc=icc, quality=self.quality, padded=loaded.padded)
             self.target.place(name, data)
             digest = hashlib.sha256(data).hexdigest()
-            audit = audit_line(loaded, decision, pixels, full=self.full_audit)
         facts = {"source": item.key, "output": name, "copy": copy, "source_sha256": loaded.digest, "sha256": digest}
-        drawn = {"style": decision.style, "row": decision.row, "strength": decision.strength, "audit": audit, "run": self.run}
-        plan = "null" if decision.plan is None else decision.plan.to_json()
-        return f'{as_line(facts | drawn)[:-1]}, "plan": {plan}}}'
+        return Written(facts, done)
 
     def finish(self, values: list[Any]) -> list[Any]:
-        """Nothing more."""
-        return values
+        """One line of provenance for each copy; cheaper for many in a row than each between two images."""
+        return [value if isinstance(value, Kept) else [written.line(self.run) for written in value] for value in values]
+
+    def recoloured(self, item: Item, loaded: Loaded, copy: int) -> tuple[Done, NDArray[Any]]:
+        """What was done to an image in memory, and the pixels after it."""
+        decision, pixels = self.decided(item, loaded, copy)
+        audit = audit_line(loaded, decision, pixels, full=self.full_audit)
+        return Done(decision.style, decision.row, decision.strength, decision.plan, audit), pixels
 
     @abstractmethod
     def decided(self, item: Item, loaded: Loaded, copy: int) -> tuple[Decision, NDArray[Any]]:
@@ -174,6 +202,12 @@ class Recolour(ABC):
         """The space moments are taken in."""
         return measured_in(str(self.options.get("space", "rgb")))
 
+    @property
+    def _by_level(self) -> bool:
+        """Whether each output level is a function of the input level, for all pixels and without a look at the neighbours."""
+        plain = self.rule is None and not self.full_audit
+        return plain and (self.options.get("method"), self.options.get("space")) == ("mean_std", "rgb")
+
     def _verified(self, item: Item) -> bool:
         """Whether outputs and source are what was recorded; an output that was changed since is nobody's to replace."""
         for output, digest, _ in item.done:
@@ -192,13 +226,26 @@ class Augment(Recolour):
 
     bank: StyleBank | None = None
 
+    def recoloured(self, item: Item, loaded: Loaded, copy: int) -> tuple[Done, NDArray[Any]]:
+        """Draw and apply; what is known to be plain goes without what the rest needs, to the same end."""
+        aug, opened = self._colorist(loaded.data_range), loaded.opened
+        if not self._by_level or aug.max_clip is not None or opened.kind != "B" or not opened.array.flags.c_contiguous:
+            return super().recoloured(item, loaded, copy)
+        drawn = aug.toss(item.key, epoch=copy, label=item.label, domain=item.domain)
+        if drawn is None:
+            return Done(None, None, 0.0, None, UNTOUCHED), opened.array
+        own = diagonal_moments(opened, None, "image")
+        goal = mean_and_variance(drawn.style.moments, opened.data_range)
+        refuse_channels(len(own), len(goal), "rgb")
+        plan = channelwise(own, goal, "rgb", drawn.strength, aug.max_gain, "exact", opened.data_range)
+        output = np.empty_like(opened.array)
+        write_affine(opened, output, plan.gain, plan.offset, (0.0, opened.data_range))
+        audit = clipping_told(clipped_share(opened, plan.gain, plan.offset), plan.flags)
+        return Done(drawn.style.name, drawn.style.row, drawn.strength, plan, audit), output
+
     def decided(self, item: Item, loaded: Loaded, copy: int) -> tuple[Decision, NDArray[Any]]:
         """Draw and apply."""
         aug = self._colorist(loaded.data_range)
-        opened = loaded.opened
-        if self._levels_suffice(aug, opened):
-            counted = self.planned(item, lambda: moments_of_levels(loaded.counts(opened), opened.data_range), copy)
-            return counted, aug.apply(loaded.pixels, counted)
         decision = aug.params(loaded.pixels, item.key, epoch=copy, label=item.label, domain=item.domain)
         return decision, aug.apply(loaded.pixels, decision)
 
@@ -214,11 +261,6 @@ class Augment(Recolour):
         style, strength, *_ = aug.draw(rng, content)
         plan = decide(measure(), style.moments, aug.space, strength, aug.max_gain, "exact", aug.method, strict=False)
         return Decision(True, style.name, style.row, strength, plan)
-
-    def _levels_suffice(self, aug: Colorist, opened: check.Opened) -> bool:
-        """Whether a histogram tells all that is needed, which is one look at the pixels instead of two."""
-        plain = aug.method == "mean_std" and aug.space == "rgb" and aug.max_clip is None and aug.mask is None
-        return plain and opened.is_integer and opened.data_range == check.NATURAL_RANGE[opened.kind]
 
     def refuse_early(self) -> None:
         """Refuse options that fit neither each other nor the bank before any file is read."""
@@ -291,36 +333,34 @@ def group_of(item: Item) -> str:
 def audit_line(loaded: Loaded, decision: Decision, output: NDArray[Any], *, full: bool) -> dict[str, Any]:
     """What was done, in a few exact numbers; ``full`` adds what must look at all pixels again."""
     plan, opened = decision.plan, loaded.opened
+    if plan is None and not decision.applied:
+        return UNTOUCHED
     if full or plan is None or not (opened.is_integer and plan.is_linear_space and plan.is_diagonal):
-        if plan is None and not decision.applied:
-            return {"clipped": [], "clipped_overall": 0.0, "flags": []}
         result = rc.audit(loaded.pixels, output, plan=plan, data_range=loaded.data_range)
         told: dict[str, Any] = json.loads(result.to_json())
         return told
-    clipped = clipped_share(loaded, opened, plan)
-    return {"clipped": clipped, "clipped_overall": sum(clipped) / len(clipped), "flags": [list(flag) for flag in plan.flags]}
+    gain, offset = plan.matrix.diagonal().tolist(), plan.offset_for(opened.data_range).tolist()
+    return clipping_told(clipped_share(opened, gain, offset), plan.flags)
 
 
-def moments_of_levels(counts: NDArray[np.uint64], data_range: float) -> Moments:
-    """Means and variances from a histogram, the very numbers that measuring gives; covariances are left out.
-
-    >>> moments_of_levels(np.array([[1, 0, 3]], np.uint64), 2.0).mean.tolist()
-    [1.5]
-    """
-    exact = counts.astype(np.float64)
-    pixels = exact.sum(axis=-1)
-    mean, variance = mean_and_variance(exact, pixels)
-    return trusted_moments(int(pixels[0]), mean, np.diag(variance), data_range)
+def clipping_told(clipped: list[float], flags: Flags) -> dict[str, Any]:
+    """The few numbers that cost next to nothing."""
+    return {"clipped": clipped, "clipped_overall": sum(clipped) / len(clipped), "flags": [list(flag) for flag in flags]}
 
 
-def clipped_share(loaded: Loaded, opened: check.Opened, plan: Plan) -> list[float]:
-    """Exact share of values a diagonal plan clips, per channel; pixels are looked at only if it can clip any level at all."""
-    kept = ~plan.clipped_levels(int(opened.data_range))
-    if kept.all():
-        return [0.0] * len(kept)
-    total = opened.array.shape[0] * opened.array.shape[1]
-    counts = loaded.counts(opened)[:, : kept.shape[1]]
-    return [(total - int(channel[levels].sum())) / total for channel, levels in zip(counts, kept, strict=True)]
+def clipped_share(opened: check.Opened, gain: list[float], offset: list[float]) -> list[float]:
+    """Exact share of values per channel that a diagonal map drives out of the range of an integer image."""
+    array, channels = opened.array, opened.channels
+    total = array.shape[0] * array.shape[1]
+    if opened.kind == "B":
+        beside = array.shape[-1] - channels  # alpha is left as it is
+        every = (channels + beside, gain + [1.0] * beside, offset + [0.0] * beside)
+        return [count / total for count in kernels.loops.clipped(np.ascontiguousarray(array), *every)[:channels]]
+    clipped = clipped_levels(gain, offset, int(opened.data_range))
+    if not clipped.any():
+        return [0.0] * channels
+    counts = level_counts(opened, None)[:, : clipped.shape[1]]
+    return [int(channel[levels].sum()) / total for channel, levels in zip(counts, clipped, strict=True)]
 
 
 def _planned(decision: Decision) -> Plan:

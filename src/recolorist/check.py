@@ -184,7 +184,8 @@ def _from_pil(image: Any, name: str) -> NDArray[Any]:
 def _plain_array(image: Any, name: str) -> NDArray[Any]:
     if not isinstance(image, np.ndarray):
         raise ImageError(f"{name} is a {type(image).__name__}; {_ACCEPTED}. Convert it with numpy.asarray first.")
-    if isinstance(image, np.ma.MaskedArray):
+    masked = sys.modules.get("numpy.ma")  # loaded when somebody asks for it, so that without it no masked array can come
+    if masked is not None and isinstance(image, masked.MaskedArray):
         raise ImageError(f"{name} is a masked array; pass image.data and mask=~image.mask[..., 0] separately")
     return np.asarray(image)
 

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,8 @@ _MAGIC: Final = (
     (b"\x93NUMPY", "NPY"),
     (b"PK\x03\x04", "NPZ"),
 )
+_BINARY: Final = getattr(os, "O_BINARY", 0)
+_NO_WAIT: Final = getattr(os, "O_NONBLOCK", 0)  # a pipe must not block
 _PICTURES: Final = ("PNG", "JPEG", "TIFF")  # files of these are often misnamed for one another, and harmless so
 
 
@@ -82,11 +84,15 @@ class HugeError(ImageError):
 
 
 class Picture(NamedTuple):
-    """A decoded file: pixels (H, W) or (H, W, C), upright, and their range where it is not that of the dtype."""
+    """A decoded file: pixels (H, W) or (H, W, C), upright, and their range where it is not that of the dtype.
+
+    ``padded``: RGB with a fourth channel that means nothing, the way Pillow keeps it.
+    """
 
     pixels: NDArray[Any]
     data_range: float | None = None
     icc: bytes | None = None
+    padded: bool = False
 
 
 DEFAULT: Final = Reading()
@@ -111,13 +117,17 @@ def read_picture(path: str | Path, reading: Reading = DEFAULT) -> Picture:
     return decode(path, form, reading, data)
 
 
-def decode(path: str | Path, form: str, reading: Reading, data: bytes | None = None) -> Picture:
-    """Decode a file whose format is known; ``data`` are its bytes where the caller has them already."""
+def decode(path: str | Path, form: str, reading: Reading, data: bytes | None = None, *, padded: bool = False) -> Picture:
+    """Decode a file whose format is known; ``data`` are its bytes where the caller has them already.
+
+    ``padded`` allows pixels that stay where Pillow keeps them, which saves a copy.
+    """
     try:
         if form in ("PNG", "JPEG"):
             from recolorist.images_pillow import read_compressed
 
-            return read_compressed(read_bytes(path, reading.max_pixels) if data is None else data, form, reading)
+            data = read_bytes(path, reading.max_pixels) if data is None else data
+            return read_compressed(data, form, reading, padded=padded)
         if form == "TIFF":
             from recolorist.images_pillow import read_tiff
 
@@ -174,15 +184,18 @@ def told_by(start: bytes, named: str | None, path: str | Path) -> str:
 
 def read_bytes(path: str | Path, max_pixels: int) -> bytes:
     """The whole file, unless it is larger than any image within the limit."""
-    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - as above
-        return _whole(file, os.fstat(file.fileno()).st_size, max_pixels)
+    handle = os.open(path, os.O_RDONLY | _BINARY)
+    try:
+        return _whole(handle, os.fstat(handle).st_size, max_pixels)
+    finally:
+        os.close(handle)
 
 
-def _whole(file: IO[bytes], size: int, max_pixels: int) -> bytes:
+def _whole(handle: int, size: int, max_pixels: int) -> bytes:
     if size > _MOST_BYTES_PER_PIXEL * max_pixels + _HEADER_BYTES:
         raise HugeError(f"it has {size:,} bytes, more than an image of {max_pixels:,} pixels can need; raise max_pixels")
-    data = file.read(size)
-    while len(data) < size and (more := file.read(size - len(data))):  # a plain file may give less than was asked for
+    data = os.read(handle, size)
+    while len(data) < size and (more := os.read(handle, size - len(data))):  # a plain file may give less than was asked for
         data += more
     return data
 
@@ -195,24 +208,34 @@ def list_images(folder: str | Path) -> list[Path]:
     ...     list_images(folder)
     []
     """
+    return [Path(folder, name) for name in list_names(folder)]
+
+
+def list_names(folder: str | Path) -> list[str]:
+    """What :func:`list_images` lists, relative to the folder and with slashes: a Path for each would cost more than its image."""
     root = Path(folder)
     if not root.is_dir():
         raise ImageError(f"{shown(folder)} is not a folder; give one with image files in it")
-    return sorted(_walk(root, root.resolve()))
+    return sorted(_walk(str(root), "", root.resolve()), key=_as_paths_sort)
 
 
-def _walk(folder: Path, inside: Path) -> Iterator[Path]:
+def _as_paths_sort(name: str) -> list[str]:
+    """Folder by folder; whether upper case counts is up to the system."""
+    return (name if os.sep == "/" else name.lower()).split("/")
+
+
+def _walk(folder: str, before: str, inside: Path) -> Iterator[str]:
     """Depth first; a Zarr folder is one image, and a link is followed only to a file inside."""
     with os.scandir(folder) as entries:
         for entry in entries:
-            path = folder / entry.name
-            listed = FORMATS.get(path.suffix.lower())
-            if entry.name.startswith("."):
+            name = entry.name
+            listed = FORMATS.get(os.path.splitext(name)[1].lower())  # noqa: PTH122 - see `list_names`
+            if name.startswith("."):
                 continue
             if entry.is_dir(follow_symlinks=False):
-                yield from [path] if listed == "ZARR" else _walk(path, inside)
-            elif listed and listed != "ZARR" and (entry.is_file(follow_symlinks=False) or _safe_link(path, inside)):
-                yield path
+                yield from [before + name] if listed == "ZARR" else _walk(entry.path, f"{before}{name}/", inside)
+            elif listed and listed != "ZARR" and (entry.is_file(follow_symlinks=False) or _safe_link(Path(entry.path), inside)):
+                yield before + name
 
 
 def _safe_link(path: Path, inside: Path) -> bool:
@@ -263,18 +286,23 @@ def _folder_format(path: Path, named: str | None) -> str:
 
 def open_file(path: str | Path, reading: Reading = DEFAULT) -> tuple[str, bytes | None]:
     """The format of a file and, of a PNG or JPEG, its bytes: one opening serves for sniffing, hashing and decoding."""
-    named = FORMATS.get(os.path.splitext(path)[1].lower())  # noqa: PTH122 - as in `sniff`
-    if named not in ("PNG", "JPEG"):
+    named = FORMATS.get("." + os.fspath(path).rpartition(".")[2].lower())
+    data = _regular(path, reading.max_pixels) if named in ("PNG", "JPEG") else None
+    if data is None:
         return sniff(path), None
+    form = told_by(data[:132], named, path)
+    return form, data if form in ("PNG", "JPEG") else None
+
+
+def _regular(path: str | Path, max_pixels: int) -> bytes | None:
+    """The bytes of a regular file; None of anything else."""
     try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))  # a pipe must not block
-        with open(handle, "rb", buffering=0) as file:  # noqa: PTH123
+        handle = os.open(path, os.O_RDONLY | _BINARY | _NO_WAIT)
+        try:
             facts = os.fstat(handle)
-            if not stat.S_ISREG(facts.st_mode):
-                return sniff(path), None
-            data = _whole(file, facts.st_size, reading.max_pixels)
-            form = told_by(data[:132], named, path)
-            return form, data if form in ("PNG", "JPEG") else None
+            return _whole(handle, facts.st_size, max_pixels) if stat.S_ISREG(facts.st_mode) else None
+        finally:
+            os.close(handle)
     except OSError as error:
         raise ImageError(f"{shown(path)} cannot be opened: {error.strerror or error}") from error
     except HugeError as error:

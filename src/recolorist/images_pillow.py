@@ -17,6 +17,8 @@ from PIL.TiffImagePlugin import TiffImageFile
 
 from recolorist.errors import ImageError
 from recolorist.images import Picture, Reading, refuse_dtype, refuse_huge
+from recolorist.images_arrow import padded_pixels
+from recolorist.images_jpeg import decoded, plain_size
 
 _PLAIN: Final = ("L", "RGB", "RGBA", "I;16", "I;16B", "F")
 _CONVERTED: Final = {"1": "L", "LA": "L", "P": "RGB", "PA": "RGB", "CMYK": "RGB", "YCbCr": "RGB", "LAB": "RGB"}
@@ -26,17 +28,32 @@ _COMPRESSED: Final = {"PNG": PngImageFile, "JPEG": JpegImageFile}
 _BITS, _OFFSETS, _COUNTS, _FORMAT = 258, (273, 324), (279, 325), 339  # TIFF tags
 
 
-def read_compressed(data: bytes, form: str, reading: Reading) -> Picture:
+def read_compressed(data: bytes, form: str, reading: Reading, *, padded: bool = False) -> Picture:
     """PNG or JPEG from bytes. The class is called directly: `Image.open` would look for other formats and apply its own limit."""
+    if padded and form == "JPEG":
+        picture = _plain_jpeg(data, reading)
+        if picture is not None:
+            return picture
     image: ImageFile.ImageFile = _COMPRESSED[form](io.BytesIO(data))
     refuse_huge(image.width * image.height, reading.max_pixels)
     _refuse_cut_off(data, form)
-    if form == "PNG" and "16B" in str(image.tile[0][3]) and image.mode != "I;16":
+    if form == "PNG" and "16B" in str(image.tile[0][3]) and image.mode not in ("I;16", "I"):
         pixels = _sixteen_bits(image, data)
     else:
         pixels = pixels_of(image, reading)
     pixels = upright(pixels, orientation_of(image.info.get("exif", b"")))
     return Picture(pixels, reading.range_of(pixels.dtype), image.info.get("icc_profile"))
+
+
+def _plain_jpeg(data: bytes, reading: Reading) -> Picture | None:
+    """What most JPEG files of a dataset are, decoded and left where Pillow keeps it."""
+    size = plain_size(data)
+    if size is None or not _ends_like_jpeg(data):
+        return None
+    refuse_huge(size[0] * size[1], reading.max_pixels)
+    image = decoded(data, size)
+    shared = None if image is None else padded_pixels(image)
+    return None if shared is None else Picture(shared, padded=True)
 
 
 def read_tiff(path: Path, reading: Reading) -> Picture:
@@ -151,7 +168,8 @@ def _sixteen_bits(image: ImageFile.ImageFile, data: bytes) -> NDArray[np.uint16]
     upper = np.asarray(image)
     again = PngImageFile(io.BytesIO(data))
     codec, extents, offset, layout = again.tile[0]
-    again.tile = [type(again.tile[0])(codec, extents, offset, str(layout).replace("16B", "16L"))]
+    other: Any = (codec, extents, offset, str(layout).replace("16B", "16L"))
+    again.tile = [other if type(again.tile[0]) is tuple else type(again.tile[0])(*other)]  # a plain tuple in older Pillows
     joined: NDArray[np.uint16] = (upper.astype(np.uint16) << 8) | np.asarray(again)
     return joined
 

@@ -21,13 +21,17 @@ _WRITTEN: Final = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".tif": "TIFF
 OUTPUT_SUFFIX: Final = {"DICOM": ".png", "NPZ": ".npy", "SLIDE": ".tif", "ZARR": ".tif"}
 
 
-def encode(pixels: NDArray[Any], suffix: str, *, icc: bytes | None = None, quality: int = QUALITY) -> bytes:
-    r"""The bytes of a file with these pixels, in the format of the suffix.
+def encode(pixels: NDArray[Any], suffix: str, *, icc: bytes | None = None, quality: int = QUALITY, padded: bool = False) -> bytes:
+    r"""The bytes of a file with these pixels, in the format of the suffix; of ``padded`` ones the fourth channel is left out.
 
     >>> encode(np.zeros((2, 3, 3), np.uint16), ".png")[:8]
     b'\x89PNG\r\n\x1a\n'
     """
     form = format_of(suffix)
+    if padded and form == "JPEG":
+        height, width, _ = pixels.shape
+        return _saved(Image.frombuffer("RGBX", (width, height), pixels, "raw", "RGBX", 0, 1), form, _jpeg(icc, quality))
+    pixels = pixels[..., :3] if padded else pixels
     pixels = np.ascontiguousarray(pixels[..., 0] if pixels.ndim == 3 and pixels.shape[-1] == 1 else pixels)
     if form == "NPY":
         buffer = io.BytesIO()
@@ -69,13 +73,25 @@ def _pillow(pixels: NDArray[Any], form: str, icc: bytes | None, quality: int) ->
     kinds = {"JPEG": ("uint8",), "PNG": ("uint8", "uint16"), "TIFF": ("uint8", "uint16", "float32")}[form]
     if depth not in fits or pixels.dtype.name not in kinds:
         raise ImageError(f"{form} cannot hold {depth} channel(s) of {pixels.dtype}; write a .tif or .npy instead")
-    options: dict[str, Any] = {} if icc is None else {"icc_profile": icc}
+    image = Image.fromarray(pixels.astype(pixels.dtype.newbyteorder("="), copy=False))
     if form == "JPEG":
-        options |= {"quality": quality, "subsampling": 0}  # colour is what was changed, so colour is kept in full
-    elif form == "TIFF":
-        options |= {"compression": "tiff_adobe_deflate"}
+        return _saved(image, form, _jpeg(icc, quality))
+    packed = {"compression": "tiff_adobe_deflate"} if form == "TIFF" else {}
+    return _saved(image, form, packed | _profile(icc))
+
+
+def _jpeg(icc: bytes | None, quality: int) -> dict[str, Any]:
+    """Colour is what was changed, so colour is kept in full."""
+    return {"quality": quality, "subsampling": 0} | _profile(icc)
+
+
+def _profile(icc: bytes | None) -> dict[str, Any]:
+    return {} if icc is None else {"icc_profile": icc}
+
+
+def _saved(image: Image.Image, form: str, options: dict[str, Any]) -> bytes:
     buffer = io.BytesIO()
-    Image.fromarray(pixels.astype(pixels.dtype.newbyteorder("="), copy=False)).save(buffer, form, **options)
+    image.save(buffer, form, **options)
     return buffer.getvalue()
 
 

@@ -107,11 +107,30 @@ def affine(
             result[...] = (np.rint(values) if kind in "BH" else values).T
 
 
-def histogram(pixels: NDArray[Any], itemsize: int, channels: int, counts: NDArray[np.uint64]) -> None:
-    """Add to ``counts``, shaped (channels, 256 or 65536), how often each level occurs."""
-    for piece in _pieces(pixels.reshape(-1, channels)):
-        for c in range(channels):
+def moments_rgba(pixels: NDArray[np.uint8]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """:func:`moments_integer` with reach 3 of the first three of four 8-bit channels; the fourth is passed over."""
+    colour = pixels.reshape(-1, 4)[:, :3]
+    sums, products = [0] * 3, [0] * 9
+    for piece in _pieces(colour):
+        more_sums, more_products = moments_integer(np.ascontiguousarray(piece), 1, 3, 3)
+        sums = [a + b for a, b in zip(sums, more_sums, strict=True)]
+        products = [a + b for a, b in zip(products, more_products, strict=True)]
+    return tuple(sums), tuple(products)
+
+
+def histogram(pixels: NDArray[Any], itemsize: int, depth: int, counts: NDArray[np.uint64]) -> None:
+    """Add to ``counts``, shaped (channels, 256 or 65536), how often each level occurs; further channels are passed over."""
+    for piece in _pieces(pixels.reshape(-1, depth)):
+        for c in range(len(counts)):
             counts[c] += np.bincount(piece[:, c], minlength=counts.shape[1]).astype(np.uint64)
+
+
+def clipped(pixels: NDArray[np.uint8], channels: int, gain: Sequence[float], offset: Sequence[float]) -> tuple[int, ...]:
+    """How many 8-bit values per channel the map drives beyond 0 or 255."""
+    counts = np.zeros((channels, 256), np.uint64)
+    histogram(pixels, 1, channels, counts)
+    mapped = np.rint(np.asarray(gain)[:, None] * np.arange(256.0) + np.asarray(offset)[:, None])
+    return tuple(np.where((mapped < 0) | (mapped > 255), counts, 0).sum(axis=1).tolist())
 
 
 def planes(pixels: NDArray[np.uint8], target: NDArray[np.float32], channels: int, tables: NDArray[np.float32]) -> None:

@@ -312,10 +312,9 @@ def _by_table(
 def level_counts(opened: check.Opened, mask: Mask) -> NDArray[np.uint64]:
     """Histogram of an integer image, shaped (channels, 256 or 65536)."""
     counts = np.zeros((opened.channels, 256 if opened.kind == "B" else 65536), np.uint64)
-    array = opened.colour
-    direct = mask is None and array.flags.c_contiguous and array.dtype.isnative
-    for piece in [array] if direct else staged(array, mask):
-        kernels.loops.histogram(piece, piece.dtype.itemsize, opened.channels, counts)
+    direct = mask is None and opened.array.flags.c_contiguous and opened.array.dtype.isnative
+    for piece in [opened.array] if direct else staged(opened.colour, mask):
+        kernels.loops.histogram(piece, piece.dtype.itemsize, piece.shape[-1], counts)
     if mask is not None:
         counts[:, 0] -= np.uint64(mask.size - np.count_nonzero(mask))  # staged as zeros
     return counts

@@ -83,7 +83,8 @@ class Moments:
                 "declare a finite data_range for both images"
             )
         ratio = data_range / self.data_range
-        return Moments(self.count, self.mean * ratio, self.cov * (ratio * ratio), data_range, self.space)
+        with np.errstate(over="ignore"):  # what overflows is refused
+            return Moments(self.count, self.mean * ratio, self.cov * (ratio * ratio), data_range, self.space)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, ready for JSON."""
@@ -242,6 +243,8 @@ def integer_sums(
     if mask is None and array.flags.c_contiguous and array.dtype.isnative and array[..., 0].size < _MOST_PIXELS:
         if channels == opened.channels:
             return (array[..., 0].size, *kernels.loops.moments_integer(array, itemsize, channels, reach))
+        if (itemsize, channels, opened.channels, reach) == (1, 4, 3, 3):
+            return (array[..., 0].size, *kernels.loops.moments_rgba(array))
         if reach == 1:  # cheaper to measure alpha as well and drop it
             sums, squares = kernels.loops.moments_integer(array, itemsize, channels, 1)
             return array[..., 0].size, sums[: opened.channels], squares[: opened.channels]

@@ -17,6 +17,9 @@ EXTRAS: Final = {
     "zarr": "zarr",
     "pyarrow": "parquet",
     "ray": "ray",
+    "matplotlib": "lab",
+    "codecarbon": "lab",
+    "torch.utils.tensorboard": "tensorboard",
 }
 
 

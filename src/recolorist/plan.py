@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,19 +18,23 @@ from recolorist.gains import (
     Array,
     Decided,
     Flags,
+    Pairs,
     by_covariance,
     by_mixed_deviation,
     diagonal_map,
+    mean_and_deviation,
     mean_and_variance,
+    on_diagonal,
     refuse_collapse,
 )
 from recolorist.moments import Moments
-from recolorist.spaces import SPACES
+from recolorist.spaces import SPACES, Mixing
 
 EpsMode = Literal["exact", "paper"]
 AffineMethod = Literal["mean_std", "covariance"]
 
 _FORMAT: Final = "recolorist.plan/1"
+_JSON: Final = json.JSONEncoder(allow_nan=False)
 FLAG_NAMES: Final = frozenset({"flat", "collapsed", "gain_capped"})
 _VECTORS: Final = ("offset", "gain", "content_mean", "content_std", "style_mean", "style_std")
 
@@ -74,8 +78,7 @@ class Plan:
     @property
     def is_diagonal(self) -> bool:
         """Whether each output channel depends on its own input channel alone."""
-        rows = self.matrix.tolist()
-        return not any(value for i, row in enumerate(rows) for j, value in enumerate(row) if i != j)
+        return int(np.count_nonzero(self.matrix)) == int(np.count_nonzero(self.matrix.diagonal()))
 
     @property
     def is_identity(self) -> bool:
@@ -116,8 +119,7 @@ class Plan:
         high = int(high)
         if not (self.is_diagonal and self.is_linear_space):
             raise StatisticsError("only a diagonal plan in RGB clips by level; audit(image, plan) counts for any plan")
-        rounded = np.rint(self.matrix.diagonal()[:, None] * np.arange(high + 1.0) + self.offset_for(high)[:, None])
-        return (rounded < 0) | (rounded > high)
+        return clipped_levels(self.matrix.diagonal(), self.offset_for(high), high)
 
     def predicted_clipping(self, histogram: NDArray[Any]) -> Array:
         """Share of values that would be clipped, per channel, from counts shaped (channels, levels)."""
@@ -131,14 +133,10 @@ class Plan:
 
     def to_json(self) -> str:
         """One line that :meth:`from_json` reads back to the same bits."""
-        entries: dict[str, Any] = {"format": _FORMAT}
-        for entry in fields(self):
-            value = getattr(self, entry.name)
-            entries[entry.name] = value.tolist() if isinstance(value, np.ndarray) else value
-        for name in ("max_gain", "data_range"):
-            if math.isinf(entries[name]):
-                entries[name] = "inf"  # JSON has no infinity
-        return json.dumps(entries, allow_nan=False)
+        numbers = (self.matrix.tolist(), self.offset.tolist(), self.gain.tolist())
+        options = (self.method, self.space, self.strength, self.max_gain, self.eps_mode, self.data_range)
+        reported = (self.content_mean, self.content_std, self.style_mean, self.style_std)
+        return _told(*numbers, self.flags, *options, *(vector.tolist() for vector in reported))
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
@@ -168,6 +166,44 @@ class Plan:
             terms = [f"{factor:.4f}·{other}" for factor, other in zip(row, names, strict=True) if factor or other == name]
             lines.append(f"{name}' = {' + '.join(terms)} {'-' if shift < 0 else '+'} {abs(shift):.4f}")
         return "\n".join(lines)
+
+
+class Channelwise(NamedTuple):
+    """The numbers of a plan that maps each channel by itself. Arrays of them cost as much as the pixels of a small image.
+
+    >>> half = channelwise([(10.0, 4.0)], [(20.0, 1.0)], "rgb", 1.0, 10.0, "exact", 255.0)
+    >>> half.gain, half.offset, half.to_json() == half.plan().to_json()
+    ([0.5], [15.0], True)
+    """
+
+    gain: list[float]
+    offset: list[float]
+    flags: Flags
+    options: tuple[str, str, float, float, str, float]  #: those of a plan, from method to data_range
+    content: Pairs
+    style: Pairs
+
+    def plan(self) -> Plan:
+        """The plan itself."""
+        reported = [np.array(numbers) for numbers in self._reported()]
+        return Plan(on_diagonal(self.gain), np.array(self.offset), np.array(self.gain), self.flags, *self.options, *reported)
+
+    def to_json(self) -> str:
+        """The line of the plan."""
+        places = range(len(self.gain))
+        matrix = [[self.gain[i] if i == j else 0.0 for j in places] for i in places]
+        return _told(matrix, self.offset, self.gain, self.flags, *self.options, *self._reported())
+
+    def _reported(self) -> tuple[list[float], list[float], list[float], list[float]]:
+        return *mean_and_deviation(self.content), *mean_and_deviation(self.style)
+
+
+def channelwise(
+    content: Pairs, style: Pairs, space: str, strength: float, max_gain: float, eps_mode: str, data_range: float
+) -> Channelwise:
+    """Decide from mean and variance of each channel, both in the content's units."""
+    gain, offset, flags = diagonal_map(content, style, strength, max_gain, eps_mode)
+    return Channelwise(gain, offset, flags, ("mean_std", space, strength, max_gain, eps_mode, data_range), content, style)
 
 
 def plan(
@@ -223,16 +259,21 @@ def decide(
 ) -> Plan:
     """:func:`plan` for one pair whose options have been checked."""
     _refuse_mismatch(content, style, space)
-    style = style.rescaled(content.data_range)
     chosen = SPACES[space]
     mixes = chosen.is_linear and space != "rgb"
+    if method == "mean_std" and not (mixes and chosen.basis):
+        own, goal = mean_and_variance(content), mean_and_variance(style, content.data_range)
+        if not all(math.isfinite(number) for pair in goal for number in pair):
+            style.rescaled(content.data_range)  # refuses, with the reason
+        by_channel = channelwise(own, goal, space, strength, max_gain, eps_mode, content.data_range)
+        if strict:
+            refuse_collapse(by_channel.flags)
+        return by_channel.plan()
+    style = style.rescaled(content.data_range)
     if method == "covariance":
         decided = by_covariance(content, style, chosen.matrix if mixes else None, strength, max_gain)
-    elif mixes and chosen.basis:
-        decided = by_mixed_deviation(content, style, chosen.basis, strength, max_gain, eps_mode)
     else:
-        gains, offsets, flags = diagonal_map(mean_and_variance(content), mean_and_variance(style), strength, max_gain, eps_mode)
-        decided = Decided(np.diag(gains), np.array(offsets), np.array(gains), flags)
+        decided = by_mixed_deviation(content, style, cast("Mixing", chosen.basis), strength, max_gain, eps_mode)
     if strict:
         refuse_collapse(decided.flags)
     if eps_mode == "exact" and np.array_equal(content.mean, style.mean) and np.array_equal(content.cov, style.cov):
@@ -240,6 +281,16 @@ def decide(
         decided = Decided(np.eye(content.channels), np.zeros(content.channels), np.ones(content.channels), decided.flags)
     reported = [np.array(v) for v in (content.mean, content.std, style.mean, style.std)]
     return Plan(*decided, method, space, strength, max_gain, eps_mode, content.data_range, *reported)
+
+
+def clipped_levels(gain: Any, offset: Any, high: int) -> NDArray[np.bool_]:
+    """For each channel and level from 0 to ``high``, whether a diagonal map drives it out of that range.
+
+    >>> clipped_levels([2.0], [-1.0], 3).tolist()
+    [[True, False, False, True]]
+    """
+    rounded = np.rint(np.asarray(gain)[:, None] * np.arange(high + 1.0) + np.asarray(offset)[:, None])
+    return np.asarray((rounded < 0) | (rounded > high))
 
 
 def refuse_channels(content: int, style: int, space: str) -> None:
@@ -253,6 +304,9 @@ def refuse_channels(content: int, style: int, space: str) -> None:
         raise StatisticsError(f"space={space!r} needs three channels, and the images have {content}")
 
 
+_FIELDS: Final = tuple(entry.name for entry in fields(Plan))
+
+
 def _refuse_mismatch(content: Moments, style: Moments, space: str) -> None:
     for moments, name in ((content, "content"), (style, "style")):
         if not isinstance(moments, Moments):
@@ -264,6 +318,16 @@ def _refuse_mismatch(content: Moments, style: Moments, space: str) -> None:
                 f"measure(image, space={wanted!r})"
             )
     refuse_channels(content.channels, style.channels, space)
+
+
+def _told(*values: Any) -> str:
+    """The fields of a plan, in order, as one line of JSON."""
+    return _JSON.encode({"format": _FORMAT} | dict(zip(_FIELDS, map(_or_inf, values), strict=True)))
+
+
+def _or_inf(value: Any) -> Any:
+    """JSON has no infinity; of a plan only limits can be infinite."""
+    return "inf" if value == math.inf and isinstance(value, float) else value
 
 
 def _entries(text: str) -> dict[str, Any]:

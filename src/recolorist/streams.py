@@ -11,7 +11,7 @@ import os
 import secrets
 import sys
 import threading
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -31,21 +31,25 @@ def stream(seed: int, epoch: int = 0, index: int | str = 0, purpose: int = 0) ->
     >>> stream(7, epoch=1, index=42).random() == stream(7, epoch=2, index=42).random()
     False
     """
-    generator: np.random.Generator | None = getattr(_own, "generator", None)
-    if generator is None:
-        generator = _own.generator = np.random.Generator(np.random.Philox(key=0))
-    generator.bit_generator.state = {
+    if not hasattr(_own, "generator"):
+        _own.generator, _own.start = np.random.Generator(np.random.Philox(key=0)), _beginning()
+    place = _own.start["state"]
+    place["counter"][1], place["counter"][2] = number_of(index), _word(epoch, "epoch")
+    place["key"][0], place["key"][1] = _word(seed, "seed"), _word(purpose, "purpose")
+    _own.generator.bit_generator.state = _own.start  # copied by the setter
+    return cast("np.random.Generator", _own.generator)
+
+
+def _beginning() -> dict[str, Any]:
+    """The state of a generator that has given no number yet."""
+    return {
         "bit_generator": "Philox",
-        "state": {
-            "counter": np.array([0, number_of(index), _word(epoch, "epoch"), 0], np.uint64),
-            "key": np.array([_word(seed, "seed"), _word(purpose, "purpose")], np.uint64),
-        },
+        "state": {"counter": np.zeros(4, np.uint64), "key": np.zeros(2, np.uint64)},
         "buffer": np.zeros(4, np.uint64),
         "buffer_pos": 4,
         "has_uint32": 0,
         "uinteger": 0,
     }
-    return generator
 
 
 def number_of(index: int | str) -> int:
