@@ -71,6 +71,7 @@ def run_cell(root: Path, lease: float, cell: Cell) -> Outcome:
     """Claim a cell, run it, and leave its result or its error in the ledger. Only trouble with the ledger itself is raised."""
     ledger = Ledger(root, lease=lease, must_exist=True)
     _refuse_other_code(cell)
+    _refuse_other_data(cell)
     claim = ledger.claim(cell)
     if claim is None:
         return Outcome("busy")
@@ -149,4 +150,14 @@ def _refuse_other_code(cell: Cell) -> None:
         raise RecoloristError(
             f"{cell.name} was planned with other sources than the ones this worker has ({cell.code[:12]} and {here[:12]}); "
             "install the same version everywhere and do not edit it while a sweep runs"
+        )
+
+
+def _refuse_other_data(cell: Cell) -> None:
+    """The name of a dataset may stand for other images on another machine, or since the study was read."""
+    here = KINDS[cell.kind].data(cell.config)
+    if here != cell.data:
+        raise RecoloristError(
+            f"{cell.name} was planned with other data than the ones this worker has ({cell.data[:12]} and {here[:12]}); "
+            "give every machine the same manifests and do not change them while a sweep runs"
         )

@@ -10,7 +10,7 @@ import typer
 
 from recolorist._version import __version__
 from recolorist.errors import RecoloristError
-from recolorist_lab import cli_data, cli_sweep
+from recolorist_lab import cli_baseline, cli_data, cli_metrics, cli_report, cli_sweep, cli_train, cli_weights, cli_zoo
 
 __all__ = ["app", "main"]
 
@@ -36,7 +36,16 @@ def _options(*, version: _Version = False) -> None:
     """The study behind Recolorist: datasets, sweeps, tables."""
 
 
-for _register in (cli_data.register, cli_sweep.register):
+for _register in (
+    cli_baseline.register,
+    cli_data.register,
+    cli_metrics.register,
+    cli_report.register,
+    cli_sweep.register,
+    cli_train.register,
+    cli_weights.register,
+    cli_zoo.register,
+):
     _register(app)
 
 

@@ -27,7 +27,7 @@ MACHINERY: Final = frozenset(
     f"recolorist_lab.{name}"
     for name in (
         *("cells", "checkpoints", "claims", "config", "environment", "fingerprint", "kind", "kinds", "ledger", "sealed"),
-        *("study", "sweep", "sweep_local", "sweep_ray", "table"),
+        *("study", "sweep", "sweep_local", "sweep_ray", "table", "training.watch"),
     )
 )
 

@@ -16,6 +16,7 @@ __all__ = ["SELECTIONS", "Context", "Input", "Kind"]
 SELECTIONS: Final = MappingProxyType(
     {
         "none": "nothing was chosen: the cell has one result and it is the one reported",
+        "validation_loss": "the epoch with the lowest validation loss; the test images were looked at once, afterwards",
     }
 )
 

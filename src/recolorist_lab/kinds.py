@@ -5,14 +5,32 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
+from recolorist_lab.data.named import data_of
 from recolorist_lab.kind import Kind
-from recolorist_lab.studies import rehearsal, transfer_check
+from recolorist_lab.studies import (
+    classify,
+    properties,
+    rehearsal,
+    runtime,
+    spaces,
+    transfer,
+    transfer_check,
+    transfer_cost,
+    transfer_train,
+)
 
 __all__ = ["KINDS"]
 
 KINDS: Final = MappingProxyType(
     {
+        "classify": Kind(classify.Classify, classify.run, selection="validation_loss", data=data_of),
+        "properties": Kind(properties.Properties, properties.run, data=data_of),
         "rehearsal": Kind(rehearsal.Rehearsal, rehearsal.run),
+        "runtime": Kind(runtime.Runtime, runtime.run),
+        "spaces": Kind(spaces.Spaces, spaces.run, data=data_of),
+        "transfer": Kind(transfer.Transfer, transfer.run, data=data_of),
         "transfer_check": Kind(transfer_check.TransferCheck, transfer_check.run),
+        "transfer_cost": Kind(transfer_cost.TransferCost, transfer_cost.run, data=data_of),
+        "transfer_train": Kind(transfer_train.TransferTrain, transfer_train.run, data=data_of),
     }
 )

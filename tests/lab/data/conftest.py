@@ -1,34 +1,15 @@
-"""What the tests of the data share: a certificate, a server, and no proxies."""
+"""What the tests of the data share: fakes of the datasets, laid out as after fetching."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from recolorist_lab.data.archives import unpack
-from recolorist_lab.data.transfer import Link
 from tests.lab.fakes.all import fake
 from tests.lab.fakes.parts import Fake
-from tests.lab.server import Server, certificate, running
-
-
-@pytest.fixture(scope="session")
-def ca(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    return certificate(tmp_path_factory.mktemp("ca"))
-
-
-@pytest.fixture
-def server(loopback: str, ca: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setenv("no_proxy", loopback)
-    with running(ca) as board:
-        yield board
-
-
-@pytest.fixture
-def link(server: Server) -> Link:
-    return Link(ca=server.ca, mirror=server.mirror, timeout=5.0, tries=3, pause=0.0)
 
 
 @pytest.fixture(scope="session")

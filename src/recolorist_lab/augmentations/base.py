@@ -1,0 +1,136 @@
+"""What an augmentation is: one image in, one out, and every random number drawn from the stream of (seed, epoch, index)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from recolorist.errors import ImageError
+from recolorist.streams import stream
+from recolorist_lab.data.pixels import Box, Bytes
+
+PURPOSE: Final = 301  # of the random streams; Colorist's own have another
+BATCH: Final = 302
+
+
+class Augmentation(ABC):
+    """One augmentation, or several in a row.
+
+    The same call gives the same bits in any process, with any number of workers, and after any resume. The image that comes is
+    never written to; where nothing is done it is returned itself.
+    """
+
+    has_batch = False  #: whether :meth:`batch` does anything
+    moves = False  #: whether pixels change place, so that the box of a letterboxed picture is no longer known
+
+    @abstractmethod
+    def __call__(
+        self, image: Bytes, *, index: int, epoch: int, label: Any = None, domain: str = "", box: Box | None = None
+    ) -> Bytes:
+        """Augment image number ``index`` of the training split.
+
+        ``box`` is where the picture lies in a letterboxed image: borders take no part in colour statistics.
+        """
+
+    def batch(self, images: Any, *, epoch: int, step: int) -> Any:  # noqa: ARG002 - most do nothing here
+        """Augment a batch, a float tensor (B, 3, H, W) in [0, 1] on any device; the same tensor unless ``has_batch``."""
+        return images
+
+
+class Nothing(Augmentation):
+    """The baseline.
+
+    >>> image = np.zeros((4, 5, 3), np.uint8)
+    >>> Nothing()(image, index=0, epoch=0) is image
+    True
+    """
+
+    def __call__(
+        self,
+        image: Bytes,
+        *,
+        index: int,  # noqa: ARG002 - the common signature
+        epoch: int,  # noqa: ARG002
+        label: Any = None,  # noqa: ARG002
+        domain: str = "",  # noqa: ARG002
+        box: Box | None = None,  # noqa: ARG002
+    ) -> Bytes:
+        """The image."""
+        return image
+
+
+class Chance(Augmentation):
+    """An augmentation that is applied to a share ``p`` of the images; the coin is the first number of the sample's stream."""
+
+    def __init__(self, p: float, seed: int) -> None:
+        """``p`` is checked where names and options are."""
+        self.p, self.seed = p, seed
+
+    def __call__(
+        self,
+        image: Bytes,
+        *,
+        index: int,
+        epoch: int,
+        label: Any = None,  # noqa: ARG002 - the common signature
+        domain: str = "",  # noqa: ARG002
+        box: Box | None = None,
+    ) -> Bytes:
+        """Toss the coin, and change the image if it says so."""
+        refuse_other_images(image)
+        rng = stream(self.seed, epoch, index, PURPOSE)
+        return self.change(image, rng, index, box) if rng.random() < self.p else image
+
+    @abstractmethod
+    def change(self, image: Bytes, rng: np.random.Generator, index: int, box: Box | None) -> Bytes:
+        """The augmented image, as an array of its own."""
+
+
+class Chain(Augmentation):
+    """Several in a row, left to right."""
+
+    def __init__(self, parts: Sequence[Augmentation]) -> None:
+        """Each part has a seed of its own already."""
+        self.parts = tuple(parts)
+        self.has_batch = any(part.has_batch for part in parts)
+        self.moves = any(part.moves for part in parts)
+
+    def __call__(
+        self, image: Bytes, *, index: int, epoch: int, label: Any = None, domain: str = "", box: Box | None = None
+    ) -> Bytes:
+        """One after the other; after the first that moves pixels the box is forgotten."""
+        for part in self.parts:
+            image = part(image, index=index, epoch=epoch, label=label, domain=domain, box=box)
+            box = None if part.moves else box
+        return image
+
+    def batch(self, images: Any, *, epoch: int, step: int) -> Any:
+        """One after the other."""
+        for part in self.parts:
+            images = part.batch(images, epoch=epoch, step=step)
+        return images
+
+
+def refuse_other_images(image: Any) -> None:
+    """8-bit RGB, as the loader gives it, and nothing else."""
+    if not isinstance(image, np.ndarray) or image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
+        came = f"{image.dtype} of shape {image.shape}" if isinstance(image, np.ndarray) else type(image).__name__
+        raise ImageError(f"{came} came; augmentations take 8-bit RGB arrays (H, W, 3), as recolorist_lab.data.loader gives them")
+
+
+def inside(image: Bytes, box: Box | None, change: Callable[[Bytes], Bytes]) -> Bytes:
+    """Change the picture inside its box and leave the border.
+
+    >>> image = np.zeros((4, 4, 3), np.uint8)
+    >>> inside(image, (0, 1, 4, 3), lambda picture: picture + np.uint8(9))[:, 0, 0].tolist()
+    [0, 9, 9, 0]
+    """
+    if box is None or box == (0, 0, image.shape[1], image.shape[0]):
+        return change(image)
+    x0, y0, x1, y1 = box
+    result = image.copy()
+    result[y0:y1, x0:x1] = change(np.ascontiguousarray(image[y0:y1, x0:x1]))
+    return result

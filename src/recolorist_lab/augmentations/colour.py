@@ -1,0 +1,134 @@
+"""Colour matching as an augmentation: Colorist with any of its samplers, and histogram matching."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import recolorist as rc
+from recolorist import check
+from recolorist.bank import StyleBank
+from recolorist.errors import OptionError
+from recolorist.matchers import MATCHERS
+from recolorist.spaces import SPACES
+from recolorist.streams import stream
+from recolorist_lab.augmentations.base import BATCH, Augmentation, Chance, inside, refuse_other_images
+from recolorist_lab.augmentations.images import TrainingImages
+from recolorist_lab.augmentations.table import Part
+from recolorist_lab.data.pixels import Box, Bytes
+
+
+class ColoristAugmentation(Augmentation):
+    """Colorist in training, in one of two modes.
+
+    ``sample``: a coin for each image, and a style from the whole training split, never the image's own. ``batch_fraction``: in
+    each batch a fixed share of the images, whole numbers rounded down but at least one, takes the style of the next among them.
+    """
+
+    def __init__(self, part: Part, images: TrainingImages, seed: int) -> None:
+        """Measure the training images, or read the bank that was kept."""
+        options = part.options
+        self.p, self.seed = part.p, seed
+        self.mode = check.option(options["mode"], ("sample", "batch_fraction"), "mode")
+        self.has_batch = self.mode == "batch_fraction"
+        if self.has_batch:
+            self.matching = _batch_options(part)
+            return
+        space, method = check.option(options["space"], SPACES, "space"), check.option(options["method"], MATCHERS, "method")
+        if MATCHERS[method].needs_pixels:
+            raise OptionError(
+                f"method={method!r} needs the style's pixels; accepted here are 'mean_std' and 'covariance', and there is an "
+                "augmentation 'histogram'"
+            )
+        self.core = rc.Colorist(
+            _bank(images, space),
+            part.p,
+            method,
+            space,
+            options["sampler"],
+            options["strength"],
+            options["max_gain"],
+            None if options["max_clip"] == 1.0 else options["max_clip"],
+            seed=seed,
+        )
+
+    def __call__(
+        self,
+        image: Bytes,
+        *,
+        index: int,
+        epoch: int,
+        label: Any = None,  # noqa: ARG002 - the bank knows label and domain of each of its images
+        domain: str = "",  # noqa: ARG002
+        box: Box | None = None,
+    ) -> Bytes:
+        """New colours for a share of the images."""
+        refuse_other_images(image)
+        if self.has_batch:
+            return image
+        keys = self.core.bank.keys
+        if not 0 <= index < len(keys):
+            raise OptionError(f"index={index} came; the training split has the images 0 to {len(keys) - 1}")
+        drawn = self.core.toss(keys[index], index=index, epoch=epoch)
+        return image if drawn is None else inside(image, box, lambda picture: self.core.recolour(picture, drawn))
+
+    def batch(self, images: Any, *, epoch: int, step: int) -> Any:
+        """New colours for a fixed share of a batch, in the mode ``batch_fraction``."""
+        if not self.has_batch or self.p == 0 or len(images) < 2:
+            return images
+        import torch
+
+        from recolorist.torch.colormatch import ColorMatch, Draws
+
+        chosen, styles = partners(len(images), self.p, stream(self.seed, epoch, step, BATCH))
+        applied, source = np.zeros(len(images), bool), np.zeros(len(images), np.int64)
+        applied[chosen], source[chosen] = True, styles
+        strength = torch.full((len(images),), float(self.matching["strength"]), dtype=torch.float64)
+        drawn = (torch.from_numpy(applied), torch.from_numpy(source), strength)
+        return ColorMatch(None, **self.matching).to(images.device)(images, Draws(*(one.to(images.device) for one in drawn)))
+
+
+class HistogramAugmentation(Chance):
+    """The histograms of another training image, whose pixels are read when it is drawn."""
+
+    def __init__(self, part: Part, images: TrainingImages, seed: int) -> None:
+        """Nothing is measured beforehand: histograms of a whole split would fill the memory."""
+        super().__init__(part.p, seed)
+        self.images = images
+
+    def change(self, image: Bytes, rng: np.random.Generator, index: int, box: Box | None) -> Bytes:
+        """Match to any other image, all equally likely."""
+        if len(self.images) < 2:
+            return image
+        other = int(rng.integers(len(self.images) - 1))
+        style = self.images.pixels(other + (other >= index))
+        return inside(image, box, lambda picture: np.asarray(rc.match(picture, style, "histogram")))
+
+
+def partners(count: int, p: float, rng: np.random.Generator) -> tuple[Any, Any]:
+    """The images of a batch that are changed, and the one each takes its style from: the next of them, and never itself.
+
+    >>> chosen, styles = partners(10, 0.3, np.random.default_rng(0))
+    >>> len(chosen), sorted(chosen) == sorted(styles), bool((chosen == styles).any())
+    (3, True, False)
+    """
+    order = rng.permutation(count)
+    share = max(1, int(p * count))
+    chosen = order[:share]
+    return chosen, np.roll(chosen, -1) if share > 1 else order[1:2]
+
+
+def _bank(images: TrainingImages, space: str) -> StyleBank:
+    return images.bank("rgb" if SPACES[space].is_linear else space)
+
+
+def _batch_options(part: Part) -> dict[str, Any]:
+    """The options as the library's batches take them; what they cannot do is refused now."""
+    from recolorist.torch.colormatch import ColorMatch
+
+    if part.options["sampler"] != "uniform" or part.options["max_clip"] != 1.0:
+        raise OptionError("mode='batch_fraction' takes its styles from the batch; leave sampler and max_clip as they are")
+    matching = {name: part.options[name] for name in ("method", "space", "strength", "max_gain")}
+    ColorMatch(None, **matching)
+    return matching

@@ -1,0 +1,191 @@
+"""The corruptions of MedMNIST-C, written anew for OpenCV and Pillow: no ImageMagick, no global random numbers.
+
+Each takes an 8-bit RGB image, its strength, a generator, and the scale of the image: its side over 224, the side for which
+lengths in pixels are given.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageEnhance
+
+from recolorist_lab.augmentations import overlays
+from recolorist_lab.augmentations.severities import Strength
+from recolorist_lab.data.pixels import Bytes
+
+Corruption = Callable[[Bytes, Strength, np.random.Generator, float], Bytes]
+Floats = NDArray[np.float32]
+
+_REACH: Final = 8  # the disc of defocusing lies on a grid of 17 × 17, or larger if it must
+
+
+def pixelate(image: Bytes, strength: Strength, _: np.random.Generator, __: float) -> Bytes:
+    """Down to a share of the size and up again, by boxes."""
+    height, width = image.shape[:2]
+    small = (max(1, int(width * strength[0])), max(1, int(height * strength[0])))
+    box = Image.Resampling.BOX
+    return np.array(Image.fromarray(image).resize(small, box).resize((width, height), box))
+
+
+def jpeg_compression(image: Bytes, strength: Strength, _: np.random.Generator, __: float) -> Bytes:
+    """Through a JPEG file of this quality."""
+    file = io.BytesIO()
+    Image.fromarray(image).save(file, "JPEG", quality=int(strength[0]))
+    with Image.open(file) as decoded:
+        return np.array(decoded)
+
+
+def gaussian_noise(image: Bytes, strength: Strength, rng: np.random.Generator, _: float) -> Bytes:
+    """Noise of this deviation, in shares of the range."""
+    return _levels(image / np.float32(255) + _normal(rng, image.shape, strength[0]))
+
+
+def speckle_noise(image: Bytes, strength: Strength, rng: np.random.Generator, _: float) -> Bytes:
+    """Noise in proportion to the value."""
+    unit = image / np.float32(255)
+    return _levels(unit + unit * _normal(rng, image.shape, strength[0]))
+
+
+def impulse_noise(image: Bytes, strength: Strength, rng: np.random.Generator, _: float) -> Bytes:
+    """Salt and pepper: this share of all values, half of them white and half black, each channel by itself."""
+    draw = rng.random(image.shape, np.float32)
+    result = image.copy()
+    result[draw < strength[0] / 2] = 255
+    result[draw >= 1 - strength[0] / 2] = 0
+    return result
+
+
+def shot_noise(image: Bytes, strength: Strength, rng: np.random.Generator, _: float) -> Bytes:
+    """Counted photons: this many make white."""
+    expected = np.arange(256) * (strength[0] / 255)
+    return _levels(rng.poisson(expected[image]).astype(np.float32) / np.float32(strength[0]))
+
+
+def gaussian_blur(image: Bytes, strength: Strength, _: np.random.Generator, scale: float) -> Bytes:
+    """The largest odd kernel within this size, with the deviation that torchvision gives it."""
+    size = 2 * math.floor((strength[0] * scale - 1) / 2) + 1
+    deviation = 0.3 * ((size - 1) * 0.5 - 1) + 0.8  # said outright: OpenCV has other rules for small kernels
+    return np.asarray(cv2.GaussianBlur(image, (size, size), deviation)) if size >= 3 else image.copy()
+
+
+def defocus_blur(image: Bytes, strength: Strength, _: np.random.Generator, scale: float) -> Bytes:
+    """A disc, itself a little smoothed."""
+    radius = strength[0] * scale
+    reach = max(_REACH, math.ceil(radius))
+    across = np.arange(-reach, reach + 1, dtype=np.float64)
+    disc = (across[:, None] ** 2 + across**2 <= radius**2).astype(np.float32)
+    kernel = cv2.GaussianBlur(disc / disc.sum(), (3, 3) if radius <= _REACH else (5, 5), strength[1] * scale or 1e-6)
+    return _filtered(image, kernel, cv2.BORDER_REFLECT_101)
+
+
+def motion_blur(image: Bytes, strength: Strength, rng: np.random.Generator, scale: float) -> Bytes:
+    """A tail of half a Gaussian in a direction within 45 degrees of the horizontal."""
+    return _filtered(image, comet(strength[0] * scale, strength[1] * scale, rng.uniform(-45, 45)), cv2.BORDER_REPLICATE)
+
+
+def comet(radius: float, sigma: float, angle: float) -> Floats:
+    """Where a moving camera takes its light from: weights fall off on one side, along a line of 2 · radius + 1 pixels.
+
+    >>> [f"{weight:.2f}" for weight in comet(1, 1.0, 0.0)[2]]
+    ['0.00', '0.00', '0.57', '0.35', '0.08']
+    """
+    length = max(1, 2 * math.ceil(radius) + 1)
+    steps = np.arange(length)
+    weights = np.exp(-(steps**2) / (2 * max(sigma, 1e-3) ** 2))
+    down = np.ceil(steps * math.sin(math.radians(angle)) - 0.5).astype(int)
+    right = np.ceil(steps * math.cos(math.radians(angle)) - 0.5).astype(int)
+    kernel = np.zeros((2 * length - 1, 2 * length - 1), np.float32)
+    np.add.at(kernel, (length - 1 + down, length - 1 + right), (weights / weights.sum()).astype(np.float32))
+    return kernel
+
+
+def zoom_blur(image: Bytes, strength: Strength, _: np.random.Generator, __: float) -> Bytes:
+    """The mean of the image and of views of its centre, from no zoom to the last in steps."""
+    last, step = strength
+    zooms = np.arange(1.0, last + step / 2, step)
+    total = image.astype(np.float32)
+    for zoom in zooms:
+        total += _zoomed(image, float(zoom))
+    return np.asarray(cv2.convertScaleAbs(total, alpha=1.0 / (len(zooms) + 1)))
+
+
+def brightness(image: Bytes, strength: Strength, _: np.random.Generator, __: float) -> Bytes:
+    """All values times a factor."""
+    return np.array(ImageEnhance.Brightness(Image.fromarray(image)).enhance(strength[0]))
+
+
+def contrast(image: Bytes, strength: Strength, _: np.random.Generator, __: float) -> Bytes:
+    """All distances from the mean grey times a factor."""
+    return np.array(ImageEnhance.Contrast(Image.fromarray(image)).enhance(strength[0]))
+
+
+def gamma(image: Bytes, strength: Strength, _: np.random.Generator, __: float) -> Bytes:
+    """All values, as shares of the range, to this power."""
+    table = np.rint(255 * (np.arange(256) / 255) ** strength[0]).astype(np.uint8)
+    return table[image]
+
+
+def saturate(image: Bytes, strength: Strength, _: np.random.Generator, __: float) -> Bytes:
+    """More saturation, in HSV."""
+    hsv = cv2.cvtColor(image.astype(np.float32) / np.float32(255), cv2.COLOR_RGB2HSV)
+    hsv[..., 1] = np.clip(hsv[..., 1] + strength[0], 0, 1)
+    return _levels(cv2.cvtColor(hsv, cv2.COLOR_HSV2RGB))
+
+
+#: What each name in the tables of severities stands for.
+CORRUPTIONS: Final[Mapping[str, Corruption]] = MappingProxyType(
+    {
+        "pixelate": pixelate,
+        "jpeg_compression": jpeg_compression,
+        "gaussian_noise": gaussian_noise,
+        "speckle_noise": speckle_noise,
+        "impulse_noise": impulse_noise,
+        "shot_noise": shot_noise,
+        "gaussian_blur": gaussian_blur,
+        "defocus_blur": defocus_blur,
+        "motion_blur": motion_blur,
+        "zoom_blur": zoom_blur,
+        "brightness_up": brightness,
+        "brightness_down": brightness,
+        "contrast_up": contrast,
+        "contrast_down": contrast,
+        "gamma_corr_up": gamma,
+        "gamma_corr_down": gamma,
+        "saturate": saturate,
+        "stain_deposit": overlays.stain_deposit,
+        "bubble": overlays.bubble,
+        "black_corner": overlays.black_corner,
+        "characters": overlays.characters,
+    }
+)
+
+
+def _normal(rng: np.random.Generator, shape: tuple[int, ...], deviation: float) -> Floats:
+    return rng.standard_normal(shape, np.float32) * np.float32(deviation)
+
+
+def _levels(unit: Any) -> Bytes:
+    return np.asarray(np.rint(np.clip(unit, 0, 1) * 255), np.uint8)
+
+
+def _filtered(image: Bytes, kernel: Any, border: int) -> Bytes:
+    return np.asarray(cv2.filter2D(image, -1, kernel, borderType=border))
+
+
+def _zoomed(image: Bytes, zoom: float) -> Any:
+    """The centre, enlarged to the whole."""
+    height, width = image.shape[:2]
+    rows, columns = math.ceil(height / zoom), math.ceil(width / zoom)
+    top, left = (height - rows) // 2, (width - columns) // 2
+    size = (max(width, round(columns * zoom)), max(height, round(rows * zoom)))
+    large = cv2.resize(image[top : top + rows, left : left + columns], size, interpolation=cv2.INTER_LINEAR)
+    top, left = (size[1] - height) // 2, (size[0] - width) // 2
+    return large[top : top + height, left : left + width]

@@ -1,0 +1,41 @@
+"""What augmentations may know of the training split: the styles of its images, and their pixels where styles are not enough."""
+
+from __future__ import annotations
+
+from recolorist.bank import StyleBank
+from recolorist.errors import OptionError
+from recolorist_lab.data.banks import cached_bank
+from recolorist_lab.data.loader import Samples
+from recolorist_lab.data.pixels import Bytes
+
+
+class TrainingImages:
+    """The training split as augmentations see it. An image's number is its place in the samples.
+
+    >>> from recolorist_lab.data.synthetic import Recipe, make
+    >>> images = TrainingImages(make(Recipe(hospitals=3, tiles=4, size=16)).samples("train"))
+    >>> len(images), len(images.bank()), images.pixels(3).shape
+    (4, 4, (16, 16, 3))
+    """
+
+    def __init__(self, samples: Samples) -> None:
+        """``samples`` must be the training split: styles of any other would leak."""
+        if samples.split not in ("train", None):
+            raise OptionError(f"these are the {samples.split!r} images; augmentations take their styles from the split 'train'")
+        self.samples = samples
+        self.dataset = samples.manifest.facts.dataset
+        self._banks: dict[str, StyleBank] = {}
+
+    def __len__(self) -> int:
+        """Number of images."""
+        return len(self.samples)
+
+    def bank(self, space: str = "rgb") -> StyleBank:
+        """The styles of all images: measured once, and kept beside the manifest where that can be written to."""
+        if space not in self._banks:
+            self._banks[space] = cached_bank(self.samples, space)
+        return self._banks[space]
+
+    def pixels(self, index: int) -> Bytes:
+        """The pixels of an image, without the border of letterboxing."""
+        return self.samples[index].picture

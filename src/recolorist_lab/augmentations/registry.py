@@ -1,0 +1,95 @@
+"""From a name to the augmentation; what is heavy is loaded here, and only what is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from recolorist.errors import OptionError
+from recolorist_lab.augmentations.base import Augmentation, Chain, Nothing
+from recolorist_lab.augmentations.images import TrainingImages
+from recolorist_lab.augmentations.table import AUGMENTATIONS, Family, Part, parse, settled
+from recolorist_lab.config import seed_of
+
+Builder = Callable[[Part, TrainingImages, int], Augmentation]
+
+
+def build(
+    name: str,
+    images: TrainingImages,
+    *,
+    seed: int,
+    p: float | None = None,
+    options: Mapping[str, Any] = MappingProxyType({}),
+) -> Augmentation:
+    """The augmentation of a name, or of several joined by ``+``, for the training images.
+
+    ``p`` and ``options`` are for a single name; among several, each says its own in parentheses.
+
+    >>> import numpy as np
+    >>> from recolorist_lab.data.synthetic import Recipe, make
+    >>> images = TrainingImages(make(Recipe(hospitals=3, tiles=4, size=16)).samples("train"))
+    >>> grey = build("gray_scale", images, seed=1)(images.pixels(0), index=0, epoch=0)
+    >>> bool((grey == grey[..., :1]).all())
+    True
+    """
+    parts = parse(name)
+    given = {**options, **({} if p is None else {"p": p})}
+    if given:
+        if len(parts) > 1 or "(" in name:
+            raise OptionError(
+                f"{', '.join(given)} came beside the augmentation {name!r}; write them into it, as in "
+                '"colorist(p=0.5)+random_flip"'
+            )
+        parts = (settled(name.strip(), given),)
+    # The first part draws as it would alone; two of one name must not draw the same.
+    seeds = [seed, *(seed_of("augmentation", seed, place) for place in range(1, len(parts)))]
+    built = [_BUILDERS[AUGMENTATIONS[part.name].family](part, images, own) for part, own in zip(parts, seeds, strict=True)]
+    return built[0] if len(built) == 1 else Chain(built)
+
+
+def _nothing(_: Part, __: TrainingImages, ___: int) -> Augmentation:
+    return Nothing()
+
+
+def _torchvision(part: Part, _: TrainingImages, seed: int) -> Augmentation:
+    from recolorist_lab.augmentations.heuristics import Heuristic
+
+    return Heuristic(part, seed)
+
+
+def _targeted(part: Part, images: TrainingImages, seed: int) -> Augmentation:
+    from recolorist_lab.augmentations.targeted import Targeted
+
+    return Targeted(part, images.dataset, seed)
+
+
+def _colorist(part: Part, images: TrainingImages, seed: int) -> Augmentation:
+    from recolorist_lab.augmentations.colour import ColoristAugmentation
+
+    return ColoristAugmentation(part, images, seed)
+
+
+def _histogram(part: Part, images: TrainingImages, seed: int) -> Augmentation:
+    from recolorist_lab.augmentations.colour import HistogramAugmentation
+
+    return HistogramAugmentation(part, images, seed)
+
+
+def _hed(part: Part, _: TrainingImages, seed: int) -> Augmentation:
+    from recolorist_lab.augmentations.hed import HedJitter
+
+    return HedJitter(part, seed)
+
+
+_BUILDERS: Final[Mapping[Family, Builder]] = MappingProxyType(
+    {
+        "nothing": _nothing,
+        "torchvision": _torchvision,
+        "targeted": _targeted,
+        "colorist": _colorist,
+        "histogram": _histogram,
+        "hed": _hed,
+    }
+)

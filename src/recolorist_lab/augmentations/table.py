@@ -1,0 +1,199 @@
+"""The table of augmentations, and the one way to write a choice among them: ``colorist(p=0.5)+random_flip``.
+
+Nothing here loads torch, so configurations can be checked without it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple
+
+from recolorist import check
+from recolorist.errors import OptionError
+from recolorist_lab.config import unknown
+
+Value = bool | int | float | str
+Family = Literal["nothing", "torchvision", "targeted", "colorist", "histogram", "hed"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One augmentation: of which family, applied to what share of the images, with which options and their defaults."""
+
+    family: Family
+    what: str
+    paper: str = ""  #: its row in the paper; empty for what the paper does not compare
+    p: float = 1.0
+    options: Mapping[str, Value] = field(default_factory=dict)
+    moves: bool = False  #: pixels change place
+
+
+_COLORIST: Final[Mapping[str, Value]] = MappingProxyType(
+    {
+        "mode": "sample",
+        "space": "rgb",
+        "method": "mean_std",
+        "sampler": "uniform",
+        "strength": 1.0,
+        "max_gain": 10.0,
+        "max_clip": 1.0,
+    }
+)
+
+#: Every augmentation by its name, with the settings of the study.
+AUGMENTATIONS: Final[Mapping[str, Entry]] = MappingProxyType(
+    {
+        "none": Entry("nothing", "the image as it is", "Baseline"),
+        "augmix": Entry(
+            "torchvision",
+            "mixes the image with three chains of one to three mild operations",
+            "AugMix",
+            options={"severity": 3, "mixture_width": 3, "chain_depth": -1, "alpha": 1.0, "all_ops": True},
+            moves=True,
+        ),
+        "autoaugment": Entry(
+            "torchvision",
+            "one of 25 pairs of operations found for ImageNet",
+            "AutoAugment",
+            options={"policy": "imagenet"},
+            moves=True,
+        ),
+        "color_jitter": Entry(
+            "torchvision",
+            "brightness, contrast, saturation and hue, in random order",
+            "Color Jitter",
+            options={"brightness": 0.2, "contrast": 0.2, "saturation": 0.2, "hue": 0.2},
+        ),
+        "gray_scale": Entry("torchvision", "grey, three times over", "Gray Scale"),
+        "randaugment": Entry(
+            "torchvision",
+            "two of 14 operations at a fixed magnitude",
+            "RandAugment",
+            options={"num_ops": 2, "magnitude": 9, "num_magnitude_bins": 31},
+            moves=True,
+        ),
+        "random_erasing": Entry(
+            "torchvision",
+            "in every second image, a black rectangle of 2 to 33 % of the area",
+            "Random Erasing",
+            options={"chance": 0.5, "least": 0.02, "most": 0.33, "narrowest": 0.3, "widest": 3.3},
+        ),
+        "random_flip": Entry(
+            "torchvision",
+            "mirrored left to right, upside down, both or neither",
+            "Random Flip",
+            options={"horizontal": 0.5, "vertical": 0.5},
+            moves=True,
+        ),
+        "random_resized_crop": Entry(
+            "torchvision",
+            "a part of 8 to 100 % of the area, resized to the whole",
+            "Random Resized Crop",
+            options={"least": 0.08, "most": 1.0, "narrowest": 3 / 4, "widest": 4 / 3},
+            moves=True,
+        ),
+        "targeted": Entry(
+            "targeted",
+            "one of the corruptions that MedMNIST-C has for the kind of image, or none of them",
+            "Targeted Augment",
+            options={"corruptions": "auto", "reference": 224},
+        ),
+        "trivialaugment": Entry(
+            "torchvision",
+            "one of 14 operations at a random magnitude",
+            "TrivialAugment",
+            options={"num_magnitude_bins": 31},
+            moves=True,
+        ),
+        "colorist": Entry("colorist", "the colour statistics of another training image", "Colorist", 0.3, _COLORIST),
+        "colorist_other_domain": Entry(
+            "colorist",
+            "Colorist with styles of other hospitals, scanners or cameras only",
+            p=0.3,
+            options={**_COLORIST, "sampler": "other_domain"},
+        ),
+        "histogram": Entry("histogram", "the histograms of another training image, matched channel by channel", p=0.3),
+        "hed_jitter": Entry(
+            "hed",
+            "more or less of each dye: haematoxylin, eosin and DAB are separated, scaled and shifted",
+            options={"scale": 0.05, "shift": 0.05},
+        ),
+        "randstainna": Entry(
+            "colorist",
+            "statistics in Lab drawn from the normal distribution of those of the training images, in the manner of RandStainNA",
+            p=0.3,
+            options={**_COLORIST, "sampler": "gaussian", "space": "lab"},
+        ),
+    }
+)
+
+#: The names, the paper's first.
+NAMES: Final = tuple(AUGMENTATIONS)
+
+
+class Part(NamedTuple):
+    """One augmentation with all its settings."""
+
+    name: str
+    p: float
+    options: Mapping[str, Any]  #: each of the type that the table's default has
+
+
+def parse(text: str) -> tuple[Part, ...]:
+    """Read one or several augmentations, joined by ``+`` and applied from left to right, with options in parentheses.
+
+    >>> parse("colorist(p=0.5)+random_flip")[0].p
+    0.5
+    >>> parse("colour_jitter")
+    Traceback (most recent call last):
+    recolorist.errors.OptionError: augmentation: 'colour_jitter' is unknown; did you mean 'color_jitter'? Accepted: ...
+    """
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+        calls = [_call(node) for node in _terms(tree)]
+    except (SyntaxError, ValueError, AttributeError, RecursionError) as error:
+        raise OptionError(
+            f"the augmentation {text!r} cannot be read; write a name, or several joined by +, each with its options in "
+            'parentheses, such as "colorist(p=0.5)+random_flip"'
+        ) from error
+    return tuple(settled(name, options) for name, options in calls)
+
+
+def settled(name: str, given: Mapping[str, Any]) -> Part:
+    """The settings of one augmentation: those of the table, and those given instead; a wrong one is refused."""
+    unknown([name], AUGMENTATIONS, "augmentation")
+    entry = AUGMENTATIONS[name]
+    unknown(given, ("p", *entry.options), f"the augmentation {name}")
+    p = check.number(given.get("p", entry.p), 0, 1, f"p of {name}")
+    own = {key: _typed(value, entry.options[key], f"{key} of {name}") for key, value in given.items() if key != "p"}
+    return Part(name, p, MappingProxyType({**entry.options, **own}))
+
+
+def _terms(node: ast.expr) -> list[ast.expr]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return [*_terms(node.left), *_terms(node.right)]
+    return [node]
+
+
+def _call(node: ast.expr) -> tuple[str, dict[str, Any]]:
+    if isinstance(node, ast.Name):
+        return node.id, {}
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.args:
+        raise ValueError(ast.dump(node))
+    if None in (names := [word.arg for word in node.keywords]) or len(set(names)) < len(names):
+        raise ValueError(names)
+    return node.func.id, {str(word.arg): ast.literal_eval(word.value) for word in node.keywords}
+
+
+def _typed(value: Any, default: Value, what: str) -> Value:
+    """The value if it is of the default's type; whole numbers are accepted where fractions are."""
+    if isinstance(default, float) and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if type(value) is not type(default):
+        wanted = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}[type(default)]
+        raise OptionError(f"{what} is {value!r}; accepted is {wanted}, such as {default!r}")
+    result: Value = value
+    return result

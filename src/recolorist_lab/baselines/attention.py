@@ -1,0 +1,178 @@
+"""Attention over feature maps, as SANet introduced it, and what the three methods built on it (SANet, MAST, IEContrAST) share.
+
+The four 1 × 1 convolutions carry the names that the official weight files give them. Logits are not divided by √channels, so
+they are large: half precision would overflow, and attention is computed in float32 also where mixed precision is on.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar, Final, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from recolorist.errors import OptionError
+from recolorist_lab.baselines import vgg
+from recolorist_lab.baselines.base import Baseline
+from recolorist_lab.baselines.layout import without_prefix
+from recolorist_lab.baselines.losses import content_loss, identity_loss, style_loss
+from recolorist_lab.baselines.statistics import normalised
+
+__all__ = ["CHANNELS", "AttentionBaseline", "ChannelAttention", "Looked", "PositionAttention", "weighted"]
+
+CHANNELS: Final = 512  # of relu4_1 and relu5_1
+_STAGES: Final = 5
+
+
+class Projections(nn.Module):
+    """Query `f`, key `g`, value `h` and output convolution, all 1 × 1 with bias and of one width."""
+
+    def __init__(self, channels: int = CHANNELS) -> None:
+        super().__init__()
+        self.f = nn.Conv2d(channels, channels, 1)
+        self.g = nn.Conv2d(channels, channels, 1)
+        self.h = nn.Conv2d(channels, channels, 1)
+        self.out_conv = nn.Conv2d(channels, channels, 1)
+
+
+class PositionAttention(Projections):
+    """Every content position gathers style features from all style positions; the two maps may differ in size.
+
+    >>> block = PositionAttention(4)
+    >>> block(torch.zeros(1, 4, 3, 5), torch.zeros(1, 4, 2, 2)).shape
+    torch.Size([1, 4, 3, 5])
+    """
+
+    def weights(self, content: Tensor, style: Tensor) -> Tensor:
+        """What each content position takes from each style position: (N, content positions, style positions), rows sum to 1."""
+        query = self.f(normalised(content)).flatten(2)
+        key = self.g(normalised(style)).flatten(2)
+        return (query.transpose(1, 2) @ key).softmax(dim=-1)
+
+    def forward(self, content: Tensor, style: Tensor) -> Tensor:
+        """What was gathered, projected, on top of the content's own features."""
+        with torch.autocast(content.device.type, enabled=False):
+            content, style = _wide(content), _wide(style)
+            gathered = self.h(style).flatten(2) @ self.weights(content, style).transpose(1, 2)
+            return self.out_conv(gathered.reshape(content.shape)) + content
+
+
+class ChannelAttention(Projections):
+    """Every channel gathers from all channels of the same map.
+
+    The weights are normalised along their rows and applied transposed, so what one output channel takes does not sum to 1. The
+    published weights were trained like that.
+
+    >>> ChannelAttention(4)(torch.zeros(1, 4, 3, 5)).shape
+    torch.Size([1, 4, 3, 5])
+    """
+
+    def weights(self, style: Tensor) -> Tensor:
+        """Channels against channels: (N, C, C), rows sum to 1."""
+        query, key = self.f(style).flatten(2), self.g(style).flatten(2)
+        return (query @ key.transpose(1, 2)).softmax(dim=-1)
+
+    def forward(self, style: Tensor) -> Tensor:
+        """What was gathered, projected, on top of the features themselves."""
+        with torch.autocast(style.device.type, enabled=False):
+            style = _wide(style)
+            gathered = self.weights(style).transpose(1, 2) @ self.h(normalised(style)).flatten(2)
+            return self.out_conv(gathered.reshape(style.shape)) + style
+
+
+def _wide(features: Tensor) -> Tensor:
+    return features if features.dtype == torch.float64 else features.float()
+
+
+class Looked(NamedTuple):
+    """Images and what the encoder sees in them, relu1_1 to relu5_1."""
+
+    image: Tensor
+    taps: list[Tensor]
+
+    def at(self, index: Tensor | slice) -> Looked:
+        """Some of the images, in the order asked for."""
+        return Looked(self.image[index], [tap[index] for tap in self.taps])
+
+    def repeated(self, times: int) -> Looked:
+        """A single image as a batch of itself; nothing is copied."""
+        return Looked(self.image.expand(times, -1, -1, -1), [tap.expand(times, -1, -1, -1) for tap in self.taps])
+
+
+class AttentionBaseline(Baseline):
+    """A frozen encoder to relu5_1, an attention module that joins two images, and a decoder from relu4_1."""
+
+    native_size: ClassVar = 256
+    least: ClassVar = 17  # below, the last reflection has nothing to reflect
+    least_crop: ClassVar = 17
+    trained: ClassVar[tuple[str, ...]] = ("transform", "decoder")
+    stages: ClassVar[int] = _STAGES  #: how far an image is encoded to be stylised; the losses always look at all five
+
+    def __init__(self, encoder: str, transform: nn.Module, alpha: float) -> None:
+        super().__init__()
+        if not 0.0 <= alpha <= 1.0:
+            raise OptionError(
+                f"alpha={alpha}; accepted are numbers from 0 (the content in its own style) to 1 (wholly the style's)"
+            )
+        self.encoder = vgg.encoder(_STAGES, encoder)
+        self.transform = transform
+        self.decoder = vgg.decoder()
+        self.alpha = alpha
+
+    @abstractmethod
+    def joined(self, content: list[Tensor], style: list[Tensor]) -> Tensor:
+        """Features for the decoder: the content's, restyled. Both come as the encoder's taps."""
+
+    def transfer(self, content: Tensor, style: Tensor) -> Tensor:
+        """A picture of the joined features; with ``alpha`` below 1 they are mixed with the content's joined to itself."""
+        taps = self.encoder.taps(content, self.stages)
+        return self._picture(taps, self.joined(taps, self.encoder.taps(style, self.stages)))
+
+    def _picture(self, content: list[Tensor], features: Tensor) -> Tensor:
+        if self.alpha < 1.0:
+            features = self.alpha * features + (1.0 - self.alpha) * self.joined(content, content)
+        return self.decoder(features)
+
+    # ---- training -------------------------------------------------------------------------------------------------------
+
+    def look(self, image: Tensor) -> Looked:
+        """A training image and its taps; neither is trained."""
+        with torch.no_grad():
+            return Looked(image, self.encoder.taps(image))
+
+    def result(self, content: Looked, style: Looked) -> Looked:
+        """The stylised image, seen through the encoder; gradients pass. What the decoder adds at the edges is cut off."""
+        height, width = content.image.shape[-2:]
+        picture = self.decoder(self.joined(content.taps, style.taps))[..., :height, :width]
+        return Looked(picture, self.encoder.taps(picture))
+
+    def identities(self, content: Looked, style: Looked) -> dict[str, Tensor]:
+        """How far content and style are from themselves in their own style."""
+        terms = []
+        for image in (content, style):
+            own = self.result(image, image)
+            terms.append(identity_loss((own.image, image.image), (own.taps, image.taps)))
+        return {"identity_pixels": terms[0][0] + terms[1][0], "identity_features": terms[0][1] + terms[1][1]}
+
+    def transferred(self, result: Looked, content: Looked, style: Looked) -> dict[str, Tensor]:
+        """How far a result is from its content's layout and from its style's statistics."""
+        return {"content": content_loss(result.taps[3:], content.taps[3:]), "style": style_loss(result.taps, style.taps)}
+
+    # ---- official files -------------------------------------------------------------------------------------------------
+
+    def from_official(self, part: str, state: dict[str, Tensor]) -> dict[str, Tensor]:
+        """The encoder's file is cut at relu5_1; names with the prefix of a wrapper for several GPUs lose it."""
+        return vgg.truncated(state, _STAGES) if part == "encoder" else without_prefix(state)
+
+
+def weighted(parts: Mapping[str, Tensor], weights: Mapping[str, float]) -> Tensor:
+    """The sum of the parts, each times its weight; a part without a weight, or a weight without a part, is an error.
+
+    >>> weighted({"a": torch.tensor(2.0), "b": torch.tensor(1.0)}, {"a": 3.0, "b": 0.5}).item()
+    6.5
+    """
+    if parts.keys() != weights.keys():
+        raise OptionError(f"losses {', '.join(parts)} came with weights for {', '.join(weights)}; they must be the same")
+    return torch.stack([weights[name] * part for name, part in parts.items()]).sum()

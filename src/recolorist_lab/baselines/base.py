@@ -1,0 +1,234 @@
+"""What every style-transfer network here has in common: images in and out, parts, one training step, official files."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple, final
+
+import torch
+from torch import Tensor, nn
+
+from recolorist.errors import ImageError, OptionError
+from recolorist_lab.baselines import layout
+from recolorist_lab.baselines.padding import padded
+from recolorist_lab.baselines.recipe import Recipe, inverse_time
+
+__all__ = ["Baseline", "Made", "OfficialFile", "Optimisation", "Step", "checked", "frozen", "trained_parameters"]
+
+
+class Step(NamedTuple):
+    """One optimiser step of an iteration: the loss to go down, its parts for the record, and whose step it is."""
+
+    loss: Tensor
+    parts: dict[str, Tensor]
+    optimiser: str = "main"
+
+
+class Optimisation(NamedTuple):
+    """An optimiser, its learning rate at a 0-based step, and the largest norm its gradient may have."""
+
+    optimiser: torch.optim.Optimizer
+    rate: Callable[[int], float]
+    clip: float | None = None
+
+
+class Made(NamedTuple):
+    """How a model was made: enough to make it again."""
+
+    method: str
+    encoder: str
+    seed: int
+    options: Mapping[str, Any]
+
+
+class OfficialFile(NamedTuple):
+    """One file of an official release: the part it fills, its name there, what it is, and its checksum where it is known.
+
+    ``entry`` is the dictionary to take from a checkpoint that holds several.
+    """
+
+    part: str
+    file: str
+    what: str
+    sha256: str | None = None
+    address: str | None = None
+    required: bool = True
+    entry: str | None = None
+
+
+class Baseline(nn.Module, ABC):
+    """A style-transfer network; see ``docs/baselines.md`` for what each member promises."""
+
+    name: ClassVar[str]  #: as the paper prints it
+    paper: ClassVar[str]
+    licence: ClassVar[str]  #: of the official code
+    native_size: ClassVar[int]  #: side of the images it is compared at
+    needs_training: ClassVar[bool] = True  #: False: the paper uses it as published
+    least: ClassVar[int] = 1  #: smallest side the network takes; smaller images are padded
+    least_crop: ClassVar[int] = 1  #: smallest side of training crops
+    multiple: ClassVar[int] = 1  #: what sides must be a multiple of; others are padded
+    defaults: ClassVar[Recipe] = Recipe()
+    trained: ClassVar[tuple[str, ...]] = ("decoder",)
+    training_only: ClassVar[tuple[str, ...]] = ()  #: parts that no image passes through after training
+    distinct_draws: ClassVar[bool] = False  #: True: no image twice in one batch
+    official: ClassVar[tuple[OfficialFile, ...]] = ()
+
+    published: ClassVar[Mapping[str, str]] = MappingProxyType({})  #: parts whose official weights are in the table of weights
+
+    made: Made | None = None  #: how :func:`build` made it
+
+    # ---- images ---------------------------------------------------------------------------------------------------------
+
+    @final
+    def stylise(self, content: Tensor, style: Tensor) -> Tensor:
+        """The contents in the colours and textures of the styles: ``(B, 3, H, W)`` in [0, 1], as ``content`` came in.
+
+        ``style`` has as many images as ``content``, or one for all. Sizes are free; what the network cannot take is padded by
+        mirroring and cropped again.
+        """
+        style = checked(content, style)
+        return self._run(lambda inner: self.transfer(inner, self._fitted(style)), content)
+
+    @final
+    def stylise_mix(self, content: Tensor, styles: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
+        """The contents in a mixture of styles; weights are brought to a sum of 1. Not every method can."""
+        if not styles or len(styles) != len(weights):
+            raise OptionError(f"{len(styles)} styles came with {len(weights)} weights; give one weight to each style")
+        total = float(sum(weights))
+        if min(weights) < 0 or not total > 0:
+            raise OptionError(f"style weights {list(weights)}; accepted are numbers from 0, not all of them 0")
+        fitted = [self._fitted(checked(content, style)) for style in styles]
+        return self._run(lambda inner: self.transfer_mix(inner, fitted, [weight / total for weight in weights]), content)
+
+    @abstractmethod
+    def transfer(self, content: Tensor, style: Tensor) -> Tensor:
+        """The network itself, unclamped; sides are as :attr:`least` and :attr:`multiple` say, output may be larger."""
+
+    def transfer_mix(self, content: Tensor, styles: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
+        """The network with several styles; weights sum to 1."""
+        raise OptionError(
+            f"{self.name} takes one style at a time, not {len(styles)} ({len(content)} contents, weights {weights})"
+        )
+
+    def forward(self, content: Tensor, style: Tensor) -> Tensor:
+        """The same as :meth:`transfer`."""
+        return self.transfer(content, style)
+
+    def _fitted(self, image: Tensor) -> Tensor:
+        """As the network takes it: large enough, and of the dtype of its weights."""
+        own = next((value.dtype for value in self.parameters()), torch.float32)
+        return padded(image.to(own), self.least, self.multiple)
+
+    def _run(self, transfer: Callable[[Tensor], Tensor], content: Tensor) -> Tensor:
+        height, width = content.shape[-2:]
+        training = self.training
+        self.eval()
+        try:
+            with torch.no_grad():
+                out = transfer(self._fitted(content))
+        finally:
+            self.train(training)
+        return out[..., :height, :width].clamp(0.0, 1.0).to(content.dtype)
+
+    # ---- parts ----------------------------------------------------------------------------------------------------------
+
+    def parts(self) -> dict[str, nn.Module]:
+        """The parts by name; by default the direct children."""
+        return dict(self.named_children())
+
+    @final
+    def trained_parts(self) -> tuple[str, ...]:
+        """Names of the parts that training changes."""
+        return self.trained
+
+    @final
+    def parameters_by_part(self) -> dict[str, int]:
+        """How many numbers each part has to learn or was given."""
+        return {name: sum(value.numel() for value in part.parameters()) for name, part in self.parts().items()}
+
+    @property
+    def works_untrained(self) -> bool:
+        """Whether it can stylise without weights of its own, as a method that fits itself to each image can."""
+        return not self.trained
+
+    # ---- training -------------------------------------------------------------------------------------------------------
+
+    def draws(self, recipe: Recipe) -> tuple[int, int]:
+        """How many contents and styles one call of :meth:`training_step` gets, given the images of one part of a batch."""
+        each = recipe.batch // recipe.accumulate
+        return each, each
+
+    def prepare(self, content: Tensor, style: Tensor) -> None:
+        """Look at a first batch before the first step (not after a resume), as layers initialised by data must."""
+
+    def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
+        """One iteration: yield each loss in turn; it is propagated and its optimiser stepped before the generator goes on."""
+        raise OptionError(
+            f"{self.name} is used as published and is not trained here (step {step}, {len(content)} + {len(style)})"
+        )
+
+    def configure_optimiser(self, recipe: Recipe) -> dict[str, Optimisation]:
+        """The optimisers by name; by default Adam on all trained parts with inverse-time decay."""
+        optimiser = torch.optim.Adam(trained_parameters(self, self.trained), lr=recipe.rate)
+        return {"main": Optimisation(optimiser, inverse_time(recipe.rate, recipe.decay), recipe.clip)}
+
+    # ---- official files -------------------------------------------------------------------------------------------------
+
+    def load_official(self, files: Mapping[str, Path]) -> None:
+        """Load the files of the official release, by part; every name and shape must be theirs."""
+        from recolorist_lab.weights import state_of
+
+        known = {file.part: file for file in self.official}
+        for part in files:
+            if part not in known:
+                raise OptionError(f"{self.name} has no official file for {part!r}; accepted are {', '.join(known) or 'none'}")
+        for part, file in known.items():
+            if file.required and part not in files:
+                raise OptionError(f"{self.name} needs the official file for {part!r} ({file.file}: {file.what})")
+        states = {part: self.from_official(part, state_of(path, part=known[part].entry)) for part, path in files.items()}
+        for part, state in states.items():  # all are checked before the first is loaded
+            layout.check(state, self.parts()[part].state_dict(), f"{files[part]} as {part} of {self.name}")
+        for part, state in states.items():
+            layout.load(self.parts()[part], state, f"{files[part]} as {part} of {self.name}")
+
+    def from_official(self, part: str, state: dict[str, Tensor]) -> dict[str, Tensor]:
+        """The tensors of an official file under the names used here; by default they are the same."""
+        del part
+        return state
+
+    def to_official(self, part: str) -> dict[str, Tensor]:
+        """A part's tensors under the names of the official file; by default they are the same."""
+        return dict(self.parts()[part].state_dict())
+
+
+def frozen(module: nn.Module) -> nn.Module:
+    """The module, with nothing in it to be trained.
+
+    >>> any(value.requires_grad for value in frozen(nn.Linear(2, 2)).parameters())
+    False
+    """
+    return module.requires_grad_(False)
+
+
+def trained_parameters(model: Baseline, names: Sequence[str]) -> list[nn.Parameter]:
+    """The parameters of these parts that are not frozen."""
+    parts = model.parts()
+    return [value for name in names for value in parts[name].parameters() if value.requires_grad]
+
+
+def checked(content: Tensor, style: Tensor) -> Tensor:
+    """The style, one for each content."""
+    for what, image in (("content", content), ("style", style)):
+        if image.ndim != 4 or image.shape[1] != 3 or not image.numel():
+            raise ImageError(f"{what} has shape {tuple(image.shape)}; accepted is (B, 3, H, W), none of them 0")
+        if not image.is_floating_point():
+            raise ImageError(f"{what} is {image.dtype}; accepted are floats in [0, 1] (divide 8-bit pixels by 255)")
+        low, high = (float(value) for value in torch.aminmax(image))
+        if not (low >= 0.0 and high <= 1.0):  # also refuses NaN
+            raise ImageError(f"{what} has values from {low:g} to {high:g}; accepted is [0, 1]")
+    if len(style) not in (1, len(content)):
+        raise ImageError(f"{len(content)} contents came with {len(style)} styles; give as many, or one for all")
+    return style.expand(len(content), -1, -1, -1)

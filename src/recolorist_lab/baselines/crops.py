@@ -1,0 +1,196 @@
+"""Training images as endless shuffles of crops. What is drawn depends on (seed, shuffle, draw) only, so nothing needs saving.
+
+Each shuffle walks a fresh permutation of the images after another, for ever; batches may straddle two of them, so a set smaller
+than a batch works too. The draw's number is all the state there is: a resumed run asks for the same numbers and gets the same
+crops, and any number of threads gives the same bits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from torch import Tensor
+
+from recolorist.errors import ImageError, OptionError
+from recolorist.images import list_images, read_picture
+from recolorist.streams import stream
+from recolorist_lab.baselines.recipe import Recipe
+from recolorist_lab.data.index import READING
+from recolorist_lab.data.loader import Samples
+from recolorist_lab.data.pixels import Bytes, resized, rgb8
+
+__all__ = ["Folder", "Images", "Loader", "SampleImages", "images_of", "view"]
+
+_ORDER: Final = 0xBA5E  # purposes of random streams: permutations …
+_PLACE: Final = 0xBA5F  # … and places of crops
+_AREA: Final = (0.08, 1.0)
+_RATIO: Final = (math.log(3 / 4), math.log(4 / 3))
+_TRIES: Final = 10
+
+
+class Images(Protocol):
+    """A collection of 8-bit RGB images of any size."""
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells this collection from others."""
+
+    def __len__(self) -> int:
+        """How many there are."""
+
+    def __getitem__(self, index: int) -> Bytes:
+        """One of them, (H, W, 3)."""
+
+
+class Folder:
+    """Every image file below a folder, in the order of their paths."""
+
+    def __init__(self, folder: Path) -> None:
+        """Files are listed now and opened when they are wanted."""
+        self.paths = list_images(folder)
+        if not self.paths:
+            raise OptionError(f"{folder} holds no images; give a folder with some, or a manifest (.parquet)")
+        told = [f"{path.relative_to(folder)}:{path.stat().st_size}" for path in self.paths]
+        self.fingerprint = hashlib.sha256("\n".join(told).encode("utf-8", "surrogatepass")).hexdigest()
+
+    def __len__(self) -> int:
+        """How many files there are."""
+        return len(self.paths)
+
+    def __getitem__(self, index: int) -> Bytes:
+        """One of them; an error names the file."""
+        pixels = read_picture(self.paths[index], READING).pixels
+        try:
+            return rgb8(pixels)
+        except ImageError as error:
+            raise ImageError(f"{self.paths[index]}: {error}") from error
+
+
+class SampleImages:
+    """The images of one split of a manifest at the size they are stored in; borders of letterboxed ones cannot arise."""
+
+    def __init__(self, samples: Samples, known_as: str = "") -> None:
+        """``samples`` must have been made with ``size=None``; ``known_as`` is the data's fingerprint if not the manifest's."""
+        if samples.size is not None:
+            raise OptionError(f"samples of size={samples.size}; crops are made from images as they are stored: size=None")
+        self.samples = samples
+        told = f"{known_as or samples.manifest.fingerprint()}:{samples.split}:{len(samples)}"
+        self.fingerprint = hashlib.sha256(told.encode()).hexdigest()
+
+    def __len__(self) -> int:
+        """How many samples there are."""
+        return len(self.samples)
+
+    def __getitem__(self, index: int) -> Bytes:
+        """The pixels of one."""
+        return self.samples[index].image
+
+
+def images_of(data: str | Path, *, split: str | None = "train", root: Path | None = None) -> Images:
+    """The training images of a folder, of a manifest, or of a dataset by name.
+
+    Of a folder all images are taken, whatever ``split`` says: it has none.
+    """
+    place = Path(data)
+    if place.is_dir():
+        return Folder(place)
+    if place.suffix == ".parquet" and place.exists():
+        return SampleImages(Samples(place, split, root=root, size=None))
+    from recolorist_lab.data.named import named
+
+    found = named(str(data), root)
+    return SampleImages(found.samples(split, size=None), found.fingerprint)
+
+
+class Loader:
+    """Batches by their number: ``batch(shuffle, first, count)`` is the same whenever and wherever it is asked for."""
+
+    def __init__(self, images: Images, recipe: Recipe, *, seed: int, distinct: int = 0, threads: int = 1) -> None:
+        """``distinct`` is the number of draws among which no image may come twice; 0 if it does not matter."""
+        if distinct > len(images):
+            raise OptionError(f"a batch wants {distinct} different images and the data hold {len(images)}; lower the batch")
+        self.images, self.recipe, self.seed = images, recipe, seed
+        self._lap = len(images) - len(images) % distinct if distinct else len(images)
+        self._pool = ThreadPoolExecutor(max(1, threads), "crops")
+        self._ahead: dict[tuple[int, int, int], list[Future[Bytes]]] = {}
+        self._order = lru_cache(maxsize=8)(self._permutation)
+
+    def close(self) -> None:
+        """End the threads."""
+        self._pool.shutdown(cancel_futures=True)
+
+    def ask(self, shuffle: int, first: int, count: int) -> None:
+        """Begin to read a batch that will be wanted soon."""
+        wanted = (shuffle, first, count)
+        if wanted not in self._ahead:
+            self._ahead[wanted] = [self._pool.submit(self.crop, shuffle, draw) for draw in range(first, first + count)]
+
+    def batch(self, shuffle: int, first: int, count: int) -> Tensor:
+        """Draws ``first`` to ``first + count - 1`` of a shuffle: (count, 3, side, side) in [0, 1]."""
+        self.ask(shuffle, first, count)
+        crops = [one.result() for one in self._ahead.pop((shuffle, first, count))]
+        return tensor_of(crops)
+
+    def index(self, shuffle: int, draw: int) -> int:
+        """Which image a draw takes."""
+        return int(self._order(shuffle, draw // self._lap)[draw % self._lap])
+
+    def crop(self, shuffle: int, draw: int) -> Bytes:
+        """One draw."""
+        image = self.images[self.index(shuffle, draw)]
+        return view(image, self.recipe, stream(self.seed, draw, shuffle, _PLACE))
+
+    def _permutation(self, shuffle: int, lap: int) -> NDArray[np.int64]:
+        return stream(self.seed, lap, shuffle, _ORDER).permutation(len(self.images))
+
+
+def view(image: Bytes, recipe: Recipe, random: np.random.Generator) -> Bytes:
+    """The image as the recipe wants it seen; see :data:`recolorist_lab.baselines.recipe.VIEWS`."""
+    if recipe.view == "whole":
+        return resized(image, recipe.crop_size)[0]
+    if recipe.view == "resized_crop":
+        return _resized_crop(image, recipe.crop_size, random)
+    large = resized(image, recipe.load_size)[0]
+    top, left = (int(value) for value in random.integers(0, recipe.load_size - recipe.crop_size + 1, 2))
+    part = large[top : top + recipe.crop_size, left : left + recipe.crop_size]
+    if recipe.view == "crop_turned":
+        turns, mirror = (int(value) for value in random.integers(0, (4, 2)))
+        part = np.rot90(part[:, ::-1] if mirror else part, turns)
+    return np.ascontiguousarray(part)
+
+
+def tensor_of(images: Sequence[NDArray[Any]]) -> Tensor:
+    """8-bit images of one size as floats in [0, 1], (B, 3, H, W).
+
+    >>> tensor_of([np.full((2, 2, 3), 255, np.uint8)]).shape
+    torch.Size([1, 3, 2, 2])
+    """
+    return torch.from_numpy(np.stack(images)).permute(0, 3, 1, 2).float().div(255.0).contiguous()
+
+
+def _resized_crop(image: Bytes, side: int, random: np.random.Generator) -> Bytes:
+    """A random part of random shape; where none fits after ten tries, the largest one in the middle that may be."""
+    height, width = image.shape[:2]
+    for _ in range(_TRIES):
+        area = height * width * random.uniform(*_AREA)
+        ratio = math.exp(random.uniform(*_RATIO))
+        wide, high = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
+        if 0 < wide <= width and 0 < high <= height:
+            left, top = int(random.integers(0, width - wide + 1)), int(random.integers(0, height - high + 1))
+            break
+    else:
+        wide = min(width, round(height * math.exp(_RATIO[1])))
+        high = min(height, round(width / math.exp(_RATIO[0])))
+        left, top = (width - wide) // 2, (height - high) // 2
+    part = Image.fromarray(image[top : top + high, left : left + wide])
+    return np.asarray(part.resize((side, side), Image.Resampling.BICUBIC))

@@ -1,0 +1,124 @@
+"""EFDM: every channel of the content's features takes the style's values in the order of its own; all statistics then agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import ClassVar, Final
+
+import torch
+from torch import Tensor
+
+from recolorist.errors import OptionError
+from recolorist_lab.baselines import losses
+from recolorist_lab.baselines.adain import OFFICIAL, AdaIN
+from recolorist_lab.baselines.base import OfficialFile
+from recolorist_lab.baselines.statistics import adain, mean_std
+
+__all__ = ["EFDM", "VARIANTS", "exact_loss", "exact_match"]
+
+_TIE_SEED: Final = 3407  # any fixed number: the order must be the same in every run
+
+
+def exact_match(content: Tensor, style: Tensor, *, break_ties: bool = False) -> Tensor:
+    """The style's sorted values at the content's ranks, per sample and channel; the gradient passes to the content unchanged.
+
+    With as many positions on both sides the values are exactly the style's. Otherwise the style's quantile function is resampled
+    linearly to the content's number of positions. Equal values keep the order of their positions, which puts a ramp from top left
+    to bottom right on large flat regions; with ``break_ties`` they take a fixed random order instead.
+
+    >>> x, y = torch.tensor([[[[3.0, 1.0, 2.0]]]]), torch.tensor([[[[10.0, 30.0, 20.0]]]])
+    >>> exact_match(x, y).tolist()
+    [[[[30.0, 10.0, 20.0]]]]
+    """
+    if content.shape[:2] != style.shape[:2]:
+        raise OptionError(
+            f"features of shapes {tuple(content.shape)} and {tuple(style.shape)}; accepted are as many samples and channels"
+        )
+    flat = content.detach().flatten(2)
+    order = _shuffled_order(flat) if break_ties else flat.sort(dim=-1, stable=True).indices
+    values = _resampled(style.detach().flatten(2).sort(dim=-1).values, flat.shape[-1])
+    matched = torch.empty_like(flat).scatter_(-1, order, values.to(flat.dtype)).reshape(content.shape)
+    return content + (matched - content.detach()) if content.requires_grad else matched
+
+
+def exact_loss(features: Sequence[Tensor], target: Sequence[Tensor]) -> Tensor:
+    """Squared differences of sorted channels, a mean at each tap, summed over the taps.
+
+    This has the value and the gradient of comparing features with themselves matched to the target, without the scattering.
+    """
+    ordered = [one.flatten(2).sort(dim=-1).values for one in features]
+    wanted = [_resampled(one.flatten(2).sort(dim=-1).values, own.shape[-1]) for one, own in zip(target, ordered, strict=True)]
+    return losses.feature_loss(ordered, wanted)
+
+
+def mean_only(content: Tensor, style: Tensor) -> Tensor:
+    """Only the means are the style's."""
+    return content - mean_std(content)[0] + mean_std(style)[0]
+
+
+def std_only(content: Tensor, style: Tensor) -> Tensor:
+    """Only the deviations are the style's, about zero."""
+    return content / mean_std(content)[1] * mean_std(style)[1]
+
+
+#: The transform, and the controls its authors compare with. A decoder belongs to the transform it was trained with.
+VARIANTS: Final = MappingProxyType({"efdm": exact_match, "adain": adain, "mean": mean_only, "std": std_only})
+
+
+class EFDM(AdaIN):
+    """AdaIN's network and recipe with another transform and another style loss."""
+
+    name: ClassVar = "EFDM"
+    paper: ClassVar = (
+        "Y. Zhang, M. Li, R. Li, K. Jia, L. Zhang: Exact Feature Distribution Matching for Arbitrary Style Transfer "
+        "and Domain Generalization. CVPR 2022, arXiv 2203.07740"
+    )
+    official: ClassVar = (OFFICIAL, OfficialFile("decoder", "decoder_iter_160000.pth.tar", "decoder, 18 tensors"))
+    published: ClassVar[Mapping[str, str]] = MappingProxyType({})
+
+    def __init__(
+        self,
+        *,
+        encoder: str = "auto",
+        alpha: float = 1.0,
+        preserve_colour: bool = False,
+        content_weight: float = 1.0,
+        style_weight: float = 10.0,
+        transform: str = "efdm",
+        break_ties: bool = False,
+    ) -> None:
+        """Options of AdaIN; ``transform`` chooses among :data:`VARIANTS`; ``break_ties`` as in :func:`exact_match`."""
+        super().__init__(
+            encoder=encoder,
+            alpha=alpha,
+            preserve_colour=preserve_colour,
+            content_weight=content_weight,
+            style_weight=style_weight,
+        )
+        if transform not in VARIANTS:
+            raise OptionError(f"transform={transform!r}; accepted are {', '.join(VARIANTS)}")
+        self.transform, self.break_ties = transform, break_ties
+
+    def match(self, content: Tensor, style: Tensor) -> Tensor:
+        """The transform of features, in float32 at least."""
+        if self.transform == "efdm":
+            return exact_match(content.float(), style.float(), break_ties=self.break_ties)
+        return VARIANTS[self.transform](content, style)
+
+    def style_term(self, features: Sequence[Tensor], target: Sequence[Tensor]) -> Tensor:
+        """Sorted values for EFDM, moments for its controls."""
+        return exact_loss(features, target) if self.transform == "efdm" else losses.style_loss(features, target)
+
+
+def _resampled(ordered: Tensor, count: int) -> Tensor:
+    """Sorted values brought to another number by linear interpolation of the quantile function; as they are where it is equal."""
+    if ordered.shape[-1] == count:
+        return ordered
+    return torch.nn.functional.interpolate(ordered, size=count, mode="linear", align_corners=True)
+
+
+def _shuffled_order(flat: Tensor) -> Tensor:
+    """The order of the values; equal ones in that of a fixed permutation, which needs no noise and so disturbs no others."""
+    shuffle = torch.randperm(flat.shape[-1], generator=torch.Generator().manual_seed(_TIE_SEED)).to(flat.device)
+    return shuffle[flat[..., shuffle].sort(dim=-1, stable=True).indices]

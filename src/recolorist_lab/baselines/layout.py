@@ -1,0 +1,62 @@
+"""Taking in somebody else's tensors: every name and shape must be the one the layout says, or nothing is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from torch import Tensor, nn
+
+from recolorist.errors import RecoloristError
+
+__all__ = ["LayoutError", "check", "load", "without_prefix"]
+
+_NAMED = 5
+
+
+class LayoutError(RecoloristError):
+    """A file of weights that is not laid out as its method's files are."""
+
+
+def load(module: nn.Module, state: Mapping[str, Tensor], what: str) -> None:
+    """Load tensors strictly; a module that refuses them is unchanged."""
+    check(state, module.state_dict(), what)
+    module.load_state_dict(dict(state), strict=True)
+
+
+def check(state: Mapping[str, Tensor], wanted: Mapping[str, Tensor], what: str) -> None:
+    """Refuse missing and foreign names, other shapes, and values that are not finite."""
+    faults = [
+        *_listed("missing", (name for name in wanted if name not in state)),
+        *_listed("not part of it", (name for name in state if name not in wanted)),
+        *_listed(
+            "of another shape",
+            (
+                f"{name} {tuple(state[name].shape)} instead of {tuple(tensor.shape)}"
+                for name, tensor in wanted.items()
+                if name in state and state[name].shape != tensor.shape
+            ),
+        ),
+        *_listed("not finite", (name for name in wanted if name in state and not bool(state[name].isfinite().all()))),
+    ]
+    if faults:
+        raise LayoutError(f"{what} is not laid out as expected ({len(wanted)} tensors): {'; '.join(faults)}")
+
+
+def without_prefix(state: Mapping[str, Tensor], prefix: str = "module.") -> dict[str, Tensor]:
+    """Names without what wrappers for several GPUs put in front, where all of them have it.
+
+    >>> import torch
+    >>> list(without_prefix({"module.a": torch.zeros(1)}))
+    ['a']
+    """
+    if state and all(name.startswith(prefix) for name in state):
+        return {name[len(prefix) :]: tensor for name, tensor in state.items()}
+    return dict(state)
+
+
+def _listed(fault: str, names: Iterable[str]) -> list[str]:
+    found = list(names)
+    if not found:
+        return []
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    return [f"{fault}: {', '.join(found[:_NAMED])}{more}"]

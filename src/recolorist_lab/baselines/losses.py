@@ -1,0 +1,69 @@
+"""The losses of the AdaIN family; every reduction is a plain mean over all elements.
+
+Feature lists are taps relu1_1, relu2_1, … in this order, as :meth:`recolorist_lab.baselines.vgg.Encoder.taps` gives them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+from torch.nn.functional import mse_loss
+
+from recolorist.errors import OptionError
+from recolorist_lab.baselines.statistics import mean_std, normalised
+
+__all__ = ["content_loss", "feature_loss", "identity_loss", "moment_loss", "mse", "style_loss"]
+
+Taps = Sequence[Tensor]
+
+mse = mse_loss
+
+
+def moment_loss(features: Tensor, target: Tensor) -> Tensor:
+    """Squared differences of channel means and of channel deviations, at one tap.
+
+    >>> import torch
+    >>> x = torch.randn(2, 3, 5, 5)
+    >>> round(moment_loss(x, x + 2).item(), 5)
+    4.0
+    """
+    mean, std = mean_std(features)
+    wanted_mean, wanted_std = mean_std(target)
+    return mse(mean, wanted_mean) + mse(std, wanted_std)
+
+
+def style_loss(features: Taps, target: Taps) -> Tensor:
+    """:func:`moment_loss` summed over the taps, equal weights."""
+    return _summed([moment_loss(x, y) for x, y in _pairs(features, target)])
+
+
+def feature_loss(features: Taps, target: Taps) -> Tensor:
+    """Plain squared differences, summed over the taps."""
+    return _summed([mse(x, y) for x, y in _pairs(features, target)])
+
+
+def content_loss(features: Taps, target: Taps) -> Tensor:
+    """Squared differences of channel-normalised features, summed over the taps given (SANet and kin: relu4_1 and relu5_1)."""
+    return _summed([mse(normalised(x), normalised(y)) for x, y in _pairs(features, target)])
+
+
+def identity_loss(images: tuple[Tensor, Tensor], features: tuple[Taps, Taps]) -> tuple[Tensor, Tensor]:
+    """How far an image is from its own stylisation by itself: in pixels, and in features summed over the taps.
+
+    Each pair is (what came out, what went in); pixels are not clamped.
+    """
+    return mse(*images), feature_loss(*features)
+
+
+def _pairs(features: Taps, target: Taps) -> list[tuple[Tensor, Tensor]]:
+    if len(features) != len(target) or not features:
+        raise OptionError(f"{len(features)} taps came with {len(target)} targets; give as many of each, at least one")
+    return list(zip(features, target, strict=True))
+
+
+def _summed(terms: list[Tensor]) -> Tensor:
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total

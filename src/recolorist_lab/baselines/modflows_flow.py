@@ -1,0 +1,133 @@
+"""The flow of ModFlows: a tiny network that moves colours along a path, from those of a picture to the whole cube and back.
+
+A flow is ``W2 · tanh(W1 · (r, g, b, t) + b1) + b2``. Flows of a batch are evaluated together, each on its own pixels.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import torch
+from torch import Tensor
+
+from recolorist.errors import OptionError
+
+__all__ = ["INVERSE_TIMES", "Fit", "Flow", "backward", "fit", "forward", "size_of", "steps_for"]
+
+INVERSE_TIMES: Final = ("reversed", "legacy")
+_TEACHER_STEPS: Final = 100  # along which the ends of straightened paths are found
+_CHUNK: Final = 16_384  # pixels at a time, so that a large picture needs no more memory than a small one
+
+
+class Flow(NamedTuple):
+    """Weights of as many flows as there are pictures: (B, H, 4), (B, H), (B, 3, H), (B, 3)."""
+
+    first: Tensor
+    first_bias: Tensor
+    second: Tensor
+    second_bias: Tensor
+
+    @classmethod
+    def unpacked(cls, vector: Tensor) -> Flow:
+        """From one row of numbers a picture, in the order in which the encoder predicts them.
+
+        >>> Flow.unpacked(torch.zeros(2, size_of(64))).second.shape
+        torch.Size([2, 3, 64])
+        """
+        hidden = (vector.shape[1] - 3) // 8
+        parts = vector.split([4 * hidden, hidden, 3 * hidden, 3], dim=1)
+        return cls(parts[0].unflatten(1, (hidden, 4)), parts[1], parts[2].unflatten(1, (3, hidden)), parts[3])
+
+    def packed(self) -> Tensor:
+        """The same numbers in one row."""
+        return torch.cat([part.flatten(1) for part in self], dim=1)
+
+    def speed(self, colours: Tensor, time: Tensor | float) -> Tensor:
+        """Where (B, n, 3) colours are heading at a time: one for all, or (B, n, 1)."""
+        inward = torch.baddbmm(self.first_bias[:, None], colours, self.first[..., :3].transpose(1, 2))
+        hidden = torch.tanh(inward + time * self.first[:, None, :, 3])
+        return torch.baddbmm(self.second_bias[:, None], hidden, self.second.transpose(1, 2))
+
+    def of(self, place: int) -> Flow:
+        """The flow of one picture."""
+        return Flow(*(part[place : place + 1] for part in self))
+
+
+class Fit(NamedTuple):
+    """How one flow is fitted to one picture: twice so many steps, the second time on straightened paths."""
+
+    hidden: int = 64
+    steps: int = 2_500
+    rate: float = 5e-3
+    pixels: int = 4_096
+
+
+def size_of(hidden: int) -> int:
+    """How many numbers a flow has.
+
+    >>> size_of(1024), size_of(64)
+    (8195, 515)
+    """
+    return 8 * hidden + 3
+
+
+def steps_for(steps: int, strength: float) -> int:
+    """After how many steps the published code stops for a strength below 1; blending colours is what its users mean.
+
+    >>> steps_for(8, 1.0), steps_for(10, 0.5), steps_for(100, 0.5), steps_for(8, 0.95)
+    (8, 7, 52, 8)
+    """
+    return min(steps, int(strength * steps) + 2)
+
+
+def forward(flow: Flow, colours: Tensor, steps: int, done: int | None = None) -> Tensor:
+    """From a picture's colours towards the cube, by Euler's steps."""
+    return _walked(flow, colours, [(number / steps, 1.0 / steps) for number in range(steps)][: done or steps])
+
+
+def backward(flow: Flow, colours: Tensor, steps: int, inverse_time: str = "reversed", done: int | None = None) -> Tensor:
+    """From the cube to a picture's colours; ``legacy`` runs the clock forwards on the way back, as the code did until 2025."""
+    if inverse_time not in INVERSE_TIMES:
+        raise OptionError(f"inverse_time={inverse_time!r}; accepted are {', '.join(INVERSE_TIMES)}")
+    times = [number / steps if inverse_time == "legacy" else 1.0 - number / steps for number in range(steps)]
+    return _walked(flow, colours, [(time, -1.0 / steps) for time in times][: done or steps])
+
+
+def _walked(flow: Flow, colours: Tensor, path: list[tuple[float, float]]) -> Tensor:
+    chunks = []
+    for chunk in colours.split(_CHUNK, dim=1):
+        walked = chunk
+        for time, length in path:
+            walked = walked + length * flow.speed(walked, time)
+        chunks.append(walked)
+    return torch.cat(chunks, dim=1)
+
+
+def fit(colours: Tensor, how: Fit, seed: int) -> Flow:
+    """The flow of one picture, (n, 3) colours, fitted from nothing; the same seed gives the same flow."""
+    draw = torch.Generator(device="cpu").manual_seed(seed)
+    colours = colours.detach().cpu().float()
+    start = torch.nn.init.kaiming_uniform_(torch.empty(how.hidden, 4), a=5**0.5, generator=draw)
+    end = torch.nn.init.kaiming_uniform_(torch.empty(3, how.hidden), a=5**0.5, generator=draw)
+    flow = Flow(start[None], torch.zeros(1, how.hidden), end[None], torch.zeros(1, 3))
+    with torch.enable_grad():
+        flow = _matched(flow, colours, None, how, draw)
+        with torch.no_grad():
+            ends = forward(flow, colours[None], _TEACHER_STEPS)[0]
+        return _matched(flow, colours, ends, how, draw)
+
+
+def _matched(flow: Flow, colours: Tensor, ends: Tensor | None, how: Fit, draw: torch.Generator) -> Flow:
+    """Adam on pairs of a colour and where it should end: anywhere in the cube, or where the flow took it before."""
+    learnt = Flow(*(part.clone().requires_grad_() for part in flow))
+    optimiser = torch.optim.Adam(list(learnt), lr=how.rate)
+    for _ in range(how.steps):
+        chosen = torch.randint(len(colours), (how.pixels,), generator=draw)
+        begin = colours[chosen][None]
+        end = torch.rand(1, how.pixels, 3, generator=draw) if ends is None else ends[chosen][None]
+        time = torch.rand(1, how.pixels, 1, generator=draw)
+        loss = (end - begin - learnt.speed(begin + time * (end - begin), time)).square().sum(-1).mean()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    return Flow(*(part.detach() for part in learnt))

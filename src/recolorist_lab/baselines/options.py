@@ -1,0 +1,65 @@
+"""Options of a method as people type them: ``alpha=0.5``, ``preserve_colour=yes``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, Final
+
+from recolorist.errors import OptionError
+from recolorist_lab.baselines.registry import METHODS, options_of
+from recolorist_lab.config import unknown
+
+__all__ = ["pairs", "parsed"]
+
+_WORDS: Final = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
+
+
+def parsed(method: str, texts: Iterable[str]) -> dict[str, Any]:
+    """The options with values of the type their default has.
+
+    >>> parsed("adain", ["alpha=0.5", "preserve_colour=yes"])
+    {'alpha': 0.5, 'preserve_colour': True}
+    """
+    defaults = options_of(method)
+    given = pairs(texts, "--option")
+    unknown(given, defaults, f"the options of {METHODS[method].name}")
+    return {name: _typed(name, text, defaults[name]) for name, text in given.items()}
+
+
+def pairs(texts: Iterable[str], what: str) -> dict[str, str]:
+    """``name=value`` taken apart; each name once.
+
+    >>> pairs(["decoder=a.pth"], "--from")
+    {'decoder': 'a.pth'}
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name or name in found:
+            raise OptionError(f"{what} {text!r}; write each once, as name=value")
+        found[name] = value
+    return found
+
+
+def _typed(name: str, text: str, default: Any) -> Any:
+    if isinstance(default, bool):
+        if text.lower() not in _WORDS:
+            raise OptionError(f"{name}={text!r}; accepted are {', '.join(_WORDS)}")
+        return _WORDS[text.lower()]
+    if isinstance(default, tuple):
+        like = default[0] if default else ""
+        return tuple(_typed(name, one.strip(), like) for one in text.split(",") if one.strip())
+    if isinstance(default, int | float):
+        return _number(name, text, type(default))
+    return text
+
+
+def _number(name: str, text: str, kind: type[int | float]) -> int | float:
+    try:
+        value = kind(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise OptionError(f"{name}={text!r}; accepted are {'whole numbers' if kind is int else 'finite numbers'}")
+    return value

@@ -1,0 +1,35 @@
+"""Making an image large enough, and of the right multiple, for a network: mirrored at the right and lower edge, cropped after."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+__all__ = ["mirrored", "padded"]
+
+
+def padded(image: Tensor, least: int, multiple: int) -> Tensor:
+    """The image with each side at least ``least`` and a multiple of ``multiple``; itself where it is so already.
+
+    >>> padded(torch.zeros(1, 3, 5, 16), 9, 8).shape
+    torch.Size([1, 3, 16, 16])
+    """
+    for dim in (-2, -1):
+        have = image.shape[dim]
+        want = -(-max(have, least) // multiple) * multiple
+        if want != have:
+            image = image.index_select(dim, mirrored(have, want).to(image.device))
+    return image
+
+
+def mirrored(have: int, want: int) -> Tensor:
+    """Where each of ``want`` positions looks among ``have``: forth and back, edges not repeated, as often as it takes.
+
+    torch's own reflection cannot pad by more than the image is wide, and small images are exactly those that need it.
+
+    >>> mirrored(3, 8).tolist(), mirrored(1, 3).tolist()
+    ([0, 1, 2, 1, 0, 1, 2, 1], [0, 0, 0])
+    """
+    period = max(1, 2 * (have - 1))
+    place = torch.arange(want) % period
+    return torch.minimum(place, period - place)

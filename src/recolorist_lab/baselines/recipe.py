@@ -1,0 +1,123 @@
+"""How a method is trained unless somebody says otherwise, and how its learning rate runs. No framework is needed to read it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from recolorist.errors import OptionError
+
+__all__ = ["VIEWS", "Rate", "Recipe", "constant", "cosine_by_epoch", "inverse_time"]
+
+Rate: TypeAlias = Callable[[int], float]
+
+#: How a training image becomes a crop. Every random number is keyed by (seed, shuffle, draw).
+VIEWS: Final = MappingProxyType(
+    {
+        "crop": "resized to load_size × load_size, ratio not kept, then a random square of crop_size",
+        "crop_turned": "as 'crop', then a random quarter turn and a random mirror image",
+        "resized_crop": "8 to 100 % of the area with a ratio from 3:4 to 4:3, resized to crop_size, bicubic",
+        "whole": "resized to crop_size × crop_size, nothing random",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A training run of one method.
+
+    ``batch`` is the number of images of an optimiser's step; with ``accumulate`` above 1 it is worked off in that many equal
+    parts, whose gradients are averaged. ``iterations`` counts optimiser steps. A method whose authors count ``epochs`` says so;
+    the trainer then works out ``iterations`` and fills in ``epoch_steps`` from the number of images. ``clip`` is the largest norm
+    of the gradient. ``decay`` is that of :func:`inverse_time`. ``paired=False`` means that the method finds its styles within the
+    batch: only contents are drawn, and ``style`` is the same tensor as ``content``.
+    """
+
+    batch: int = 8
+    iterations: int = 160_000
+    load_size: int = 512
+    crop_size: int = 256
+    rate: float = 1e-4
+    decay: float = 5e-5
+    clip: float | None = None
+    accumulate: int = 1
+    epochs: int | None = None
+    epoch_steps: int | None = None
+    view: str = "crop"
+    paired: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("batch", "iterations", "load_size", "crop_size", "accumulate"):
+            if getattr(self, name) < 1:
+                raise OptionError(f"{name}={getattr(self, name)}; accepted are whole numbers from 1")
+        if not 0 < self.rate < math.inf:
+            raise OptionError(f"rate={self.rate}; accepted are positive numbers")
+        if self.view not in VIEWS:
+            raise OptionError(f"view={self.view!r}; accepted are {', '.join(VIEWS)}")
+        if self.view.startswith("crop") and self.crop_size > self.load_size:
+            raise OptionError(
+                f"crop_size={self.crop_size} does not fit into load_size={self.load_size}; raise load_size or lower crop_size"
+            )
+        if self.batch % self.accumulate:
+            raise OptionError(f"batch={self.batch} cannot be worked off in accumulate={self.accumulate} equal parts")
+
+    def but(self, **changes: object) -> Recipe:
+        """This recipe with some values replaced; ``None`` leaves a value as it is.
+
+        >>> Recipe().but(batch=2, iterations=None).batch
+        2
+        """
+        known = {field.name for field in fields(self)}
+        for name in changes:
+            if name not in known:
+                raise OptionError(f"{name!r} is nothing a recipe holds; accepted are {', '.join(sorted(known))}")
+        return replace(self, **{name: value for name, value in changes.items() if value is not None})  # type: ignore[arg-type]
+
+    def by_iterations(self) -> Recipe:
+        """The same, counted in iterations also where the method's authors count epochs."""
+        return replace(self, epochs=None)
+
+    @property
+    def laps(self) -> int:
+        """Epochs to plan for: those asked for, or as many as the iterations begin."""
+        return self.epochs or max(1, math.ceil(self.iterations / (self.epoch_steps or 1)))
+
+    def resolved(self, images: int) -> Recipe:
+        """With epochs turned into iterations for this many training images.
+
+        >>> Recipe(batch=64, epochs=50).resolved(1_000).iterations
+        800
+        """
+        steps = max(1, math.ceil(images / self.batch))
+        iterations = self.iterations if self.epochs is None else self.epochs * steps
+        return replace(self, iterations=iterations, epoch_steps=steps)
+
+
+def inverse_time(rate: float, decay: float) -> Rate:
+    """``rate / (1 + decay × step)``: what the AdaIN family uses.
+
+    >>> inverse_time(1e-4, 5e-5)(20_000)
+    5e-05
+    """
+    return lambda step: rate / (1.0 + decay * step)
+
+
+def constant(rate: float) -> Rate:
+    """The same rate at every step.
+
+    >>> constant(1e-4)(7)
+    0.0001
+    """
+    return lambda _: rate
+
+
+def cosine_by_epoch(rate: float, epochs: int, epoch_steps: int) -> Rate:
+    """Half a cosine down to zero, changed between epochs only.
+
+    >>> [round(cosine_by_epoch(1.0, 2, 3)(step), 3) for step in range(6)]
+    [1.0, 1.0, 1.0, 0.5, 0.5, 0.5]
+    """
+    return lambda step: 0.5 * rate * (1.0 + math.cos(math.pi * min(step // epoch_steps, epochs) / epochs))

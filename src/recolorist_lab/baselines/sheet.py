@@ -1,0 +1,47 @@
+"""Contact sheets: rows of pictures of one size on white, as PNG."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from torch import Tensor
+
+from recolorist.errors import ImageError
+from recolorist.images_write import encode
+from recolorist_lab.data.pixels import Bytes
+
+__all__ = ["contact_sheet", "pictures"]
+
+
+def pictures(images: Tensor) -> list[Bytes]:
+    """Images in [0, 1] as 8-bit arrays, rounded.
+
+    >>> import torch
+    >>> pictures(torch.full((1, 3, 2, 2), 0.5))[0][0, 0].tolist()
+    [128, 128, 128]
+    """
+    levels = images.detach().float().clamp(0.0, 1.0).mul(255.0).round().byte()
+    return list(levels.permute(0, 2, 3, 1).cpu().numpy())
+
+
+def contact_sheet(rows: Sequence[Sequence[Bytes]], gap: int = 2) -> bytes:
+    """The rows one above the other; every row has as many pictures, all of one size.
+
+    >>> contact_sheet([[np.zeros((4, 4, 3), np.uint8)] * 3] * 2)[1:4]
+    b'PNG'
+    """
+    shapes = {picture.shape for row in rows for picture in row}
+    if len(shapes) != 1 or len({len(row) for row in rows}) != 1:
+        counts = [len(row) for row in rows]
+        raise ImageError(
+            f"a sheet with rows of {counts} pictures of shapes {sorted(shapes)}; accepted is one number and one shape"
+        )
+    height, width = next(iter(shapes))[:2]
+    across, down = len(rows[0]), len(rows)
+    canvas = np.full((down * (height + gap) - gap, across * (width + gap) - gap, 3), 255, np.uint8)
+    for i, row in enumerate(rows):
+        for j, picture in enumerate(row):
+            top, left = i * (height + gap), j * (width + gap)
+            canvas[top : top + height, left : left + width] = picture
+    return encode(canvas, ".png")

@@ -1,0 +1,47 @@
+"""Channel statistics of feature maps, and the transforms that replace them."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from recolorist.errors import ImageError
+
+__all__ = ["EPS", "adain", "mean_std", "normalised"]
+
+EPS = 1e-5  #: added to the variance, inside the root: a constant channel then has a finite gradient
+
+
+def mean_std(features: Tensor, eps: float = EPS) -> tuple[Tensor, Tensor]:
+    """Mean and ``sqrt(variance + eps)`` of each channel of each sample, ``(N, C, 1, 1)``; the variance divides by n - 1.
+
+    At least float32, also under autocast: half precision loses the variance of large features.
+
+    >>> mean, std = mean_std(torch.tensor([[[[1.0, 3.0]]]]), eps=0.0)
+    >>> mean.item(), round(std.item(), 4)
+    (2.0, 1.4142)
+    """
+    if features.shape[-2] * features.shape[-1] < 2:
+        raise ImageError(
+            f"a feature map of shape {tuple(features.shape)} has one position and so no variance; give larger images"
+        )
+    wide = features if features.dtype == torch.float64 else features.float()
+    variance, mean = torch.var_mean(wide, dim=(-2, -1), keepdim=True, correction=1)
+    return mean, (variance + eps).sqrt()
+
+
+def normalised(features: Tensor, eps: float = EPS) -> Tensor:
+    """Every channel of every sample brought to mean 0 and standard deviation 1."""
+    mean, std = mean_std(features, eps)
+    return (features - mean) / std
+
+
+def adain(content: Tensor, style: Tensor, eps: float = EPS) -> Tensor:
+    """Content features with the channel means and deviations of the style's; positions may differ in number.
+
+    >>> x = torch.randn(1, 4, 6, 6)
+    >>> bool((adain(x, x) - x).abs().max() < 1e-5)
+    True
+    """
+    mean, std = mean_std(style, eps)
+    return normalised(content, eps) * std + mean

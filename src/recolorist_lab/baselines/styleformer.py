@@ -1,0 +1,223 @@
+"""Styleformer: the style gives a bank of colour transforms, the content looks up in it which to use where, a decoder paints.
+
+The configuration is that of the authors' scripts (4 luma bins, a bank of 16 × 16 positions, 16 groups); the defaults of their
+arguments describe a network that cannot run. Everything passes through VGG-16, not through the VGG-19 of the other methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import ClassVar, Final
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from recolorist.errors import OptionError
+from recolorist_lab.baselines import layout, losses, styleformer_vgg, vgg
+from recolorist_lab.baselines.base import Baseline, OfficialFile, Optimisation, Step, trained_parameters
+from recolorist_lab.baselines.padding import padded
+from recolorist_lab.baselines.recipe import Recipe, constant
+from recolorist_lab.baselines.styleformer_modulation import Modulation
+from recolorist_lab.baselines.styleformer_vgg import standardised, unstandardised
+from recolorist_lab.baselines.vit import resized
+
+__all__ = ["FEATURES", "Decoder", "Styleformer", "Weights", "content_loss", "self_distances", "variation"]
+
+#: The network that is looked through and judged by.
+FEATURES: Final = MappingProxyType(
+    {
+        "vgg16": "torchvision's VGG-16, as published",
+        "vgg_normalised": "the normalised VGG-19 of the other methods, whose weights are easier to come by",
+    }
+)
+_BETAS: Final = (0.8, 0.999)
+_WEIGHT_DECAY: Final = 1e-4
+_STRIDE: Final = 16  # pixels from one position of a query to the next
+_LEAST_STYLE: Final = 2 * _STRIDE  # the bank is convolved with mirrored edges, so one position is too few
+_PREFIX: Final = "module."  # the published files were saved from a wrapper for several GPUs
+_FILE: Final = "gen_00794001.pt"
+_FLOOR: Final = 1e-8
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What each loss counts in the authors' script. Their code multiplies the content's in twice: it counts 3,600."""
+
+    content: float = 60.0
+    style: float = 1.0
+    variation: float = 0.0
+
+
+WEIGHTS: Final = Weights()
+
+
+class Styleformer(Baseline):
+    """Real-time arbitrary style transfer by parametric style composition."""
+
+    name: ClassVar = "Styleformer"
+    paper: ClassVar = (
+        "X. Wu, Z. Hu, L. Sheng, D. Xu: StyleFormer: Real-Time Arbitrary Style Transfer via Parametric Style Composition. "
+        "ICCV 2021"
+    )
+    licence: ClassVar = "none: the authors' repository has no licence file"
+    native_size: ClassVar = 256
+    least_crop: ClassVar = 32
+    defaults: ClassVar = Recipe(batch=10, rate=1e-4, decay=0.0)
+    trained: ClassVar = ("modulation", "decoder")
+    official: ClassVar = (
+        OfficialFile(
+            "encoder",
+            styleformer_vgg.FILE,
+            "torchvision's VGG-16, 32 tensors, of which 16 are used",
+            address=f"https://download.pytorch.org/models/{styleformer_vgg.FILE}",
+            required=False,
+        ),
+        OfficialFile("modulation", _FILE, "entry a of the generator's file: modulation network, 27 tensors", entry="a"),
+        OfficialFile("decoder", _FILE, "entry b of the same file: decoder, 16 tensors", entry="b"),
+    )
+
+    def __init__(
+        self,
+        *,
+        encoder: str = "auto",
+        features: str = "vgg16",
+        apply_mode: str = "affine",
+        style_size: int = 256,
+        content_weight: float = WEIGHTS.content,
+        content_weight_squared: bool = True,
+        style_weight: float = WEIGHTS.style,
+        variation_weight: float = WEIGHTS.variation,
+        cosine: bool = False,
+    ) -> None:
+        """``apply_mode="affine"`` is the method, ``"official"`` what the released code does and its weights want.
+
+        Styles are brought to squares of ``style_size``, in training too. ``content_weight_squared`` and ``cosine`` are the two
+        oddities of the released content loss: its weight counts twice, and its features are not brought to length 1.
+        """
+        super().__init__()
+        if features not in FEATURES:
+            raise OptionError(f"features={features!r}; accepted are {', '.join(FEATURES)}")
+        if style_size < _LEAST_STYLE or style_size % _STRIDE:
+            raise OptionError(f"style_size={style_size}; accepted are multiples of {_STRIDE} from {_LEAST_STYLE}")
+        if min(content_weight, style_weight, variation_weight) < 0:
+            raise OptionError(
+                f"content_weight={content_weight}, style_weight={style_weight}, variation_weight={variation_weight}; "
+                "accepted are numbers from 0"
+            )
+        self.features, self.style_size, self.cosine = features, style_size, cosine
+        self.weights = {
+            "content": content_weight**2 if content_weight_squared else content_weight,
+            "style": style_weight,
+            "variation": variation_weight,
+        }
+        self.encoder: styleformer_vgg.Encoder | vgg.Encoder = (
+            styleformer_vgg.encoder(encoder) if features == "vgg16" else vgg.encoder(4, encoder)
+        )
+        self.modulation = Modulation(apply_mode)
+        self.decoder = Decoder()
+
+    def transfer(self, content: Tensor, style: Tensor) -> Tensor:
+        """Sides come out as the next multiples of 16. A style that all contents share is looked at once."""
+        shared = len(style) > 1 and style.stride(0) == 0
+        seen = resized(style[:1] if shared else style, self.style_size)
+        bank = self.modulation.bank_of(self._relu3(seen))
+        out: Tensor = self.decoder(self.modulation(self._relu3(padded(content, _STRIDE, _STRIDE)), bank))
+        return unstandardised(out)
+
+    def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
+        """The result must be as like itself from place to place as the content is, and have the style's statistics."""
+        del step
+        height, width = content.shape[-2:]
+        out = self.transfer(content, style)[..., :height, :width]
+        with torch.no_grad():
+            kept, wanted = self.encoder.taps(content)[-1], self.encoder.taps(style)
+        seen = self.encoder.taps(out)
+        parts = {
+            "content": content_loss(seen[-1], kept, cosine=self.cosine),
+            "style": losses.style_loss(seen, wanted),
+            "variation": variation(standardised(out)),
+        }
+        yield Step(torch.stack([self.weights[name] * part for name, part in parts.items()]).sum(), parts)
+
+    def configure_optimiser(self, recipe: Recipe) -> dict[str, Optimisation]:
+        """Adam with amsgrad and a little decay, at one rate."""
+        optimiser = torch.optim.Adam(
+            trained_parameters(self, self.trained), lr=recipe.rate, betas=_BETAS, weight_decay=_WEIGHT_DECAY, amsgrad=True
+        )
+        return {"main": Optimisation(optimiser, constant(recipe.rate), recipe.clip)}
+
+    def load_official(self, files: Mapping[str, Path]) -> None:
+        """Refused where the released weights would load and mean something else."""
+        if self.modulation.apply_mode != "official" or self.features != "vgg16":
+            raise OptionError(
+                f"the official weights of {self.name} belong to apply_mode='official' and features='vgg16', this model has "
+                f"{self.modulation.apply_mode!r} and {self.features!r}; build it with those options"
+            )
+        super().load_official(files)
+
+    def from_official(self, part: str, state: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Every name of the generator's file has a prefix; the encoder's is torchvision's file."""
+        return styleformer_vgg.from_torchvision(state) if part == "encoder" else layout.without_prefix(state, _PREFIX)
+
+    def to_official(self, part: str) -> dict[str, Tensor]:
+        """The names of the files."""
+        state = super().to_official(part)
+        if part == "encoder":
+            return styleformer_vgg.to_torchvision(state) if self.features == "vgg16" else state
+        return {f"{_PREFIX}{name}": value for name, value in state.items()}
+
+    def _relu3(self, image: Tensor) -> Tensor:
+        return self.encoder.taps(image, 3)[-1]
+
+
+class Decoder(nn.Module):
+    """From relu3_1 to an image with ImageNet's mean and deviation: nearest upsampling, nothing after the last convolution."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        widths = ((256, 256), (256, 256), (256, 256), (256, 128), (128, 128), (128, 64), (64, 64), (64, 3))
+        layers: list[nn.Module] = []
+        for width, narrower in widths:
+            layers += [nn.ReflectionPad2d(1), nn.Conv2d(width, narrower, 3), nn.ReLU()]
+            if width == 2 * narrower:
+                layers.append(nn.Upsample(scale_factor=2, mode="nearest"))
+        self.model = nn.Sequential(*layers[:-1])
+
+    def forward(self, features: Tensor) -> Tensor:
+        """(N, 256, h, w) to (N, 3, 4 h, 4 w)."""
+        out: Tensor = self.model(features)
+        return out
+
+
+def self_distances(features: Tensor, *, cosine: bool = False) -> Tensor:
+    """How far every position is from every other, (N, n, n), in shares of each column's sum.
+
+    The distance is 1 less the scalar product, of features as they are unless ``cosine`` brings them to length 1.
+
+    >>> self_distances(torch.rand(1, 8, 3, 3)).sum(1).allclose(torch.ones(1, 9))
+    True
+    """
+    flat = features.flatten(2)
+    if cosine:
+        flat = functional.normalize(flat, dim=1, eps=_FLOOR)
+    apart = 1.0 - flat.transpose(1, 2) @ flat
+    total = apart.sum(1, keepdim=True)
+    return apart / (total + torch.where(total < 0, -_FLOOR, _FLOOR))  # a sum of nought must not divide
+
+
+def content_loss(features: Tensor, target: Tensor, *, cosine: bool = False) -> Tensor:
+    """Mean absolute difference of :func:`self_distances`. It falls with the number of positions: shares of n sum to 1."""
+    return (self_distances(features, cosine=cosine) - self_distances(target, cosine=cosine)).abs().mean()
+
+
+def variation(image: Tensor) -> Tensor:
+    """Mean squared difference of horizontal neighbours plus that of vertical ones.
+
+    >>> variation(torch.tensor([[[[0.0, 1.0], [0.0, 1.0]]]])).item()
+    1.0
+    """
+    return image.diff(dim=-1).square().mean() + image.diff(dim=-2).square().mean()

@@ -1,0 +1,199 @@
+"""Styleformer's modulation network: a bank of colour transforms from the style, arranged like the content, and applied to it.
+
+Names of tensors are those of the released files. The 256 channels are treated in 16 groups of 16. A transform of a group has
+16 × 17 coefficients: for each channel that comes out, a weight for each that goes in, and a bias.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from recolorist.errors import OptionError
+
+__all__ = ["APPLY_MODES", "Bank", "Modulation", "applied", "composed", "grouped", "sliced"]
+
+CHANNELS: Final = 256
+GROUPS: Final = 16
+GROUP: Final = CHANNELS // GROUPS
+LUMA: Final = 4  # bins of the grid along the guide
+COEFFICIENTS: Final = GROUP * (GROUP + 1)
+_ENTRIES: Final = COEFFICIENTS * LUMA
+_AT_ONCE: Final = 1 << 24  # numbers of sliced coefficients held at once when nothing has to be kept for gradients
+
+#: What is made of the coefficients at a position, and how many of them it reads.
+APPLY_MODES: Final = MappingProxyType({"affine": COEFFICIENTS, "official": 2 * GROUP})
+
+
+class Bank(NamedTuple):
+    """What a style is to the network: transforms (S, 16, 1088, positions) and what to find them by (S, 16, 16, positions)."""
+
+    values: Tensor
+    keys: Tensor
+
+
+class Modulation(nn.Module):
+    """From relu3_1 features of both to those of the result."""
+
+    def __init__(self, apply_mode: str = "affine") -> None:
+        super().__init__()
+        if apply_mode not in APPLY_MODES:
+            raise OptionError(f"apply_mode={apply_mode!r}; accepted are {', '.join(APPLY_MODES)}")
+        self.apply_mode = apply_mode
+        self.coeffs = Coefficients()
+        self.att = Attention()
+        self.guide = Guide()
+        self.fcc = nn.Conv2d(CHANNELS, CHANNELS, 1)
+        self.fcs = nn.Conv2d(CHANNELS, CHANNELS, 1)
+
+    def bank_of(self, style: Tensor) -> Bank:
+        """The style's side, which no content changes: it can be kept."""
+        grid = self.coeffs(style)
+        values = self.att.convsr(grid.flatten(1, 2)).flatten(2)
+        keys = self.att.keys(grouped(self.fcs(style))).flatten(2)
+        return Bank(values.unflatten(0, (-1, GROUPS)), keys.unflatten(0, (-1, GROUPS)))
+
+    def forward(self, content: Tensor, bank: Bank) -> Tensor:
+        """Content features in the style of a bank of as many styles, or of one for all."""
+        own = grouped(self.fcc(content))
+        queries = self.att.queries(own)
+        asked = queries.flatten(2).unflatten(0, (-1, GROUPS))
+        grid = composed(asked, bank).flatten(0, 1).unflatten(2, tuple(queries.shape[-2:]))
+        out = self._modulated(own, grid.unflatten(1, (COEFFICIENTS, LUMA)))
+        return out.reshape(content.shape)
+
+    def _modulated(self, own: Tensor, grid: Tensor) -> Tensor:
+        """Slice and apply, in strips of rows where gradients do not need all of it anyway."""
+        grid = grid[:, : APPLY_MODES[self.apply_mode]]
+        guide = self.guide(own)[:, 0]
+        places = _places(guide)
+        height, width = guide.shape[-2:]
+        rows = height if torch.is_grad_enabled() else max(1, _AT_ONCE // (grid.shape[0] * grid.shape[1] * width))
+        strips = [
+            applied(sampled(grid, there), part, self.apply_mode)
+            for there, part in zip(places.split(rows, 1), own.split(rows, 2), strict=True)
+        ]
+        return torch.cat(strips, 2)
+
+
+class Block(nn.Module):
+    """A convolution with mirrored edges."""
+
+    def __init__(self, width: int, wider: int, kernel: int = 3, stride: int = 1, *, bias: bool = True) -> None:
+        super().__init__()
+        self.edge = kernel // 2
+        self.conv = nn.Conv2d(width, wider, kernel, stride, bias=bias)
+
+    def forward(self, maps: Tensor) -> Tensor:
+        """Without what comes after it."""
+        out: Tensor = self.conv(functional.pad(maps, [self.edge] * 4, mode="reflect") if self.edge else maps)
+        return out
+
+
+class Coefficients(nn.Module):
+    """The bank as the style's features give it: (S, 256, h, w) to (16 S, 272, 4, h / 4, w / 4)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        half = CHANNELS // 2
+        self.splat_features = nn.ModuleList([Block(CHANNELS, CHANNELS, stride=2) for _ in range(2)])
+        self.local_features = nn.ModuleList([Block(CHANNELS, half), Block(half, half, bias=False)])
+        self.conv_out = Block(half, GROUPS * _ENTRIES, 1)
+
+    def forward(self, style: Tensor) -> Tensor:
+        """Channels of the last layer are numbered by group, then coefficient, then luma."""
+        for layer in (*self.splat_features, *self.local_features):
+            style = functional.relu(layer(style))
+        out: Tensor = self.conv_out(style)
+        return out.unflatten(1, (GROUPS, COEFFICIENTS, LUMA)).flatten(0, 1)
+
+
+class Attention(nn.Module):
+    """Queries from the content, keys from the style, values from the bank; one head for each group."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.convc1, self.convc2 = Block(GROUP, GROUP, stride=2), Block(GROUP, GROUP, stride=2)
+        self.convs1, self.convs2 = Block(GROUP, GROUP, stride=2), Block(GROUP, GROUP, stride=2)
+        self.convsr = Block(_ENTRIES, _ENTRIES)
+
+    def queries(self, content: Tensor) -> Tensor:
+        """A quarter of the content's features a side."""
+        out: Tensor = self.convc2(functional.relu(self.convc1(content)))
+        return out
+
+    def keys(self, style: Tensor) -> Tensor:
+        """A quarter of the style's features a side, as the bank has."""
+        out: Tensor = self.convs2(functional.relu(self.convs1(style)))
+        return out
+
+
+class Guide(nn.Module):
+    """Where along the luma bins a position looks, from 0 to 1."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv1, self.conv2 = Block(GROUP, 4, 1), Block(4, 1, 1)
+
+    def forward(self, content: Tensor) -> Tensor:
+        """One map for each group."""
+        return torch.sigmoid(self.conv2(functional.relu(self.conv1(content))))
+
+
+def grouped(maps: Tensor) -> Tensor:
+    """Each group of each image brought to mean 0 and deviation 1, as an item of its own: (N, 256, h, w) to (16 N, 16, h, w)."""
+    return functional.group_norm(maps, GROUPS).reshape(-1, GROUP, *maps.shape[-2:])
+
+
+def composed(queries: Tensor, bank: Bank) -> Tensor:
+    """The bank rearranged: at each of the content's positions the mean of the values, weighted by how well their keys answer.
+
+    >>> bank = Bank(torch.tensor([[[[1.0, 3.0]]]]), torch.zeros(1, 1, 2, 2))
+    >>> composed(torch.ones(1, 1, 2, 3), bank).tolist()
+    [[[[2.0, 2.0, 2.0]]]]
+    """
+    attention = torch.softmax(queries.transpose(-1, -2) @ bank.keys, -1)
+    return bank.values @ attention.transpose(-1, -2)
+
+
+def sliced(grid: Tensor, guide: Tensor) -> Tensor:
+    """The grid (M, C, luma, h, w) read between its nodes at every position of a guide (M, H, W): (M, C, H, W).
+
+    The corners of grid and guide lie on each other. The guide's 0 is the middle of the luma bins and its 1 the last: it runs from
+    0 to 1 and the bins from -1 to 1, so the first half is never read. The published weights have learnt with that, so it stays.
+
+    >>> luma = torch.arange(4.0).reshape(1, 1, 4, 1, 1)
+    >>> sliced(luma, torch.tensor([[[0.0, 1.0]]])).flatten().tolist()
+    [1.5, 3.0]
+    """
+    return sampled(grid, _places(guide))
+
+
+def sampled(grid: Tensor, places: Tensor) -> Tensor:
+    """The same at places (M, H, W, 3) given as column, row and luma, each from -1 to 1."""
+    found = functional.grid_sample(grid, places[:, None], mode="bilinear", padding_mode="reflection", align_corners=True)
+    return found[:, :, 0]
+
+
+def applied(coefficients: Tensor, maps: Tensor, mode: str = "affine") -> Tensor:
+    """The transform at every position: (M, coefficients, h, w) and (M, 16, h, w) to (M, 16, h, w).
+
+    ``affine`` is the method: channel i is the sum over j of coefficient 17 i + j times channel j, plus coefficient 17 i + 16.
+    ``official`` is what the released code does: coefficient 2 i times the sum of all channels, plus coefficient 2 i + 1.
+    """
+    per_channel = GROUP + 1 if mode == "affine" else 2
+    table = coefficients[:, : APPLY_MODES[mode]].unflatten(1, (GROUP, per_channel))
+    weights, bias = table[:, :, :-1], table[:, :, -1]
+    if mode == "official":
+        maps = maps.sum(1, keepdim=True)
+    return (weights * maps[:, None]).sum(2) + bias
+
+
+def _places(guide: Tensor) -> Tensor:
+    """Column, row and luma of every position: (M, H, W) to (M, H, W, 3)."""
+    rows, columns = (torch.linspace(-1.0, 1.0, side, device=guide.device, dtype=guide.dtype) for side in guide.shape[-2:])
+    return torch.stack([columns.expand_as(guide), rows[:, None].expand_as(guide), guide], -1)

@@ -1,0 +1,126 @@
+"""The VGG-16 that Styleformer looks through: torchvision's weights up to relu4_1, with edges mirrored instead of zero.
+
+A flat container, numbered as the released code numbers it. It takes RGB in [0, 1] like the shared VGG-19 and brings it to
+ImageNet's mean and deviation itself; Styleformer's decoder paints in those units, hence the two functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+import torch
+from torch import Tensor, nn
+
+from recolorist.errors import OptionError
+from recolorist_lab.baselines import layout
+
+__all__ = ["FILE", "Encoder", "encoder", "from_torchvision", "standardised", "to_torchvision", "unstandardised"]
+
+FILE: Final = "vgg16-397923af.pth"
+_WIDTHS: Final = ((64, 64), (128, 128), (256, 256, 256), (512,))
+_ENDS: Final = (3, 10, 17, 27)  # where relu1_1 … relu4_1 end
+_MEAN: Final = (0.485, 0.456, 0.406)
+_STD: Final = (0.229, 0.224, 0.225)
+
+#: Convolutions of the container and of torchvision's ``features``.
+NUMBERS: Final[Mapping[int, int]] = MappingProxyType({1: 0, 4: 2, 8: 5, 11: 7, 15: 10, 18: 12, 21: 14, 25: 17})
+
+#: What torchvision's file holds beyond them, none of which is used.
+_BEYOND: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
+    {f"features.{number}.weight": (512, 512, 3, 3) for number in (19, 21, 24, 26, 28)}
+    | {f"features.{number}.bias": (512,) for number in (19, 21, 24, 26, 28)}
+    | {"classifier.0.weight": (4096, 25088), "classifier.3.weight": (4096, 4096), "classifier.6.weight": (1000, 4096)}
+    | {"classifier.0.bias": (4096,), "classifier.3.bias": (4096,), "classifier.6.bias": (1000,)}
+)
+
+
+class Encoder(nn.Sequential):
+    """Four stages that end at relu1_1, relu2_1, relu3_1 and relu4_1."""
+
+    def __init__(self) -> None:
+        """Fresh weights; :func:`encoder` gives it those it should have."""
+        made: list[nn.Module] = []
+        width = 3
+        for place, block in enumerate(_WIDTHS):
+            if place:
+                made.append(nn.MaxPool2d(2, 2))
+            for wider in block:
+                made += [nn.ReflectionPad2d(1), nn.Conv2d(width, wider, 3), nn.ReLU()]
+                width = wider
+        super().__init__(*made)
+
+    def taps(self, image: Tensor, last: int | None = None) -> list[Tensor]:
+        """relu1_1, relu2_1, … up to the last stage, or the one asked for."""
+        found: list[Tensor] = []
+        children, start, seen = list(self), 0, standardised(image)
+        for end in _ENDS[:last]:
+            for child in children[start:end]:
+                seen = child(seen)
+            found.append(seen)
+            start = end
+        return found
+
+    def forward(self, image: Tensor) -> Tensor:
+        """relu4_1."""
+        return self.taps(image)[-1]
+
+
+def encoder(weights: str = "auto") -> Encoder:
+    """The frozen encoder: with torchvision's weights (``auto``), or with random ones of about their scale (``random``)."""
+    made = Encoder()
+    if weights == "auto":
+        from recolorist_lab.weights import state_of
+
+        layout.load(made, from_torchvision(state_of("vgg16")), "torchvision's VGG-16")
+    elif weights == "random":
+        _draw(made)
+    else:
+        raise OptionError(f"weights={weights!r}; accepted are 'auto' and 'random'")
+    made.requires_grad_(requires_grad=False)
+    return made
+
+
+def _draw(network: Encoder) -> None:
+    """Random weights whose activations stay near 1; with biases, or the grey that a fresh decoder paints would have none."""
+    for name, value in network.named_parameters():
+        if "bias" in name:
+            nn.init.normal_(value, std=0.5)
+        else:
+            nn.init.kaiming_normal_(value, nonlinearity="relu")
+
+
+def from_torchvision(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The 16 tensors used here under the container's names, from the 32 of torchvision's file or from those 16 alone."""
+    with torch.device("meta"):
+        wanted = to_torchvision(Encoder().state_dict())
+        whole = wanted | {name: torch.empty(shape) for name, shape in _BEYOND.items()}
+    layout.check(state, whole if set(state) - set(wanted) else wanted, FILE)
+    return {f"{here}.{kind}": state[f"features.{there}.{kind}"] for here, there in NUMBERS.items() for kind in ("weight", "bias")}
+
+
+def to_torchvision(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The container's tensors under torchvision's names."""
+    return {f"features.{there}.{kind}": state[f"{here}.{kind}"] for here, there in NUMBERS.items() for kind in ("weight", "bias")}
+
+
+def standardised(image: Tensor) -> Tensor:
+    """RGB in [0, 1] to ImageNet's mean 0 and deviation 1.
+
+    >>> standardised(torch.tensor(_MEAN).reshape(1, 3, 1, 1)).abs().max().item()
+    0.0
+    """
+    mean, std = _figures(image)
+    return (image - mean) / std
+
+
+def unstandardised(image: Tensor) -> Tensor:
+    """Back to RGB; a new tensor."""
+    mean, std = _figures(image)
+    return image * std + mean
+
+
+def _figures(image: Tensor) -> tuple[Tensor, Tensor]:
+    mean, std = (torch.tensor(values, device=image.device, dtype=image.dtype)[:, None, None] for values in (_MEAN, _STD))
+    return mean, std

@@ -1,0 +1,294 @@
+"""StylizingViT: the same attention blocks look within the content, within the style, and from the one to the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from types import MappingProxyType
+from typing import ClassVar, Final, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from recolorist._torchvision_ops import declare_missing_ops
+from recolorist.errors import OptionError
+from recolorist_lab.baselines import vgg
+from recolorist_lab.baselines.base import Baseline, OfficialFile, Optimisation, Step, frozen, trained_parameters
+from recolorist_lab.baselines.losses import mse
+from recolorist_lab.baselines.recipe import Recipe, cosine_by_epoch
+from recolorist_lab.baselines.vit import Normalisation, PatchEmbedding, places, refuse_odd, resized, start_linear, synthesise
+
+__all__ = ["BACKBONES", "PERCEPTUAL", "StylizingViT"]
+
+
+class Backbone(NamedTuple):
+    """Width of a token, attention heads."""
+
+    width: int
+    heads: int
+
+
+BACKBONES: Final = MappingProxyType({"tiny": Backbone(192, 3), "small": Backbone(384, 6), "base": Backbone(768, 12)})
+PERCEPTUAL: Final = ("vgg19", "vgg_normalised")
+_DEPTH: Final = 12
+_FLOOR: Final = 1e-5  # of variances
+_TAPS: Final = (3, 8, 17, 26, 35, 36)  # relu1_2, relu2_2, relu3_4, relu4_4, relu5_4, pool5 in torchvision's VGG-19
+_PARTS: Final = ("encoder", "bottleneck", "post_process_conv")
+_TRAINING_ONLY: Final = "vgg_encoder."  # saved along in checkpoints of training runs
+
+
+class StylizingViT(Baseline):
+    """A transformer, a multi-layer perceptron, a product for each patch, and one convolution."""
+
+    name: ClassVar = "StylizingViT"
+    paper: ClassVar = (
+        "S. Doerrich, F. Di Salvo, J. Alle, C. Ledig: Stylizing ViT: Anatomy-Preserving Instance Style Transfer for Domain "
+        "Generalization. ISBI 2026, arXiv 2601.17586"
+    )
+    licence: ClassVar = "Apache-2.0, code and weights"
+    native_size: ClassVar = 224
+    defaults: ClassVar = Recipe(
+        batch=64,
+        epochs=50,
+        load_size=224,
+        crop_size=224,
+        rate=1e-3,
+        decay=0.0,
+        clip=1.0,
+        accumulate=2,
+        view="whole",
+        paired=False,
+    )
+    trained: ClassVar = (*_PARTS, "normalisation")
+    official: ClassVar = tuple(
+        OfficialFile(part, "model.safetensors", f"released model, 203 tensors, of which {part} takes its own") for part in _PARTS
+    )
+
+    def __init__(
+        self,
+        *,
+        encoder: str = "auto",
+        backbone: str = "base",
+        size: int = 224,
+        mean: tuple[float, ...] = (),
+        std: tuple[float, ...] = (),
+        perceptual: str = "vgg19",
+        identity_weight: float = 70.0,
+        consistency_weight: float = 1.0,
+        anatomy_weight: float = 7.0,
+        style_weight: float = 10.0,
+        weight_decay: float = 0.01,
+    ) -> None:
+        """``mean`` and ``std`` are those of the training images; without them the first batch tells.
+
+        ``perceptual`` is the network behind the losses: torchvision's VGG-19, as released, or the normalised one of the other
+        methods, whose weights are easier to come by. It is made when training begins; pictures need neither.
+        """
+        super().__init__()
+        if backbone not in BACKBONES:
+            raise OptionError(
+                f"backbone={backbone!r}; accepted are {', '.join(BACKBONES)} (half of a large token has no three planes)"
+            )
+        if perceptual not in PERCEPTUAL:
+            raise OptionError(f"perceptual={perceptual!r}; accepted are {', '.join(PERCEPTUAL)}")
+        width, heads = BACKBONES[backbone]
+        refuse_odd(width, size)
+        self.size, self.perceptual, self.weight_decay = size, perceptual, weight_decay
+        self.weights = (identity_weight, consistency_weight, anatomy_weight, style_weight)
+        self.encoder = Encoder(width, heads, size)
+        self.bottleneck = Perceptron(width)
+        self.post_process_conv = nn.Conv2d(3, 3, 5, padding=2, bias=False)
+        self.normalisation = Normalisation(mean, std)
+        self.vgg = Perceptual(perceptual, encoder)
+
+    def transfer(self, content: Tensor, style: Tensor) -> Tensor:
+        """Both at the network's own size, through it, and the result back at the content's size."""
+        seen = [self.normalisation(resized(image, self.size)) for image in (content, style)]
+        *_, mixed = self.encoder(*seen)
+        return resized(self.normalisation.undo(self.decoded(mixed)), (content.shape[-2], content.shape[-1]))
+
+    def decoded(self, tokens: Tensor) -> Tensor:
+        """Normalised pictures from tokens."""
+        first, second = self.bottleneck(tokens).chunk(2, dim=-1)
+        out: Tensor = self.post_process_conv(synthesise(first, second))
+        return out
+
+    def prepare(self, content: Tensor, style: Tensor) -> None:
+        """Mean and deviation of the images, unless they were given."""
+        del style
+        self.normalisation.learn(content)
+
+    def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
+        """The style of each picture is its neighbour in the batch."""
+        del style, step
+        one = self.normalisation(resized(content, self.size))
+        other = one.roll(-1, 0)
+        tokens = self.encoder(one, other)
+        one_again, other_again, made = (self.decoded(each) for each in tokens)
+        with torch.no_grad():
+            seen_one = self._taps(one)
+            seen_other = [tap.roll(-1, 0) for tap in seen_one]
+        seen_made = self._taps(made)
+        parts = {
+            "identity": mse(one, one_again) + mse(other, other_again),
+            "consistency": _apart(seen_one, self._taps(one_again)) + _apart(seen_other, self._taps(other_again)),
+            "anatomy": _apart([standardised(tap) for tap in seen_one], [standardised(tap) for tap in seen_made]),
+            "style": _apart([moments(tap) for tap in seen_other], [moments(tap) for tap in seen_made], 2.0),
+        }
+        total = torch.stack([weight * part for weight, part in zip(self.weights, parts.values(), strict=True)]).sum()
+        yield Step(total, parts)
+
+    def configure_optimiser(self, recipe: Recipe) -> dict[str, Optimisation]:
+        """AdamW with its decay on every tensor, and half a cosine changed once an epoch."""
+        optimiser = torch.optim.AdamW(trained_parameters(self, self.trained), lr=recipe.rate, weight_decay=self.weight_decay)
+        return {"main": Optimisation(optimiser, cosine_by_epoch(recipe.rate, recipe.laps, recipe.epoch_steps or 1), recipe.clip)}
+
+    def from_official(self, part: str, state: dict[str, Tensor]) -> dict[str, Tensor]:
+        """One file holds every part; names of other parts are left to them, and names that belong to none are kept."""
+        rest = (*(f"{name}." for name in _PARTS if name != part), _TRAINING_ONLY)
+        plain = {name.removeprefix("module."): value for name, value in state.items()}
+        return {name.removeprefix(f"{part}."): value for name, value in plain.items() if not name.startswith(rest)}
+
+    def to_official(self, part: str) -> dict[str, Tensor]:
+        """With the part's name in front."""
+        return {f"{part}.{name}": value for name, value in self.parts()[part].state_dict().items()}
+
+    def _taps(self, image: Tensor) -> list[Tensor]:
+        """The normalised VGG takes pictures; torchvision's was fed normalised ones in the release."""
+        return self.vgg(self.normalisation.undo(image) if self.perceptual == "vgg_normalised" else image)
+
+
+class Encoder(nn.Module):
+    """Content, style, and the content as it looks at the style, through the same blocks."""
+
+    def __init__(self, width: int, heads: int, size: int) -> None:
+        super().__init__()
+        self.cls_token = nn.Parameter(0.02 * torch.randn(1, 1, width))
+        self.pos_embed = nn.Parameter(places(size // 16, width))
+        self.patch_embed = PatchEmbedding(width)
+        self.blocks = nn.ModuleList([CrossBlock(width, heads) for _ in range(_DEPTH)])
+        self.norm = nn.LayerNorm(width, eps=1e-6)
+        self.blocks.apply(start_linear)
+
+    def forward(self, content: Tensor, style: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Tokens of content, style and mixture. The mixture sees the style one layer back, as released."""
+        own, other = self._tokens(content), self._tokens(style)
+        way = own
+        mixed = own
+        for place, block in enumerate(self.blocks):
+            mixed = block(way, other)
+            own, other = block(own, own), block(other, other)
+            if place + 1 < len(self.blocks):  # after the last layer nobody would look at it
+                way = block(own, mixed)
+        return self.norm(own), self.norm(other), self.norm(mixed)
+
+    def _tokens(self, image: Tensor) -> Tensor:
+        tokens = torch.cat([self.cls_token.expand(len(image), -1, -1), self.patch_embed(image)], dim=1)
+        return tokens + self.pos_embed
+
+
+class CrossBlock(nn.Module):
+    """Attention from one sequence to another, and a perceptron; with a sequence to itself it is self-attention."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.norm_input = nn.LayerNorm(width, eps=1e-6)
+        self.norm_context = nn.LayerNorm(width, eps=1e-6)
+        self.attn = Attention(width, heads)
+        self.mlp = Perceptron(width)
+
+    def forward(self, tokens: Tensor, context: Tensor | None) -> Tensor:
+        """``tokens`` looking at ``context``; without one they stay as they are."""
+        if context is None:
+            return tokens
+        tokens = tokens + self.attn(self.norm_input(tokens), self.norm_context(context))
+        out: Tensor = tokens + self.mlp(self.norm_input(tokens))
+        return out
+
+
+class Attention(nn.Module):
+    """Several heads, with separate projections."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.q_proj, self.k_proj, self.v_proj, self.out_proj = (nn.Linear(width, width) for _ in range(4))
+
+    def forward(self, tokens: Tensor, context: Tensor) -> Tensor:
+        """(B, n, width) looking at (B, m, width)."""
+        query, key, value = self._split(self.q_proj(tokens)), self._split(self.k_proj(context)), self._split(self.v_proj(context))
+        seen = functional.scaled_dot_product_attention(query, key, value).transpose(1, 2).flatten(2)
+        out: Tensor = self.out_proj(seen)
+        return out
+
+    def _split(self, tokens: Tensor) -> Tensor:
+        return tokens.unflatten(2, (self.heads, -1)).transpose(1, 2)
+
+
+class Perceptron(nn.Module):
+    """Four times as wide and back."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """The same shape."""
+        out: Tensor = self.fc2(functional.gelu(self.fc1(tokens)))
+        return out
+
+
+class Perceptual:
+    """A frozen VGG-19, made when it is first asked: those who only stylise never need its weights, and no file holds them."""
+
+    def __init__(self, kind: str, weights: str) -> None:
+        self.kind, self.weights = kind, weights
+        self.net: nn.Module | None = None
+
+    def __call__(self, image: Tensor) -> list[Tensor]:
+        """The features that the losses compare."""
+        if self.net is None:
+            self.net = _network(self.kind, self.weights).to(image.device)
+        if isinstance(self.net, vgg.Encoder):
+            return self.net.taps(image)
+        taps = []
+        for place, layer in enumerate(self.net.children()):
+            image = layer(image)
+            if place in _TAPS:
+                taps.append(image)
+        return taps
+
+
+def _network(kind: str, weights: str) -> nn.Module:
+    if kind == "vgg_normalised":
+        return frozen(vgg.encoder(5, weights))
+    declare_missing_ops()
+    from torchvision.models import vgg19
+
+    features: nn.Sequential = vgg19(weights=None).features
+    for layer in features:
+        if isinstance(layer, nn.ReLU):
+            layer.inplace = False  # taps are kept
+    if weights != "random":
+        from recolorist_lab.weights import state_of
+
+        known = {name: value for name, value in state_of("vgg19").items() if name.startswith("features.")}
+        features.load_state_dict({name.removeprefix("features."): value for name, value in known.items()})
+    return frozen(features.eval())
+
+
+def moments(tap: Tensor) -> Tensor:
+    """Mean and deviation of each channel, one after the other."""
+    deviation = tap.var((2, 3), unbiased=False).clamp(min=_FLOOR).sqrt()
+    return torch.stack([tap.mean((2, 3)), deviation])
+
+
+def standardised(tap: Tensor) -> Tensor:
+    """Each channel with mean 0 and deviation 1."""
+    mean, deviation = moments(tap)
+    return (tap - mean[..., None, None]) / deviation[..., None, None]
+
+
+def _apart(first: Sequence[Tensor], second: Sequence[Tensor], factor: float = 1.0) -> Tensor:
+    """Mean squared differences, summed over the taps; ``factor`` undoes a mean over stacked terms that should be a sum."""
+    return factor * torch.stack([mse(one, other) for one, other in zip(first, second, strict=True)]).sum()

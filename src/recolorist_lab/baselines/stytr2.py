@@ -1,0 +1,227 @@
+"""StyTr2: patches of the content look at patches of the style in a transformer, and a decoder paints the result.
+
+The published code wants two squares of one size, because it brings the positions to the style's grid and takes the root of the
+number of tokens. Both are known here, so any sides do; for equal squares nothing changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import ClassVar, Final
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from recolorist_lab.baselines import losses, vgg
+from recolorist_lab.baselines.adain import OFFICIAL
+from recolorist_lab.baselines.base import Baseline, OfficialFile, Optimisation, Step, trained_parameters
+from recolorist_lab.baselines.recipe import Rate, Recipe
+
+__all__ = ["StyTr2", "Weights", "warmed_up"]
+
+_WIDTH: Final = 512
+_HEADS: Final = 8
+_HIDDEN: Final = 2048
+_LAYERS: Final = 3
+_PATCH: Final = 8
+_POOLED: Final = 18  # side of the map from which positions are made, whatever the image's
+_DROPOUT: Final = 0.1
+_WARM_UP: Final = 10_000  # steps
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What each loss counts in the published code; the paper prints 10, 7, 50, with which users could not repeat it."""
+
+    content: float = 7.0
+    style: float = 10.0
+    identity_pixels: float = 70.0
+    identity_features: float = 1.0
+
+
+WEIGHTS: Final = Weights()
+
+
+def warmed_up(rate: float) -> Rate:
+    """From a tenth of the rate up to four tenths in ten thousand steps, then slowly down.
+
+    >>> [round(warmed_up(5e-4)(step), 9) for step in (0, 9_999, 10_000, 110_000)]
+    [5e-05, 0.000199985, 0.0002, 0.0001]
+    """
+
+    def at(step: int) -> float:
+        if step < _WARM_UP:
+            return 0.1 * rate * (1.0 + 3e-4 * step)
+        return 0.4 * rate / (1.0 + 1e-5 * (step - _WARM_UP))
+
+    return at
+
+
+class StyTr2(Baseline):
+    """Image style transfer with transformers."""
+
+    name: ClassVar = "StyTr2"
+    paper: ClassVar = (
+        "Y. Deng, F. Tang, W. Dong, C. Ma, X. Pan, L. Wang, C. Xu: StyTr2: Image Style Transfer with Transformers. "
+        "CVPR 2022, arXiv 2105.14576"
+    )
+    licence: ClassVar = "none: the authors' repository has no licence file"
+    native_size: ClassVar = 256
+    least: ClassVar = 2 * _PATCH  # the painting decoder mirrors at its edges, so one patch has nothing to mirror
+    least_crop: ClassVar = 32
+    multiple: ClassVar = _PATCH
+    defaults: ClassVar = Recipe(batch=8, rate=5e-4, decay=0.0, clip=1.0)
+    trained: ClassVar = ("embedding", "transformer", "decoder")
+    training_only: ClassVar = ("encoder",)
+    official: ClassVar = (
+        OFFICIAL,
+        OfficialFile("embedding", "embedding_iter_160000.pth", "patch embedding, 2 tensors"),
+        OfficialFile("transformer", "transformer_iter_160000.pth", "encoders, decoder and positions, 130 tensors"),
+        OfficialFile("decoder", "decoder_iter_160000.pth", "painting decoder, 18 tensors"),
+    )
+
+    def __init__(
+        self,
+        *,
+        encoder: str = "auto",
+        content_weight: float = WEIGHTS.content,
+        style_weight: float = WEIGHTS.style,
+        identity_pixels_weight: float = WEIGHTS.identity_pixels,
+        identity_features_weight: float = WEIGHTS.identity_features,
+    ) -> None:
+        super().__init__()
+        self.weights = asdict(Weights(content_weight, style_weight, identity_pixels_weight, identity_features_weight))
+        self.encoder = vgg.encoder(5, encoder)
+        self.embedding = nn.Sequential()
+        self.embedding.add_module("proj", nn.Conv2d(3, _WIDTH, _PATCH, stride=_PATCH))
+        self.transformer = Transformer()
+        self.decoder = vgg.decoder()
+
+    def transfer(self, content: Tensor, style: Tensor) -> Tensor:
+        """Embed both, let the content look at the style, paint."""
+        out: Tensor = self.decoder(self.transformer(self.embedding(content), self.embedding(style)))
+        return out
+
+    def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
+        """Three paintings: the pair, and each image in its own style."""
+        del step
+        with torch.no_grad():
+            seen, wanted = self.encoder.taps(content), self.encoder.taps(style)
+        made = self.encoder.taps(self.transfer(content, style))
+        pixels, features = torch.zeros(()), torch.zeros(())
+        for image, taps in ((content, seen), (style, wanted)):
+            again = self.transfer(image, image)
+            near, alike = losses.identity_loss((again, image), (self.encoder.taps(again), taps))
+            pixels, features = pixels + near, features + alike
+        parts = {
+            "content": losses.content_loss(made[3:], seen[3:]),
+            "style": losses.style_loss(made, wanted),
+            "identity_pixels": pixels,
+            "identity_features": features,
+        }
+        total = torch.stack([self.weights[name] * part for name, part in parts.items()]).sum()
+        yield Step(total, parts)
+
+    def configure_optimiser(self, recipe: Recipe) -> dict[str, Optimisation]:
+        """Adam with a long warm-up, without which training collapses."""
+        optimiser = torch.optim.Adam(trained_parameters(self, self.trained), lr=recipe.rate)
+        return {"main": Optimisation(optimiser, warmed_up(recipe.rate), recipe.clip)}
+
+    def from_official(self, part: str, state: dict[str, Tensor]) -> dict[str, Tensor]:
+        """The loss network's file holds all of VGG-19, of which the first 44 layers are used."""
+        return vgg.truncated(state, 5) if part == "encoder" else state
+
+
+class Transformer(nn.Module):
+    """One encoder for contents, which know where they are, one for styles, which need not, and a decoder across the two."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder_c = Layers(EncoderLayer)
+        self.encoder_s = Layers(EncoderLayer)
+        self.decoder = Layers(DecoderLayer, norm=True)
+        for value in self.parameters():
+            if value.ndim > 1:
+                nn.init.xavier_uniform_(value)
+        self.new_ps = nn.Conv2d(_WIDTH, _WIDTH, 1)
+
+    def positions(self, content: Tensor) -> Tensor:
+        """Made from the content itself, on a grid of fixed fineness, so that they mean the same at every size."""
+        pooled = self.new_ps(functional.adaptive_avg_pool2d(content, _POOLED))
+        return functional.interpolate(pooled, content.shape[-2:], mode="bilinear", align_corners=False)
+
+    def forward(self, content: Tensor, style: Tensor) -> Tensor:
+        """Maps of both, (B, 512, h, w), to one of the content's size."""
+        place = _tokens(self.positions(content))
+        own = self.encoder_c(_tokens(content), None, place)
+        memory = self.encoder_s(_tokens(style), None, None)
+        mixed: Tensor = self.decoder(own, memory, place)
+        return mixed.transpose(1, 2).unflatten(2, tuple(content.shape[-2:]))
+
+
+class Layers(nn.Module):
+    """A few layers, and a norm after the last where there is one."""
+
+    def __init__(self, layer: type[EncoderLayer | DecoderLayer], *, norm: bool = False) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList([layer() for _ in range(_LAYERS)])
+        self.norm = nn.LayerNorm(_WIDTH) if norm else None
+
+    def forward(self, tokens: Tensor, memory: Tensor | None, place: Tensor | None) -> Tensor:
+        """The same shape as ``tokens``."""
+        for layer in self.layers:
+            tokens = layer(tokens, memory, place)
+        return tokens if self.norm is None else self.norm(tokens)
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention and two linear layers, each normalised after its sum."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.self_attn = _attention()
+        self.linear1, self.linear2 = nn.Linear(_WIDTH, _HIDDEN), nn.Linear(_HIDDEN, _WIDTH)
+        self.norm1, self.norm2 = nn.LayerNorm(_WIDTH), nn.LayerNorm(_WIDTH)
+        self.dropout = nn.Dropout(_DROPOUT)
+
+    def forward(self, tokens: Tensor, memory: Tensor | None, place: Tensor | None) -> Tensor:
+        """``memory`` is not looked at; ``place`` is added to what asks and what is asked."""
+        del memory
+        asking = tokens if place is None else tokens + place
+        seen, _ = self.self_attn(asking, asking, tokens, need_weights=False)
+        tokens = self.norm1(tokens + self.dropout(seen))
+        hidden = self.dropout(functional.relu(self.linear1(tokens)))
+        out: Tensor = self.norm2(tokens + self.dropout(self.linear2(hidden)))
+        return out
+
+
+class DecoderLayer(nn.Module):
+    """Two looks at the style. The first is called self-attention in the published files; it is not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.self_attn, self.multihead_attn = _attention(), _attention()
+        self.linear1, self.linear2 = nn.Linear(_WIDTH, _HIDDEN), nn.Linear(_HIDDEN, _WIDTH)
+        self.norm1, self.norm2, self.norm3 = nn.LayerNorm(_WIDTH), nn.LayerNorm(_WIDTH), nn.LayerNorm(_WIDTH)
+        self.dropout = nn.Dropout(_DROPOUT)
+
+    def forward(self, tokens: Tensor, memory: Tensor, place: Tensor) -> Tensor:
+        """Content tokens looking at the style's, which have no place."""
+        seen, _ = self.self_attn(tokens + place, memory, memory, need_weights=False)
+        tokens = self.norm1(tokens + self.dropout(seen))
+        seen, _ = self.multihead_attn(tokens + place, memory, memory, need_weights=False)
+        tokens = self.norm2(tokens + self.dropout(seen))
+        hidden = self.dropout(functional.relu(self.linear1(tokens)))
+        out: Tensor = self.norm3(tokens + self.dropout(self.linear2(hidden)))
+        return out
+
+
+def _attention() -> nn.MultiheadAttention:
+    return nn.MultiheadAttention(_WIDTH, _HEADS, dropout=_DROPOUT, batch_first=True)
+
+
+def _tokens(maps: Tensor) -> Tensor:
+    """(B, C, h, w) to (B, h · w, C), row by row."""
+    return maps.flatten(2).transpose(1, 2)

@@ -1,0 +1,261 @@
+"""One trainer for every method: draws pairs, steps the method's optimisers by the sheet's schedule, and stops at nonsense.
+
+Its whole state is the trained parts, the optimisers, torch's generator and the number of the next step; crops follow from that
+number alone. A run that was saved and restored goes on bit for bit as if nothing had happened.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any, Final, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from recolorist.errors import OptionError, RecoloristError
+from recolorist_lab.baselines import layout, store
+from recolorist_lab.baselines.base import Baseline, Optimisation, Step
+from recolorist_lab.baselines.crops import Images, Loader
+from recolorist_lab.baselines.recipe import Recipe
+
+__all__ = ["DivergedError", "Record", "Trainer", "device_of"]
+
+_FORMAT: Final = "recolorist.baseline.checkpoint/1"
+_CONTENT, _STYLE = 0, 1  # the shuffles
+_RNG: Final = "random/cpu"
+_CUDA: Final = "random/cuda"
+_OPTIMISER: Final = "optimiser/"
+
+
+class DivergedError(RecoloristError):
+    """A loss that is no longer a number."""
+
+
+class Record(NamedTuple):
+    """What one iteration did: the losses by optimiser, their parts, and the learning rates it ran at."""
+
+    step: int
+    loss: dict[str, float]
+    parts: dict[str, float]
+    rate: dict[str, float]
+
+
+class Trainer:
+    """A training run of one method on one collection of images."""
+
+    def __init__(
+        self,
+        model: Baseline,
+        images: Images,
+        recipe: Recipe | None = None,
+        *,
+        seed: int = 0,
+        device: str = "cpu",
+        threads: int = 1,
+    ) -> None:
+        """``recipe`` is the method's own unless given; ``threads`` read images, and change no result."""
+        if not model.needs_training and type(model).training_step is Baseline.training_step:
+            raise OptionError(f"{model.name} is used as published and has no training; see its official files")
+        self.recipe = (recipe or model.defaults).resolved(len(images))
+        _refuse_small(model, self.recipe)
+        self.model, self.seed, self.step = model.to(device), seed, 0
+        self.device = torch.device(device)
+        self.optimisers = model.configure_optimiser(self.recipe)
+        self.draws = model.draws(self.recipe)
+        distinct = max(self.draws) if model.distinct_draws else 0
+        self.loader = Loader(images, self.recipe, seed=seed, distinct=distinct, threads=threads)
+        self._gpus = [self.device] if self.device.type == "cuda" else []
+        self._random = _seeded(seed, self._gpus)
+
+    # ---- steps ----------------------------------------------------------------------------------------------------------
+
+    def advance(self) -> Record:
+        """One iteration."""
+        step = self.step
+        rates = {name: one.rate(step) for name, one in self.optimisers.items()}
+        for name, one in self.optimisers.items():
+            for group in one.optimiser.param_groups:
+                group["lr"] = rates[name]
+        self.model.train()
+        with self._own_random():
+            if step == 0:
+                with torch.no_grad():
+                    self.model.prepare(*self.pair(0))
+            loss, parts = self._accumulated(step) if self.recipe.accumulate > 1 else self._single(step)
+        self.step += 1
+        return Record(step, loss, parts, rates)
+
+    def pair(self, number: int) -> tuple[Tensor, Tensor]:
+        """Contents and styles of the number-th call of the training step."""
+        contents, styles = self.draws
+        content = self.loader.batch(_CONTENT, number * contents, contents).to(self.device)
+        if not self.recipe.paired:
+            return content, content
+        return content, self.loader.batch(_STYLE, number * styles, styles).to(self.device)
+
+    def _single(self, step: int) -> tuple[dict[str, float], dict[str, float]]:
+        content, style = self.pair(step)
+        self._ask(step + 1)
+        losses: dict[str, float] = {}
+        parts: dict[str, float] = {}
+        for one in self.model.training_step(content, style, step):
+            made = self._optimiser(one)
+            value = self._value(one, step)
+            made.optimiser.zero_grad(set_to_none=True)
+            one.loss.backward()
+            _finish(made)
+            losses[one.optimiser] = losses.get(one.optimiser, 0.0) + value
+            parts |= {name: float(part.detach()) for name, part in one.parts.items()}
+        return losses, parts
+
+    def _accumulated(self, step: int) -> tuple[dict[str, float], dict[str, float]]:
+        """Gradients of several parts of a batch, averaged; only for methods with one loss per iteration."""
+        share = 1.0 / self.recipe.accumulate
+        total = 0.0
+        parts: dict[str, float] = {}
+        (name, made), *others = self.optimisers.items()
+        made.optimiser.zero_grad(set_to_none=True)
+        for number in range(step * self.recipe.accumulate, (step + 1) * self.recipe.accumulate):
+            content, style = self.pair(number)
+            self._ask(number + 1)
+            steps = list(self.model.training_step(content, style, step))
+            if len(steps) != 1 or others:
+                raise OptionError(f"{self.model.name} steps several optimisers in turn; accumulate must be 1")
+            total += self._value(steps[0], step) * share
+            (steps[0].loss * share).backward()
+            for key, part in steps[0].parts.items():
+                parts[key] = parts.get(key, 0.0) + float(part.detach()) * share
+        _finish(made)
+        return {name: total}, parts
+
+    def _ask(self, number: int) -> None:
+        contents, styles = self.draws
+        if number < self.recipe.iterations * self.recipe.accumulate:
+            self.loader.ask(_CONTENT, number * contents, contents)
+            if self.recipe.paired:
+                self.loader.ask(_STYLE, number * styles, styles)
+
+    def _optimiser(self, one: Step) -> Optimisation:
+        if one.optimiser not in self.optimisers:
+            raise OptionError(f"{self.model.name} has no optimiser {one.optimiser!r}; it has {', '.join(self.optimisers)}")
+        return self.optimisers[one.optimiser]
+
+    def _value(self, one: Step, step: int) -> float:
+        """The loss as a number; checked before it is propagated, so the weights are still those of the step before."""
+        value = float(one.loss.detach())
+        if not math.isfinite(value):
+            told = ", ".join(f"{name} {float(part.detach()):g}" for name, part in one.parts.items())
+            raise DivergedError(
+                f"{self.model.name}: the loss {one.optimiser!r} is {value} at step {step} ({told}); "
+                "go back to an earlier checkpoint with a lower --rate, or look at the images of this step"
+            )
+        return value
+
+    # ---- state ----------------------------------------------------------------------------------------------------------
+
+    def state(self) -> bytes:
+        """Everything a later :meth:`restore` needs, without pickle."""
+        tensors = store.named_tensors(self.model, self.model.trained_parts())
+        told: dict[str, Any] = {"format": _FORMAT, "step": self.step, "seed": self.seed, "recipe": asdict(self.recipe)}
+        told["optimisers"] = {}
+        for name, one in self.optimisers.items():
+            held, rest = _taken_apart(one.optimiser.state_dict(), f"{_OPTIMISER}{name}/")
+            tensors |= held
+            told["optimisers"][name] = rest
+        tensors |= self._random
+        return store.packed(tensors, told)
+
+    def restore(self, data: bytes, what: str = "the checkpoint") -> None:
+        """Go on from a state; one of another method or of another run is refused."""
+        tensors, told = store.unpacked(data, what)
+        if told.get("format") != _FORMAT or told.get("seed") != self.seed or set(told["optimisers"]) != set(self.optimisers):
+            raise layout.LayoutError(f"{what} is not of this run of {self.model.name} (seed {self.seed})")
+        own = ("random/", _OPTIMISER)
+        store.put(
+            self.model,
+            {name: value for name, value in tensors.items() if not name.startswith(own)},
+            self.model.trained_parts(),
+            what,
+        )
+        for name, one in self.optimisers.items():
+            one.optimiser.load_state_dict(_put_together(tensors, told["optimisers"][name], f"{_OPTIMISER}{name}/"))
+        self._random = {name: value for name, value in tensors.items() if name.startswith("random/")}
+        self.step = int(told["step"])
+
+    def close(self) -> None:
+        """End the threads that read images."""
+        self.loader.close()
+
+    @contextmanager
+    def _own_random(self) -> Iterator[None]:
+        """Torch's generators in the run's own state; after it they are as they were."""
+        with torch.random.fork_rng(devices=self._gpus):
+            torch.set_rng_state(self._random[_RNG])
+            for gpu in self._gpus:
+                torch.cuda.set_rng_state(self._random[_CUDA], gpu)
+            yield
+            self._random = _states(self._gpus)
+
+
+def device_of(told: str) -> str:
+    """The device asked for; ``auto`` is a GPU where there is one.
+
+    >>> device_of("cpu")
+    'cpu'
+    """
+    if told == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(0, device=told)
+    except (RuntimeError, AssertionError) as error:  # for names torch does not know, and for devices that are not there
+        raise OptionError(f"device={told!r} is not to be had here; accepted are 'auto', 'cpu', 'cuda', 'cuda:1' …") from error
+    return told
+
+
+def _refuse_small(model: Baseline, recipe: Recipe) -> None:
+    least = max(model.least, model.least_crop)
+    if recipe.crop_size < least or recipe.crop_size % model.multiple:
+        of = f" and be a multiple of {model.multiple}" if model.multiple > 1 else ""
+        raise OptionError(f"crop_size={recipe.crop_size}; crops for {model.name} must have at least {least} pixels a side{of}")
+
+
+def _finish(made: Optimisation) -> None:
+    if made.clip is not None:
+        nn.utils.clip_grad_norm_([value for group in made.optimiser.param_groups for value in group["params"]], made.clip)
+    made.optimiser.step()
+
+
+def _seeded(seed: int, gpus: list[torch.device]) -> dict[str, Tensor]:
+    with torch.random.fork_rng(devices=gpus):
+        torch.manual_seed(seed)
+        return _states(gpus)
+
+
+def _states(gpus: list[torch.device]) -> dict[str, Tensor]:
+    return {_RNG: torch.get_rng_state(), **({_CUDA: torch.cuda.get_rng_state(gpus[0])} if gpus else {})}
+
+
+def _taken_apart(state: dict[str, Any], start: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """An optimiser's state as tensors and what JSON can hold."""
+    tensors: dict[str, Tensor] = {}
+    numbers: dict[str, dict[str, Any]] = {}
+    for place, held in state["state"].items():
+        for key, value in held.items():
+            if isinstance(value, Tensor):
+                tensors[f"{start}{place}/{key}"] = value
+            else:
+                numbers.setdefault(str(place), {})[key] = value
+    return tensors, {"groups": state["param_groups"], "numbers": numbers}
+
+
+def _put_together(tensors: dict[str, Tensor], rest: dict[str, Any], start: str) -> dict[str, Any]:
+    state: dict[int, dict[str, Any]] = {int(place): dict(held) for place, held in rest["numbers"].items()}
+    for name, value in tensors.items():
+        if name.startswith(start):
+            place, _, key = name[len(start) :].partition("/")
+            state.setdefault(int(place), {})[key] = value
+    groups = [{**group, **({"betas": tuple(group["betas"])} if "betas" in group else {})} for group in rest["groups"]]
+    return {"state": state, "param_groups": groups}

@@ -1,0 +1,114 @@
+"""What the two vision transformers share: a square of patches, sines for their places, and pixels as products of two halves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from recolorist.errors import OptionError
+
+__all__ = ["PATCH", "Normalisation", "PatchEmbedding", "places", "resized", "start_linear", "synthesise"]
+
+PATCH = 16  #: pixels a side
+
+
+class PatchEmbedding(nn.Module):
+    """One token a patch; the weights begin as those of a linear layer would."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.proj = nn.Conv2d(3, width, PATCH, stride=PATCH)
+        nn.init.xavier_uniform_(self.proj.weight.view(width, -1))
+
+    def forward(self, image: Tensor) -> Tensor:
+        """(B, 3, H, W) to (B, patches, width), row by row."""
+        tokens: Tensor = self.proj(image)
+        return tokens.flatten(2).transpose(1, 2)
+
+
+class Normalisation(nn.Module):
+    """Mean and deviation of the training images, per channel: given, or taken from the first batch that training sees."""
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(self, mean: Sequence[float], std: Sequence[float]) -> None:
+        super().__init__()
+        self.known = bool(mean or std)
+        if self.known and (len(mean) != 3 or len(std) != 3 or min(std) <= 0):
+            raise OptionError(
+                f"mean={tuple(mean)}, std={tuple(std)}; accepted are three numbers each, deviations above 0, or neither"
+            )
+        self.register_buffer("mean", torch.tensor(mean or (0.5, 0.5, 0.5)))
+        self.register_buffer("std", torch.tensor(std or (0.25, 0.25, 0.25)))
+
+    def learn(self, images: Tensor) -> None:
+        """Take the figures from these images, unless they were given."""
+        if not self.known:
+            self.mean.copy_(images.mean((0, 2, 3)))
+            self.std.copy_(images.std((0, 2, 3)).clamp(min=1e-3))
+
+    def forward(self, image: Tensor) -> Tensor:
+        """To mean 0 and deviation 1."""
+        return (image - self.mean[:, None, None]) / self.std[:, None, None]
+
+    def undo(self, image: Tensor) -> Tensor:
+        """Back to pictures."""
+        return image * self.std[:, None, None] + self.mean[:, None, None]
+
+
+def places(side: int, width: int) -> Tensor:
+    """Sines and cosines of a patch's column, then of its row; the first row, for the class token, is zero: (1, side² + 1, width).
+
+    >>> places(14, 768).shape
+    torch.Size([1, 197, 768])
+    """
+    quarter = width // 4
+    speeds = 1.0 / 10000 ** (torch.arange(quarter, dtype=torch.float64) / quarter)
+    angles = torch.arange(side, dtype=torch.float64)[:, None] * speeds
+    waves = torch.cat([angles.sin(), angles.cos()], dim=1)  # (side, width / 2)
+    columns, rows = waves.repeat(side, 1), waves.repeat_interleave(side, dim=0)
+    table = torch.cat([torch.zeros(1, width, dtype=torch.float64), torch.cat([columns, rows], dim=1)])
+    return table.float()[None]
+
+
+def synthesise(first: Tensor, second: Tensor) -> Tensor:
+    """Pictures from two halves of every token, (B, 1 + patches, width / 2) each, the class token left out.
+
+    A patch is the product of a 16 × L and an L × 16 matrix for each of three planes. The planes are then read as if they were
+    (row, column, channel), which is not how they were made; the published networks have learnt around it, so it stays.
+    """
+    batch, tokens, half = first.shape
+    inner, side = half // (3 * PATCH), round((tokens - 1) ** 0.5)
+    left = first[:, 1:].reshape(batch, -1, 3, PATCH, inner)
+    right = second[:, 1:].reshape(batch, -1, 3, inner, PATCH)
+    patches = (left @ right).reshape(batch, side, side, PATCH, PATCH, 3)
+    return patches.permute(0, 5, 1, 3, 2, 4).reshape(batch, 3, side * PATCH, side * PATCH)
+
+
+def resized(image: Tensor, size: int | tuple[int, int]) -> Tensor:
+    """The image at another size; the same tensor if it has it already."""
+    wanted = (size, size) if isinstance(size, int) else size
+    if tuple(image.shape[-2:]) == wanted:
+        return image
+    return functional.interpolate(image, wanted, mode="bilinear", antialias=True, align_corners=False)
+
+
+def start_linear(module: nn.Module) -> None:
+    """Weights of linear layers after Xavier and Glorot, biases zero."""
+    if isinstance(module, nn.Linear):
+        nn.init.xavier_uniform_(module.weight)
+        nn.init.zeros_(module.bias)
+
+
+def refuse_odd(width: int, size: int) -> None:
+    """What the product of halves cannot be made of."""
+    if width < 1 or width % (6 * PATCH):
+        raise OptionError(
+            f"width={width}; accepted are multiples of {6 * PATCH}, so that a patch is a product of two halves of a token"
+        )
+    if size < PATCH or size % PATCH:
+        raise OptionError(f"size={size}; accepted are multiples of {PATCH}")

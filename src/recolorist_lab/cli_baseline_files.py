@@ -1,0 +1,184 @@
+"""`recolorist-lab baseline stylise | convert`: images through a network, and foreign weights once into files of ours."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from recolorist import cli_common as common
+from recolorist.errors import OptionError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from recolorist_lab.baselines.base import Baseline
+
+__all__ = ["Device", "Encoder", "Method", "Options", "columns", "convert", "stylise"]
+
+Method = Annotated[str, typer.Argument(help="A method; see: recolorist-lab baseline list.")]
+Options = Annotated[list[str] | None, typer.Option("--option", help="A method's own option, such as alpha=0.5.")]
+Encoder = Annotated[str, typer.Option("--encoder", help="'auto' (real weights) or 'random' (for tests and timing).")]
+Device = Annotated[str, typer.Option("--device", help="'auto', 'cpu', 'cuda', …")]
+_Content = Annotated[Path, typer.Option("--content", "-c", help="Image, or folder of images.")]
+_Style = Annotated[
+    list[Path], typer.Option("--style", "-s", help="Image, or folder of images; several to choose from or to mix.")
+]
+_Weights = Annotated[
+    Path | None, typer.Option("--weights", "-w", help="File of `baseline train` or `convert`; else published ones.")
+]
+_Size = Annotated[int | None, typer.Option("--size", min=1, help="Square side to resize to first; otherwise as stored.")]
+_Mix = Annotated[str | None, typer.Option("--mix", help="Weights such as 0.3,0.7: every content in a mixture of all styles.")]
+_OutFolder = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results, or a .png file for a single one.")]
+_OutFile = Annotated[Path, typer.Option("--out", "-o", help="File to write (.safetensors).")]
+_From = Annotated[list[str], typer.Option("--from", help="Official file by part: decoder=decoder.pth.")]
+_Sha = Annotated[list[str] | None, typer.Option("--sha256", help="Checksum by part, where none is known here.")]
+
+
+class _Job(NamedTuple):
+    content: Path
+    styles: tuple[Path, ...]
+    out: Path
+
+
+def stylise(
+    method: Method,
+    *,
+    content: _Content,
+    style: _Style,
+    out: _OutFolder,
+    weights: _Weights = None,
+    size: _Size = None,
+    mix: _Mix = None,
+    option: Options = None,
+    device: Device = "auto",
+    force: common.Force = False,
+    as_json: common.Json = False,
+) -> None:
+    """Stylise images: each content takes the next style in turn, or with --mix all of them at once."""
+    from recolorist.files import atomic_write
+    from recolorist_lab.baselines.options import parsed
+    from recolorist_lab.baselines.pretrained import ready
+    from recolorist_lab.baselines.trainer import device_of
+
+    shares = _shares(mix)
+    jobs = _jobs(_images(content), [one for given in style for one in _images(given)], content, out, mixed=shares is not None)
+    common.refuse_existing(force, *(job.out for job in jobs))
+    place = device_of(device)
+    model = ready(method, weights, device=place, **parsed(method, option or ()))
+    told = []
+    for job in common.progress(jobs, len(jobs), "stylising"):
+        job.out.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(job.out, _stylised(model, job, size, shares, place))
+        told.append({"content": str(job.content), "styles": [str(one) for one in job.styles], "out": str(job.out)})
+    if as_json:
+        typer.echo(json.dumps({"method": method, "images": told}, indent=2))
+    else:
+        typer.echo(f"{out}: {len(told):,} {'image' if len(told) == 1 else 'images'} by {model.name}.")
+
+
+def convert(
+    method: Method,
+    *,
+    source: _From,
+    out: _OutFile,
+    sha256: _Sha = None,
+    option: Options = None,
+    as_json: common.Json = False,
+    force: common.Force = False,
+) -> None:
+    """Read official weights once, checksum and layout verified, and write them as safetensors."""
+    from recolorist_lab.baselines import pretrained
+    from recolorist_lab.baselines.options import pairs, parsed
+
+    if out.suffix != ".safetensors":
+        raise OptionError(f"{out} does not end in .safetensors; that is what is written")
+    common.refuse_existing(force, out)
+    files = {part: Path(path) for part, path in pairs(source, "--from").items()}
+    seen = pretrained.convert(method, files, out, checksums=pairs(sha256 or (), "--sha256"), **parsed(method, option or ()))
+    if as_json:
+        typer.echo(json.dumps({"method": method, "out": str(out), "sha256": seen}, indent=2))
+        return
+    for part, digest in seen.items():
+        typer.echo(f"{files[part]}: {part}, sha256 {digest}, as it should be.")
+    typer.echo(f"{out}: written.")
+
+
+def columns(rows: Sequence[Sequence[str]], right: tuple[int, ...] = ()) -> None:
+    """Print a table; columns in ``right`` are set to the right."""
+    if not rows:
+        return
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    for row in rows:
+        cells = (
+            cell.rjust(width) if place in right else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        typer.echo("  ".join(cells).rstrip())
+
+
+def _images(path: Path) -> list[Path]:
+    from recolorist.images import list_images
+
+    found = list_images(path) if path.is_dir() else [path]
+    if not found:
+        raise OptionError(f"{path} holds no images")
+    return found
+
+
+def _jobs(contents: list[Path], styles: list[Path], content: Path, out: Path, *, mixed: bool) -> list[_Job]:
+    """Who meets whom, and where it goes; a folder keeps its shape."""
+    if out.suffix and len(contents) > 1:
+        raise OptionError(f"{out} is one file and there are {len(contents)} contents; give a folder")
+    if out.suffix and out.suffix.lower() != ".png":
+        raise OptionError(f"{out} does not end in .png; results are written as PNG")
+
+    def target(path: Path) -> Path:
+        name = path.relative_to(content) if content.is_dir() else Path(path.name)
+        return out if out.suffix else out / name.with_suffix(".png")
+
+    jobs = [
+        _Job(one, tuple(styles) if mixed else (styles[place % len(styles)],), target(one)) for place, one in enumerate(contents)
+    ]
+    if len({job.out for job in jobs}) != len(jobs):
+        raise OptionError(f"two contents below {content} differ only in their suffix and would overwrite each other; rename one")
+    return jobs
+
+
+def _shares(text: str | None) -> list[float] | None:
+    if text is None:
+        return None
+    try:
+        return [float(one) for one in text.split(",")]
+    except ValueError:
+        raise OptionError(f"--mix {text!r}; write numbers with commas between, one for each style") from None
+
+
+def _stylised(model: Baseline, job: _Job, size: int | None, shares: list[float] | None, device: str) -> bytes:
+    """One result as PNG; where the content is grey so is the result, the mean of its three channels."""
+    from recolorist.images_write import encode
+    from recolorist_lab.baselines.sheet import pictures
+
+    (content, grey), *others = (_read(path, size) for path in (job.content, *job.styles))
+    styles = [style.to(device) for style, _ in others]
+    if shares is None:
+        made = model.stylise(content.to(device), styles[0])
+    else:
+        made = model.stylise_mix(content.to(device), styles, shares)
+    if grey:
+        made = made.mean(1, keepdim=True)
+    return encode(pictures(made)[0], ".png")
+
+
+def _read(path: Path, size: int | None) -> tuple[Tensor, bool]:
+    """An image as a network takes it, and whether it was grey."""
+    from recolorist.images import read_picture
+    from recolorist_lab.baselines.crops import tensor_of
+    from recolorist_lab.data.index import READING
+    from recolorist_lab.data.pixels import resized, rgb8
+
+    pixels = read_picture(path, READING).pixels
+    return tensor_of([resized(rgb8(pixels), size)[0]]), pixels.ndim == 2 or pixels.shape[-1] == 1

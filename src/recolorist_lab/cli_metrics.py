@@ -1,0 +1,210 @@
+"""`recolorist-lab metrics CONTENT STYLE OUTPUT`: how good transferred images are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+
+import typer
+
+from recolorist import cli_common as common
+from recolorist.errors import OptionError
+
+if TYPE_CHECKING:
+    from recolorist_lab.metrics import Evaluation, Triple
+
+__all__ = ["register"]
+
+_LEAST: Final = 4  # pairs with which distances of sets can be asked for at all
+_FEW: Final = 50  # below this FID says nothing that can be compared
+
+#: Name, what is printed, which way is better.
+_LINES: Final = (
+    ("ssim", "SSIM, output and content", "higher"),
+    ("ssim_luminance", "SSIM of luminance", "higher"),
+    ("gradient_similarity", "gradient similarity", "higher"),
+    ("lpips", "LPIPS, output and content", "lower"),
+    ("wasserstein", "Wasserstein, output and style", "lower"),
+    ("fid", "FID, outputs and styles", "lower"),
+    ("kid", "KID, outputs and styles", "lower"),
+    ("artfid", "ArtFID", "lower"),
+    ("clipped", "share of values clipped", "lower"),
+    ("pearson", "correlation with the content", "higher"),
+)
+
+_Image = Annotated[Path, typer.Argument(help="Folder of images, or one image.")]
+_By = Annotated[str, typer.Option("--by", help="Pair files by 'name' (ending and folder aside) or by 'order' of their names.")]
+_Size = Annotated[int | None, typer.Option("--size", min=7, help="Bring all images to this square size first (the study: 224).")]
+_Resize = Annotated[str, typer.Option("--resize", help="'letterbox' keeps the shape; 'squash' fills the square.")]
+_Metrics = Annotated[str | None, typer.Option("--metrics", help="Some only, as in: ssim,lpips,fid. Otherwise all.")]
+_Backend = Annotated[str, typer.Option("--fid-backend", help="'classic', 'torchvision' or 'torchvision_raw'.")]
+_Form = Annotated[str, typer.Option("--ssim-form", help="'skimage' or 'torchmetrics'.")]
+_Net = Annotated[str, typer.Option("--lpips-net", help="'alex' or 'vgg'.")]
+_Device = Annotated[str, typer.Option("--device", help="Where networks run: cpu, cuda, mps, …")]
+_Batch = Annotated[int, typer.Option("--batch", min=1, help="Pairs at a time.")]
+_NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not keep the styles' features for the next time.")]
+_Audit = Annotated[bool, typer.Option("--audit", help="Also estimate what was clipped, and how far outputs follow contents.")]
+_Pairs = Annotated[bool, typer.Option("--pairs", help="With --json: the values of every pair, too.")]
+
+
+class Files(NamedTuple):
+    """The files of one pair."""
+
+    content: Path
+    style: Path
+    output: Path
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command.
+
+    >>> app = typer.Typer()
+    >>> register(app)
+    >>> [command.name for command in app.registered_commands]
+    ['metrics']
+    """
+    app.command("metrics")(metrics)
+
+
+def metrics(
+    content: _Image,
+    style: _Image,
+    output: _Image,
+    *,
+    by: _By = "name",
+    size: _Size = None,
+    resize: _Resize = "letterbox",
+    only: _Metrics = None,
+    fid_backend: _Backend = "classic",
+    ssim_form: _Form = "skimage",
+    lpips_net: _Net = "alex",
+    device: _Device = "cpu",
+    batch: _Batch = 16,
+    no_cache: _NoCache = False,
+    audit: _Audit = False,
+    pairs: _Pairs = False,
+    as_json: common.Json = False,
+) -> None:
+    """Compare outputs with the contents and styles they were made of. One style serves all contents."""
+    from recolorist.check import option
+
+    files = paired(content, style, output, by=option(by, ("name", "order"), "by"))
+    option(resize, ("letterbox", "squash"), "resize")
+    asked = _asked(only, len(files))
+    from recolorist_lab.metrics import FeatureCache, evaluate
+
+    triples = (_triple(one, size, resize, audit=audit) for one in files)
+    found = evaluate(
+        common.progress(triples, len(files), "measuring"),
+        metrics=asked,
+        fid_backend=fid_backend,
+        ssim_form=ssim_form,
+        lpips_net=lpips_net,
+        device=device,
+        batch=batch,
+        cache=None if no_cache else FeatureCache(),
+    )
+    if as_json:
+        names = {"files": [[str(path) for path in one] for one in files]} if pairs else {}
+        typer.echo(json.dumps(found.to_dict(pairs=pairs) | names, indent=2, allow_nan=False))
+    else:
+        _print(found)
+
+
+def paired(content: Path, style: Path, output: Path, *, by: str = "name") -> list[Files]:
+    """Which content, style and output belong together."""
+    contents, styles, outputs = (_files(one) for one in (content, style, output))
+    named = by == "name" and content.is_dir()
+    if named:
+        outputs = _in_step(content, contents, output, outputs)
+    if not style.is_dir():
+        styles *= len(contents)
+    elif named:
+        styles = _in_step(content, contents, style, styles)
+    counts = len(contents), len(styles), len(outputs)
+    if len(set(counts)) > 1:
+        raise OptionError(
+            f"{counts[0]:,} contents, {counts[1]:,} styles and {counts[2]:,} outputs are not as many; each needs its own"
+        )
+    return [Files(*one) for one in zip(contents, styles, outputs, strict=True)]
+
+
+# ---- helpers ----------------------------------------------------------------------------------------------------------------
+
+
+def _files(place: Path) -> list[Path]:
+    from recolorist.images import list_images
+
+    if not place.exists():
+        raise OptionError(f"{place} does not exist; give a folder of images, or one image")
+    found = list_images(place) if place.is_dir() else [place]
+    if not found:
+        raise OptionError(f"{place} holds no images")
+    return found
+
+
+def _in_step(content: Path, contents: list[Path], other: Path, others: list[Path]) -> list[Path]:
+    """The other files in the order of the contents of the same name."""
+    wanted, there = _by_stem(content, contents), _by_stem(other, others)
+    if wanted.keys() != there.keys():
+        missing = sorted(wanted.keys() ^ there.keys())
+        raise OptionError(
+            f"{content} and {other} do not hold the same names: {missing[0]!r} and {len(missing) - 1:,} others are in one only; "
+            "rename them, or pair them with --by order"
+        )
+    return [there[stem] for stem in wanted]
+
+
+def _by_stem(folder: Path, files: list[Path]) -> dict[str, Path]:
+    root = folder if folder.is_dir() else folder.parent
+    named: dict[str, Path] = {}
+    for path in files:
+        stem = path.relative_to(root).with_suffix("").as_posix()
+        if stem in named:
+            raise OptionError(
+                f"{named[stem]} and {path} have one name but for their endings; rename one, or pair with --by order"
+            )
+        named[stem] = path
+    return named
+
+
+def _asked(only: str | None, count: int) -> tuple[str, ...]:
+    from recolorist_lab.metrics.evaluation import ALL, PER_PAIR
+
+    if only is not None:
+        return tuple(name.strip() for name in only.split(","))
+    if count < _LEAST:
+        typer.echo(f"recolorist-lab: {count} pairs are too few for FID, KID and ArtFID, which are left out", err=True)
+        return PER_PAIR
+    if count < _FEW:
+        typer.echo(f"recolorist-lab: FID of {count} images is far too high, and comparable with the same number only", err=True)
+    return ALL
+
+
+def _triple(files: Files, size: int | None, how: Any, *, audit: bool) -> Triple:
+    from recolorist.audit import audit as audited
+    from recolorist.images import read_image
+    from recolorist_lab.data.pixels import resized, rgb8
+    from recolorist_lab.metrics import Triple
+
+    content, style, output = (rgb8(read_image(path)) for path in files)
+    if audit and content.shape != output.shape:
+        raise OptionError(f"{files.output} and {files.content} differ in size, so there is nothing to audit; leave out --audit")
+    told = audited(content, output) if audit else None
+    content, style, output = (resized(one, size, how)[0] for one in (content, style, output))
+    return Triple(content, style, output, told)
+
+
+def _print(found: Evaluation) -> None:
+    typer.echo(f"{found.n:,} pairs")
+    for name, title, better in _LINES:
+        value = getattr(found, name)
+        if value is not None:
+            interval = f"  ({found.kid_low:.5f} to {found.kid_high:.5f})" if name == "kid" else ""
+            digits = 5 if name == "kid" else 4
+            typer.echo(f"{title:<32}{value:>12.{digits}f}  {better} is better{interval}")
+    for name, what in found.choices.items():
+        typer.echo(f"{name}: {what}")
+    spent = sorted(found.seconds.items(), key=lambda item: -item[1])
+    typer.echo("seconds: " + ", ".join(f"{part} {seconds:.1f}" for part, seconds in spent if seconds >= 0.05))

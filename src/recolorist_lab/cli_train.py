@@ -1,0 +1,147 @@
+"""`recolorist-lab train`: one training run by hand. It is a cell of the ledger like any other, so a sweep finds it done."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from recolorist import cli_common as common
+from recolorist.errors import OptionError, RecoloristError
+
+if TYPE_CHECKING:
+    from recolorist_lab.ledger import Ledger, Result
+    from recolorist_lab.study import Cell
+
+__all__ = ["register"]
+
+_Dataset = Annotated[str, typer.Argument(help="Dataset: 'synthetic', a name such as 'pathmnist', or a manifest.")]
+_Augmentation = Annotated[str, typer.Option("--augmentation", "-a", help="none, colorist, randaugment, colorist+random_flip, …")]
+_Algorithm = Annotated[str, typer.Option("--algorithm", help="plain, erm, ib_erm, rsc, sd or selfreg.")]
+_Seed = Annotated[int, typer.Option("--seed", help="The paper's single-seed analyses use 265017005.")]
+_Probability = Annotated[float | None, typer.Option("--probability", "-p", help="Of the augmentation; else its own.")]
+_Model = Annotated[str, typer.Option("--model", help="Any of timm's names.")]
+_Set = Annotated[list[str] | None, typer.Option("--set", help="Any other setting, as name=value; may be repeated.")]
+_Root = Annotated[str, typer.Option("--root", help="Folder of the data; else RECOLORIST_DATA.")]
+_Ledger = Annotated[Path, typer.Option("--ledger", envvar="RECOLORIST_LEDGER", help="Folder of results.")]
+_Out = Annotated[Path | None, typer.Option("--out", "-o", help="Folder to copy weights, scores and history to.")]
+
+_HERE: Final = Path("ledger")
+_SETS: Final = ("source", "val", "val_split", "test", "test_harmonised")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command.
+
+    >>> app = typer.Typer()
+    >>> register(app)
+    >>> [command.name for command in app.registered_commands]
+    ['train']
+    """
+    app.command("train")(train)
+
+
+def train(
+    dataset: _Dataset,
+    *,
+    augmentation: _Augmentation = "none",
+    algorithm: _Algorithm = "plain",
+    seed: _Seed = 265017005,
+    probability: _Probability = None,
+    model: _Model = "densenet121",
+    more: _Set = None,
+    root: _Root = "",
+    ledger: _Ledger = _HERE,
+    out: _Out = None,
+    force: common.Force = False,
+    as_json: common.Json = False,
+) -> None:
+    """Train a classifier and test it. Interrupted, the same command goes on where it was."""
+    from recolorist_lab.ledger import Ledger
+
+    named = {"dataset": dataset, "augmentation": augmentation, "algorithm": algorithm, "seed": seed, "model": model, "root": root}
+    given = {**named, **({} if probability is None else {"probability": probability})}
+    cell, book = _cell({**given, **_others(more or [], given)}), Ledger(ledger)
+    common.refuse_existing(force, *([] if out is None else [out / "result.json"]))
+    try:
+        result = _run(cell, book)
+    except KeyboardInterrupt:
+        typer.echo("recolorist-lab: interrupted; the same command goes on from the last checkpoint", err=True)
+        raise typer.Exit(common.INTERRUPTED) from None
+    if out is not None:
+        _copy(result, out)
+    typer.echo(json.dumps(dict(result.result), indent=2) if as_json else _told(cell, result))
+
+
+def _cell(values: Mapping[str, Any]) -> Cell:
+    """The very cell that a study with these settings has."""
+    from recolorist_lab.config import parse
+    from recolorist_lab.fingerprint import code_fingerprint
+    from recolorist_lab.kinds import KINDS
+    from recolorist_lab.study import Cell
+
+    kind = KINDS["classify"]
+    config = parse(kind.config, values, "train")
+    return Cell(
+        "train", "classify", config, ("dataset", "seed"), code=code_fingerprint(kind.run.__module__), data=kind.data(config)
+    )
+
+
+def _others(items: list[str], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings typed as name=value; values are TOML, and text needs no quotes."""
+    found: dict[str, Any] = {}
+    for item in items:
+        name, equals, text = (part.strip() for part in item.partition("="))
+        if not equals or name in found or name in given:
+            raise OptionError(f"--set {item!r}; accepted is name=value, each name once, and none that has an option of its own")
+        try:
+            found[name] = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            found[name] = text
+    return found
+
+
+def _run(cell: Cell, book: Ledger) -> Result:
+    from recolorist.batch_run import terminated_like_interrupted
+    from recolorist_lab.cells import run_cell
+    from recolorist_lab.training.watch import bar
+
+    if book.state(cell).name == "failed":  # whoever asks again by hand wants it tried again
+        book.retry(cell)
+    with terminated_like_interrupted(), bar():
+        outcome = run_cell(book.root, book.lease, cell)
+    if outcome.name == "busy":
+        raise RecoloristError("another process is at this very run; wait for it, or name another --ledger")
+    if outcome.name not in {"done", "found"}:
+        raise RecoloristError(f"the run failed: {outcome.message}")
+    return book.result(cell)
+
+
+def _copy(result: Result, out: Path) -> None:
+    from recolorist.files import atomic_write
+
+    out.mkdir(parents=True, exist_ok=True)
+    for name in result.payload["files"]:
+        atomic_write(out / name, result.read(name))
+    atomic_write(out / "result.json", (json.dumps(dict(result.result), indent=1) + "\n").encode())
+
+
+def _told(cell: Cell, result: Result) -> str:
+    found: Any = result.result
+    config = cell.config
+    what = f"{config.dataset}, {config.model}, augmentation {config.augmentation}, algorithm {config.algorithm}"
+    epochs = f"best epoch {found['best_epoch'] + 1} of {found['epochs']}"
+    lines = [f"{what}, seed {config.seed}: {epochs}, {found['parameters']:,} parameters, run {cell.run_id[:12]}."]
+    for name in _SETS:
+        if name in found:
+            part = found[name]
+            auc = "–" if part["auc"] is None else f"{part['auc']:.4f}"
+            lines.append(
+                f"  {name:<16} {part['images']:>7,} images  balanced accuracy {part['balanced_accuracy']:.4f}  "
+                f"accuracy {part['accuracy']:.4f}  AUC {auc}  ECE {part['ece']:.4f}"
+            )
+    return "\n".join(lines)

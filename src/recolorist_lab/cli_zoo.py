@@ -1,0 +1,112 @@
+"""`recolorist-lab zoo …`: the authors' published checkpoints, and any folder of the same layout."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from recolorist import cli_common as common
+
+__all__ = ["register"]
+
+_Name = Annotated[
+    str, typer.Argument(help="Name of a checkpoint (see `zoo list`), or a folder with model.safetensors and config.json.")
+]
+_Folder = Annotated[Path | None, typer.Option("--folder", envvar="RECOLORIST_ZOO", help="Folder that holds checkpoints by name.")]
+_Dataset = Annotated[str | None, typer.Option("--dataset", "-d", help="Dataset to test on; else the checkpoint's own.")]
+_Root = Annotated[str, typer.Option("--root", help="Folder of the data; else RECOLORIST_DATA.")]
+_Split = Annotated[str, typer.Option("--split", help="Split to test on.")]
+_Size = Annotated[int | None, typer.Option("--size", min=1, help="Pixels a side; else the checkpoint's, else 224.")]
+_Resize = Annotated[str | None, typer.Option("--resize", help="'letterbox' or 'squash'; else the checkpoint's, else letterbox.")]
+_Batch = Annotated[int, typer.Option("--batch", min=1, help="Images at a time.")]
+_Workers = Annotated[int, typer.Option("--workers", min=0, help="Processes that read images.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands.
+
+    >>> app = typer.Typer()
+    >>> register(app)
+    >>> [group.name for group in app.registered_groups]
+    ['zoo']
+    """
+    group = typer.Typer(help="The authors' 57 published classifiers: list, load, evaluate.", no_args_is_help=True)
+    group.command("list")(list_all)
+    group.command("load")(load)
+    group.command("evaluate")(evaluate)
+    app.add_typer(group, name="zoo")
+
+
+def list_all(*, as_json: common.Json = False) -> None:
+    """List the checkpoints with what their authors published for them."""
+    from recolorist_lab.zoo import CHECKPOINTS
+
+    rows: list[dict[str, Any]] = [
+        {"name": one.name, "dataset": one.dataset, "seed": one.seed, "repository": one.repository, **one.printed._asdict()}
+        for one in CHECKPOINTS.values()
+    ]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    typer.echo("name, classes, balanced accuracy over three seeds with Colorist (published), without augmentation")
+    for row in rows:
+        published = f"{row['colorist']:6.2f} ± {row['deviation']:.2f}  {row['no_augmentation']:6.2f}"
+        typer.echo(f"{row['name']:<76} {row['classes']:>3}  {published}")
+
+
+def load(name: _Name, *, folder: _Folder = None, as_json: common.Json = False) -> None:
+    """Find a checkpoint (downloading it if it is nowhere here), check that every tensor fits, and say what it is."""
+    from recolorist_lab import zoo
+    from recolorist_lab.training.models import parameters
+
+    found = zoo.load(name, folder)
+    told = {
+        "name": found.name,
+        "architecture": found.architecture,
+        "classes": found.classes,
+        "parameters": parameters(found.classifier),
+        "mean": found.mean,
+        "std": found.std,
+    }
+    if as_json:
+        typer.echo(json.dumps(told, indent=2))
+    else:
+        says = "its own mean and deviation" if found.mean is not None else "no mean and deviation"
+        typer.echo(f"{found.name}: {found.architecture}, {found.classes} classes, {told['parameters']:,} parameters, {says}.")
+
+
+def evaluate(
+    name: _Name,
+    *,
+    dataset: _Dataset = None,
+    folder: _Folder = None,
+    root: _Root = "",
+    split: _Split = "test",
+    size: _Size = None,
+    resize: _Resize = None,
+    batch: _Batch = 64,
+    workers: _Workers = 0,
+    as_json: common.Json = False,
+) -> None:
+    """Test a checkpoint on a dataset."""
+    from recolorist.errors import OptionError
+    from recolorist_lab import zoo
+
+    found = zoo.load(name, folder)
+    known = zoo.CHECKPOINTS.get(found.name)
+    chosen = dataset or (known.dataset if known else found.config.get("dataset"))
+    if not isinstance(chosen, str):
+        raise OptionError(f"{found.name} does not say what it was trained on; name a dataset with --dataset")
+    scores = zoo.evaluate(found, chosen, split=split, root=root, size=size, resize=resize, batch=batch, workers=workers)
+    if as_json:
+        typer.echo(json.dumps({"checkpoint": found.name, "dataset": chosen, "split": split, **scores}, indent=2))
+        return
+    typer.echo(
+        f"{found.name} on {chosen}, {split}: {scores['images']:,} images, balanced accuracy {scores['balanced_accuracy']:.4f}, "
+        f"accuracy {scores['accuracy']:.4f}, ECE {scores['ece']:.4f}; mean and deviation {scores['normalised_with']}."
+    )
+    if known is not None:
+        typer.echo(f"Published over three seeds: {known.printed.colorist:.2f} ± {known.printed.deviation:.2f} %.")

@@ -1,0 +1,148 @@
+"""Datasets by name, as study files give them: synthetic hospitals, a manifest below the data's folder, or one by its path.
+
+A name says what the data are and belongs to a run's identity; the folder says where they lie and does not. Whether two machines
+mean the same data by one name is told by the fingerprint, which is part of the run id as well.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from recolorist.errors import OptionError
+from recolorist_lab.config import digest, unknown
+from recolorist_lab.data import synthetic
+from recolorist_lab.data.layouts import MissingDataError
+from recolorist_lab.data.loader import Samples
+from recolorist_lab.data.manifest import Manifest
+from recolorist_lab.data.registry import CARDS
+
+__all__ = ["ABSENT", "FOLDER", "Named", "data_of", "data_root", "fingerprint_of", "named"]
+
+FOLDER: Final = "RECOLORIST_DATA"  #: the environment variable that names the folder of the data
+ABSENT: Final = "absent"  #: stands for the fingerprint of data that are not here
+_SUFFIX: Final = ".parquet"
+
+
+@dataclass(frozen=True, eq=False)
+class Named:
+    """A dataset that was found: its manifest, and where its images are."""
+
+    name: str
+    manifest: Manifest
+    fingerprint: str
+    root: Path | None = None  #: None: the images are in memory
+    tiles: synthetic.Tiles | None = None
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return self.manifest.facts.title
+
+    def samples(self, split: str | None = None, **options: Any) -> Samples:
+        """Its images through the one loader; options are those of :class:`recolorist_lab.data.loader.Samples`."""
+        if self.tiles is not None:
+            return self.tiles.samples(split, **options)
+        return Samples(self.manifest, split, root=self.root, **options)
+
+
+def data_root(root: str | Path | None = None) -> Path:
+    """The folder of the data: the one given, else that of the environment variable RECOLORIST_DATA, else `data`."""
+    return Path(root or os.environ.get(FOLDER) or "data")
+
+
+def named(dataset: str, root: str | Path | None = None) -> Named:
+    """Open a dataset.
+
+    Accepted are ``"synthetic"``, with a recipe if wanted (``"synthetic:hospitals=4,tiles=20,size=224,seed=1"``); the name of a
+    manifest in the data's folder (``"pathmnist"`` for `pathmnist.parquet`, as `recolorist-lab data index` writes it); and the
+    path of a manifest, ending in `.parquet`, relative to the data's folder or absolute.
+
+    >>> found = named("synthetic:hospitals=3,tiles=4,size=16")
+    >>> found.title, len(found.samples("train")), found.samples("train", size=32)[0].image.shape
+    ('Synthetic hospitals', 4, (32, 32, 3))
+    """
+    if _is_synthetic(dataset):
+        recipe = _recipe(dataset)
+        tiles = synthetic.make(recipe)
+        return Named(dataset, tiles.manifest, _of_recipe(recipe), tiles=tiles)
+    path = _path(dataset, root)
+    if not path.is_file():
+        raise MissingDataError(_sentence(dataset, path))
+    stamp = path.stat()
+    manifest, fingerprint = _read(path, stamp.st_mtime_ns, stamp.st_size)
+    return Named(dataset, manifest, fingerprint, path.resolve().parent)
+
+
+def fingerprint_of(dataset: str, root: str | Path | None = None) -> str:
+    """What a cell's data are, for its run id; :data:`ABSENT` where they are not here, so that studies can be read without them.
+
+    >>> fingerprint_of("synthetic") == fingerprint_of("synthetic:hospitals=5") != fingerprint_of("synthetic:seed=1")
+    True
+    >>> fingerprint_of("nowhere/to_be_found.parquet")
+    'absent'
+    """
+    if _is_synthetic(dataset):
+        return _of_recipe(_recipe(dataset))
+    return named(dataset, root).fingerprint if _path(dataset, root).is_file() else ABSENT
+
+
+def data_of(config: Any) -> str:
+    """The fingerprint for a study's configuration with the fields ``dataset`` and ``root``; kinds name this as their data."""
+    return fingerprint_of(config.dataset, config.root)
+
+
+def _is_synthetic(dataset: str) -> bool:
+    return dataset.partition(":")[0] == synthetic.NAME
+
+
+def _recipe(dataset: str) -> synthetic.Recipe:
+    """The recipe in a name; whole numbers only, the classes are always all."""
+    _, colon, text = dataset.partition(":")
+    accepted = [field.name for field in fields(synthetic.Recipe) if field.name != "classes"]
+    values: dict[str, Any] = {}
+    for part in text.split(",") if colon else ():
+        name, equals, number = (piece.strip() for piece in part.partition("="))
+        unknown([name], accepted, f"dataset {dataset!r}")
+        if not equals or not number.isdecimal() or name in values:
+            raise OptionError(f"dataset {dataset!r}: {part!r} is not understood; write each once, such as size=224")
+        values[name] = int(number)
+    return synthetic.Recipe(**values)
+
+
+def _of_recipe(recipe: synthetic.Recipe) -> str:
+    return digest([synthetic.NAME, *(list(value) if isinstance(value, tuple) else value for value in _values(recipe))])
+
+
+def _values(recipe: synthetic.Recipe) -> list[Any]:
+    return [getattr(recipe, field.name) for field in fields(recipe)]
+
+
+def _path(dataset: str, root: str | Path | None) -> Path:
+    """Where the manifest should be."""
+    if dataset.endswith(_SUFFIX):
+        return data_root(root) / dataset  # an absolute one replaces the folder
+    if not dataset or Path(dataset).name != dataset:
+        raise OptionError(
+            f"dataset {dataset!r} is neither a name nor a manifest; accepted are 'synthetic', a name such as 'pathmnist', "
+            f"and a path that ends in {_SUFFIX}"
+        )
+    return data_root(root) / f"{dataset}{_SUFFIX}"
+
+
+def _sentence(dataset: str, path: Path) -> str:
+    make = f"recolorist-lab data index {dataset} --root {path.parent}" if dataset in CARDS else "recolorist-lab data index --help"
+    return (
+        f"the dataset {dataset!r} is not here: there is no {path}; set {FOLDER} to the folder that holds the manifest, "
+        f"or make one with: {make}"
+    )
+
+
+@lru_cache(maxsize=32)
+def _read(path: Path, _changed: int, _bytes: int) -> tuple[Manifest, str]:
+    """A manifest and its fingerprint, kept as long as the file does not change: every cell of a study asks for it."""
+    manifest = Manifest.read(path)
+    return manifest, manifest.fingerprint()

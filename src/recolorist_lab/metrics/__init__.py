@@ -1,0 +1,62 @@
+"""How good a transfer is: SSIM, LPIPS, FID, KID, Wasserstein, ArtFID, and what users ask for beside them.
+
+Every function declares what it takes: float tensors (N, 3, H, W) in [0, 1], or 8-bit images where its name says ``levels``. What
+is of another shape, type or range is refused. A metric that fails raises; nothing is ever reported in its place.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from recolorist_lab.metrics.cache import FeatureCache
+from recolorist_lab.metrics.errors import MetricError, RangeError
+from recolorist_lab.metrics.evaluation import ALL, PER_PAIR, Evaluation, Triple
+from recolorist_lab.metrics.frechet import artfid, fid
+from recolorist_lab.metrics.kernel import Kid, kid
+
+if TYPE_CHECKING:
+    from recolorist_lab.metrics.colour import wasserstein, wasserstein_levels
+    from recolorist_lab.metrics.inception import features
+    from recolorist_lab.metrics.perceptual import lpips
+    from recolorist_lab.metrics.streaming import evaluate
+    from recolorist_lab.metrics.structure import gradient_similarity, ssim, ssim_luminance
+
+# these run on torch, which takes seconds to load: loaded when first asked for
+_LATER: Final = {
+    "evaluate": "streaming",
+    "features": "inception",
+    "gradient_similarity": "structure",
+    "lpips": "perceptual",
+    "ssim": "structure",
+    "ssim_luminance": "structure",
+    "wasserstein": "colour",
+    "wasserstein_levels": "colour",
+}
+
+__all__ = [
+    "ALL",
+    "PER_PAIR",
+    "Evaluation",
+    "FeatureCache",
+    "Kid",
+    "MetricError",
+    "RangeError",
+    "Triple",
+    "artfid",
+    "evaluate",
+    "features",
+    "fid",
+    "gradient_similarity",
+    "kid",
+    "lpips",
+    "ssim",
+    "ssim_luminance",
+    "wasserstein",
+    "wasserstein_levels",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what runs on torch on first use."""
+    if name in _LATER:
+        return getattr(import_module(f"recolorist_lab.metrics.{_LATER[name]}"), name)
+    raise AttributeError(f"module 'recolorist_lab.metrics' has no attribute {name!r}")

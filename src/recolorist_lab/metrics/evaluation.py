@@ -1,0 +1,69 @@
+"""What goes into an evaluation and what comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist.audit import Audit
+
+__all__ = ["ALL", "PER_PAIR", "Evaluation", "Triple"]
+
+#: Metrics of one pair; the evaluation reports their means and keeps the values.
+PER_PAIR: Final = ("ssim", "ssim_luminance", "gradient_similarity", "lpips", "wasserstein")
+#: Every metric that can be asked for.
+ALL: Final = (*PER_PAIR, "fid", "kid", "artfid")
+
+
+class Triple(NamedTuple):
+    """A content, a style and the output made of them: uint8 (H, W, 3), all of the evaluation size.
+
+    ``audit`` is what :func:`recolorist.audit` said of the output, where it was asked.
+    """
+
+    content: NDArray[np.uint8]
+    style: NDArray[np.uint8]
+    output: NDArray[np.uint8]
+    audit: Audit | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluation:
+    """The metrics of a set of pairs. A metric that was not asked for is None; one that failed was raised.
+
+    SSIM, luminance SSIM and gradient similarity: output against content, 1 is equal. LPIPS: output against content, 0 is equal.
+    Wasserstein, FID and KID: output against style, 0 is equal. ``clipped`` and ``pearson`` are means over the audits, the latter
+    over those where it is defined: of a flat image it is not, and NaN among the pairs.
+    """
+
+    n: int
+    ssim: float | None = None
+    ssim_luminance: float | None = None
+    gradient_similarity: float | None = None
+    lpips: float | None = None
+    wasserstein: float | None = None
+    fid: float | None = None
+    kid: float | None = None
+    kid_low: float | None = None
+    kid_high: float | None = None
+    artfid: float | None = None
+    clipped: float | None = None
+    pearson: float | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)  #: by part; "read" is what the caller's iterator took
+    choices: Mapping[str, str] = field(default_factory=dict)  #: forms and networks behind the numbers
+    pairs: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)  #: values of every pair, in order
+
+    def to_dict(self, *, pairs: bool = False) -> dict[str, Any]:
+        """Plain values for JSON, with those of every pair if asked; NaN becomes None.
+
+        >>> Evaluation(2, ssim=0.5, pairs={"ssim": np.array([0.4, 0.6])}).to_dict(pairs=True)["pairs"]
+        {'ssim': [0.4, 0.6]}
+        """
+        told = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "pairs"}
+        told["seconds"], told["choices"] = dict(self.seconds), dict(self.choices)
+        each = {name: [value if np.isfinite(value) else None for value in values.tolist()] for name, values in self.pairs.items()}
+        return told | ({"pairs": each} if pairs else {})

@@ -1,0 +1,70 @@
+"""The Fréchet distance of two sets of features, by a nuclear norm, and ArtFID."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist_lab.metrics.errors import MetricError, RangeError
+
+__all__ = ["artfid", "feature_pair", "fid"]
+
+Features = NDArray[np.float64]
+
+
+def fid(fa: Any, fb: Any) -> float:
+    """‖μ₁ − μ₂‖² + tr Σ₁ + tr Σ₂ − 2 tr (Σ₁Σ₂)^½ of features (n, d) and (m, d), with unbiased covariances.
+
+    The last trace is the nuclear norm of A Bᵀ, A and B the centred features over √(n − 1) and √(m − 1). That needs no root of
+    a singular matrix, which is what covariances of fewer images than features are. Rounding may leave a value just below 0.
+
+    >>> fid([[0.0], [2.0]], [[3.0], [5.0]])
+    9.0
+    """
+    first, second = feature_pair(fa, fb)
+    a, b = _centred(first), _centred(second)
+    shift = float(((first.mean(axis=0) - second.mean(axis=0)) ** 2).sum())
+    try:
+        cross = float(np.linalg.svd(_short(a) @ _short(b).T, compute_uv=False).sum())
+    except np.linalg.LinAlgError as error:
+        raise MetricError(f"FID of {len(first)} and {len(second)} images: {error}; no value is reported") from error
+    distance = shift + float((a * a).sum()) + float((b * b).sum()) - 2 * cross
+    if not math.isfinite(distance):
+        raise MetricError(f"FID of {len(first)} and {len(second)} images is {distance}; no value is reported")
+    return distance
+
+
+def artfid(lpips_mean: float, fid: float) -> float:
+    """(1 + LPIPS) (1 + FID), from the mean LPIPS of content and output and the FID of style and output; 1 is best.
+
+    >>> round(artfid(0.1, 26), 10)
+    29.7
+    """
+    if not (math.isfinite(lpips_mean) and math.isfinite(fid) and lpips_mean >= 0 and fid > -1):
+        raise MetricError(f"ArtFID of LPIPS {lpips_mean} and FID {fid} is not defined; no value is reported")
+    return (1 + lpips_mean) * (1 + fid)
+
+
+def feature_pair(fa: Any, fb: Any) -> tuple[Features, Features]:
+    """Two sets of features with the same columns and at least two rows each."""
+    first, second = np.asarray(fa, np.float64), np.asarray(fb, np.float64)
+    for one in (first, second):
+        if one.ndim != 2 or len(one) < 2 or one.shape[1] < 1:
+            raise RangeError(f"features have shape {one.shape}; they are one row per image, of two images at least")
+        if not np.isfinite(one).all():
+            raise RangeError("features hold NaN or infinity; something went wrong before this")
+    if first.shape[1] != second.shape[1]:
+        raise RangeError(f"features have {first.shape[1]} and {second.shape[1]} columns; take both from one network")
+    return first, second
+
+
+def _centred(features: Features) -> Features:
+    return np.asarray((features - features.mean(axis=0)) / math.sqrt(len(features) - 1))
+
+
+def _short(features: Features) -> Features:
+    """With more rows than columns the triangle of a QR decomposition has the same products, and is smaller."""
+    return features if features.shape[0] <= features.shape[1] else np.asarray(np.linalg.qr(features, mode="r"))

@@ -1,0 +1,81 @@
+"""LPIPS: the learned distance of Zhang et al. 2018, with the package's linear layers and published backbones."""
+
+from __future__ import annotations
+
+import warnings
+from functools import lru_cache
+from typing import Any, Final
+
+import torch
+
+from recolorist.check import option
+from recolorist_lab import weights
+from recolorist_lab.metrics.images import pair
+
+__all__ = ["BACKBONES", "LEAST", "identity", "load", "lpips"]
+
+#: Backbone to the weights of its convolutions.
+BACKBONES: Final = {"alex": "alexnet_features", "vgg": "vgg16"}
+#: Shortest side with which the last tap still has a pixel.
+LEAST: Final = {"alex": 31, "vgg": 16}
+_BATCH: Final = 16
+
+
+def lpips(a: Any, b: Any, net: str = "alex", *, shift: bool = True) -> torch.Tensor:
+    """Distance of each pair: (N,), 0 is equal. The network runs where the images are.
+
+    Images are in [0, 1], and are shifted to [-1, 1] here, as the network expects. ``shift=False`` leaves that out, as an earlier
+    code of the paper's authors did: other values, mostly smaller ones, that compare with nothing else.
+    """
+    option(net, tuple(BACKBONES), "net")
+    first, second = pair(a, b, least=LEAST[net])
+    model = _model(net, str(first.device))
+    with torch.inference_mode():
+        each = [
+            model(_ready(x), _ready(y), normalize=shift).reshape(-1).double()
+            for x, y in zip(first.split(_BATCH), second.split(_BATCH), strict=True)
+        ]
+    return torch.cat(each)
+
+
+def load(net: str, device: str | torch.device) -> None:
+    """Read the weights now, so that what is missing is said before any image is read."""
+    _model(option(net, tuple(BACKBONES), "net"), str(device))
+
+
+def identity(net: str) -> str:
+    """Which network this is, for records.
+
+    >>> identity("alex")
+    'alex/alexnet_features:977ab27536b0aba2'
+    """
+    return f"{net}/{weights.identity(BACKBONES[net])}"
+
+
+@lru_cache(maxsize=4)
+def _model(net: str, device: str) -> Any:
+    """The network, without the package's download, its printing, its warnings or any draw from torch's generator."""
+    from recolorist._torchvision_ops import declare_missing_ops
+
+    declare_missing_ops()
+    import lpips as package
+
+    state = weights.state_of(BACKBONES[net])
+    with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the package still uses arguments that torchvision calls deprecated
+        model = package.LPIPS(net=net, pnet_rand=True, verbose=False)
+    model.net.load_state_dict({key: state[_official(key)] for key in model.net.state_dict()})
+    return model.requires_grad_(False).eval().to(device, memory_format=torch.channels_last)
+
+
+def _ready(images: torch.Tensor) -> torch.Tensor:
+    return images.float().contiguous(memory_format=torch.channels_last)  # a sixth faster on CPUs than channels first
+
+
+def _official(key: str) -> str:
+    """Name in torchvision of a tensor of the package's backbone.
+
+    >>> _official("slice2.3.weight")
+    'features.3.weight'
+    """
+    return f"features.{key.partition('.')[2]}"

@@ -1,0 +1,24 @@
+"""Study 3 and 4: train a classifier and test it. One cell is one run; tables and figures are made elsewhere, from the results.
+
+This module must stay light, and what only shows results must not be imported here: both would make readers of study files wait,
+and a change of a table's wording would send every run to be repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from recolorist_lab.config import Json
+from recolorist_lab.kind import Context
+from recolorist_lab.training.settings import Settings
+
+__all__ = ["Classify", "run"]
+
+Classify = Settings
+
+
+def run(config: Classify, context: Context) -> Mapping[str, Json]:
+    """One run; see :func:`recolorist_lab.training.run.run`."""
+    from recolorist_lab.training import run as training
+
+    return training.run(config, context)

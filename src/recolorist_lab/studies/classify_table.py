@@ -1,0 +1,178 @@
+"""The tables of the classification studies, from rows of the ledger to Markdown. Pure: rows in, text out.
+
+Aggregates are formed as in the paper: within a seed first, then mean and deviation over seeds. `MM` is the mean of the twelve
+MedMNIST+ sets, `Avg` that of the eight columns, in which MM counts once, and `OOD` that of the seven sets with a covariate shift.
+None is formed from what is left when a set is missing.
+
+In the paper's MM, ChestMNIST enters with its mean per-label *accuracy*: only so do the published numbers per dataset give the
+printed aggregate. `MM` is formed so here too, and `MM, balanced` takes the mean per-label balanced accuracy instead.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias, cast
+
+import numpy as np
+
+from recolorist_lab import paper
+from recolorist_lab.augmentations.table import AUGMENTATIONS
+from recolorist_lab.config import Json
+from recolorist_lab.data.registry import CARDS
+from recolorist_lab.studies.pages import markdown
+
+__all__ = [
+    "ALGORITHMS",
+    "COLUMNS",
+    "MEDMNIST",
+    "OOD",
+    "Summary",
+    "aggregates",
+    "by_dataset",
+    "main_table",
+    "method_of",
+    "sets",
+    "value_of",
+]
+
+Row: TypeAlias = Mapping[str, Json]
+Value: TypeAlias = Callable[[Row], float]
+
+#: How the paper writes the algorithms.
+ALGORITHMS: Final = MappingProxyType({"erm": "ERM", "ib_erm": "IB-ERM", "rsc": "RSC", "sd": "SD", "selfreg": "SelfReg"})
+MEDMNIST: Final = tuple(key for key, card in CARDS.items() if card.layout == "medmnist")
+#: Columns of Table 3 but the first and the last, and our names of the sets.
+OOD: Final = MappingProxyType(
+    {
+        "camelyon17": "camelyon17",
+        "epistr": "epistr",
+        "fitzpatrick17k": "fitzpatrick17k",
+        "ddi": "ddi",
+        "blood": "peripheral_blood",
+        "bone": "bone_marrow",
+        "retina": "retina",
+    }
+)
+COLUMNS: Final = ("MM", "MM, balanced", *OOD, "Avg", "OOD")
+#: The authors' names of their sets where they are not ours.
+_ZOO: Final = MappingProxyType({"camelyon17": "camelyon17wilds", "bone_marrow": "bone_marrow_smears_and_peripheral_blood"})
+_GAP: Final = "—"
+
+
+class Summary(NamedTuple):
+    """Mean and deviation over seeds; the deviation is that of a sample, and None for a single seed."""
+
+    mean: float
+    deviation: float | None
+    seeds: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Summary:
+        """Summarise one value per seed.
+
+        >>> Summary.of([0.5, 0.7])
+        Summary(mean=0.6, deviation=0.14142135623730948, seeds=2)
+        """
+        return cls(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None, len(values))
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3f}" + ("" if self.deviation is None else f" ± {self.deviation:.3f}")
+
+
+def method_of(row: Row) -> str:
+    """What the paper calls the method of a row, or what we do.
+
+    >>> method_of({"algorithm": "sd", "augmentation": "colorist"}), method_of({"algorithm": "plain", "augmentation": "none"})
+    ('SD + Colorist', 'Baseline')
+    """
+    algorithm, augmentation, p = str(row["algorithm"]), str(row["augmentation"]), row.get("probability")
+    entry = AUGMENTATIONS.get(augmentation)
+    named = (entry.paper if entry is not None else "") or augmentation
+    names = [ALGORITHMS[algorithm]] if algorithm in ALGORITHMS else []
+    if augmentation != "none":
+        names.append(named if p is None else f"{named}, p = {p:g}")
+    return " + ".join(names) or "Baseline"
+
+
+def value_of(row: Row, scored: str = "test", *, balanced: bool = False) -> float:
+    """The number that enters the tables: balanced accuracy, but for several labels to an image, unless ``balanced``, accuracy."""
+    multilabel = f"result.{scored}.exact_match" in row
+    name = "accuracy" if multilabel and not balanced else "balanced_accuracy"
+    return float(cast("float", row[f"result.{scored}.{name}"]))
+
+
+def sets(rows: Iterable[Row], value: Value = value_of) -> dict[str, dict[int, dict[str, float]]]:
+    """Values by method, seed and dataset; rows without a result are left out."""
+    found: dict[str, dict[int, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+    for row in rows:
+        if "result.test.balanced_accuracy" in row:
+            found[method_of(row)][int(cast("int", row["seed"]))][str(row["dataset"])] = value(row)
+    return {method: dict(seeds) for method, seeds in found.items()}
+
+
+def aggregates(values: Mapping[str, float], balanced: Mapping[str, float] | None = None) -> dict[str, float]:
+    """The columns that can be formed for one seed.
+
+    >>> aggregates({"ddi": 0.5})
+    {'ddi': 0.5}
+    """
+    found: dict[str, float] = {}
+    if all(name in values for name in MEDMNIST):
+        found["MM"] = float(np.mean([values[name] for name in MEDMNIST]))
+        if balanced is not None:
+            found["MM, balanced"] = float(np.mean([balanced[name] for name in MEDMNIST]))
+    found |= {column: values[name] for column, name in OOD.items() if name in values}
+    if all(column in found for column in OOD):
+        found["OOD"] = float(np.mean([found[column] for column in OOD]))
+        if "MM" in found:
+            found["Avg"] = float(np.mean([found["MM"], *(found[column] for column in OOD)]))
+    return found
+
+
+def main_table(rows: Sequence[Row]) -> str:
+    """Table 3: mean ± deviation over seeds, and in brackets what the paper prints."""
+    plain, balanced = sets(rows), sets(rows, lambda row: value_of(row, balanced=True))
+    order = [name for name in paper.BALANCED_ACCURACY if name in plain]
+    order += [name for name in plain if name not in paper.BALANCED_ACCURACY]
+    lines = []
+    for method in order:
+        per_seed = [aggregates(values, balanced[method][seed]) for seed, values in plain[method].items()]
+        lines.append([method, *(_with_paper(method, column, per_seed) for column in COLUMNS)])
+    return markdown(["method", *COLUMNS], lines)
+
+
+def _with_paper(method: str, column: str, per_seed: Sequence[Mapping[str, float]]) -> str:
+    values = [one[column] for one in per_seed if column in one]
+    ours = str(Summary.of(values)) if len(values) == len(per_seed) else _GAP
+    printed = _printed(method, column)
+    return ours if printed is None else f"{ours} [{printed:.2f}]"
+
+
+def _printed(method: str, column: str) -> float | None:
+    """What the paper prints; its OOD aggregate is not in the table, and is formed from the printed columns."""
+    row = paper.BALANCED_ACCURACY.get(method)
+    if row is None or column == "MM, balanced":
+        return None
+    named = dict(zip(paper.BALANCED_ACCURACY_COLUMNS, row, strict=True))
+    if column == "OOD":
+        return float(np.mean([named[name] for name in OOD]))
+    return float(named[{"MM": "medmnist", "Avg": "average"}.get(column, column)])
+
+
+def by_dataset(rows: Sequence[Row]) -> str:
+    """Every dataset: without augmentation and with Colorist, and in brackets what the authors published for both."""
+    found = sets(rows)
+    lines = []
+    for name, card in CARDS.items():
+        known = paper.ZOO[_ZOO.get(name, name)]
+        ours = [_seeds(found.get(method, {}), name) for method in ("Baseline", "Colorist")]
+        theirs = (f"{known.no_augmentation / 100:.3f}", f"{known.colorist / 100:.3f} ± {known.deviation / 100:.3f}")
+        lines.append([card.title, *(f"{own} [{other}]" for own, other in zip(ours, theirs, strict=True))])
+    return markdown(["dataset", "Baseline", "Colorist"], lines)
+
+
+def _seeds(found: Mapping[int, Mapping[str, float]], dataset: str) -> str:
+    values = [one[dataset] for one in found.values() if dataset in one]
+    return str(Summary.of(values)) if values else _GAP

@@ -1,0 +1,118 @@
+"""The probability sweep as a picture: two panels on one scale, bands over seeds, a line at the paper's 30 %."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias, cast
+
+import numpy as np
+
+from recolorist.errors import OptionError
+from recolorist_lab import figures
+from recolorist_lab.config import Json
+from recolorist_lab.data.registry import CARDS
+from recolorist_lab.studies.classify_table import MEDMNIST, OOD, Value, value_of
+
+__all__ = ["CHOSEN", "Curve", "Panel", "aggregate", "curve", "draw", "hospitals", "sweep"]
+
+Row: TypeAlias = Mapping[str, Json]
+CHOSEN: Final = 0.30
+
+
+class Curve(NamedTuple):
+    """Values by probability, one per seed."""
+
+    title: str
+    points: Mapping[float, Sequence[float]]
+
+    def arrays(self) -> tuple[Any, Any, Any]:
+        """Probabilities, means, and deviations over seeds (zero for one seed)."""
+        p = sorted(self.points)
+        means = np.array([np.mean(self.points[one]) for one in p])
+        spread = np.array([np.std(self.points[one], ddof=1) if len(self.points[one]) > 1 else 0.0 for one in p])
+        return np.array(p), means, spread
+
+
+class Panel(NamedTuple):
+    """Thin lines for single sets, and bold ones with a band for what they amount to."""
+
+    title: str
+    single: Sequence[Curve]
+    bold: Sequence[Curve]
+
+
+def curve(rows: Sequence[Row], title: str, dataset: str, value: Value = value_of) -> Curve:
+    """One set."""
+    points: dict[float, list[float]] = defaultdict(list)
+    for row in rows:
+        if row["dataset"] == dataset:
+            points[_probability(row)].append(value(row))
+    return Curve(title, points)
+
+
+def aggregate(rows: Sequence[Row], title: str, datasets: Sequence[str]) -> Curve:
+    """The mean over sets, within a seed; a seed that lacks one of them takes no part."""
+    found: dict[tuple[float, int], dict[str, float]] = defaultdict(dict)
+    for row in rows:
+        found[_probability(row), int(cast("int", row["seed"]))][str(row["dataset"])] = value_of(row)
+    points: dict[float, list[float]] = defaultdict(list)
+    for (p, _), values in found.items():
+        if all(name in values for name in datasets):
+            points[p].append(float(np.mean([values[name] for name in datasets])))
+    return Curve(title, points)
+
+
+def sweep(rows: Sequence[Row]) -> Any:
+    """The paper's figure: MedMNIST+ on the left; the sets with a shift, and both aggregates, on the right."""
+    left = [curve(rows, CARDS[name].title, name) for name in MEDMNIST]
+    right = [curve(rows, CARDS[name].title, name) for name in OOD.values()]
+    bold = [aggregate(rows, "MedMNIST+ (12)", MEDMNIST), aggregate(rows, "OOD (7)", tuple(OOD.values()))]
+    return draw([Panel("In distribution", left, []), Panel("Covariate shift", right, bold)])
+
+
+def hospitals(rows: Sequence[Row]) -> Any:
+    """The quick twin's: held-out tiles of the source on the left, hospitals nobody trained on on the right."""
+    dataset = str(rows[0]["dataset"])
+    source = curve(rows, "source", dataset, lambda row: value_of(row, "source"))
+    unseen = [
+        curve(rows, title, dataset, lambda row, scored=scored: value_of(row, scored))  # type: ignore[misc]
+        for title, scored in (("hospital 1", "val_split"), ("hospital 2", "test"))
+    ]
+    both = curve(rows, "mean of both", dataset, lambda row: (value_of(row, "val_split") + value_of(row, "test")) / 2)
+    return draw([Panel("Source, held out", [], [source]), Panel("Unseen hospitals", unseen, [both])])
+
+
+def draw(panels: Sequence[Panel]) -> Any:
+    """Panels side by side on one vertical scale, so that slopes can be compared."""
+    if not any(one.points for panel in panels for one in (*panel.single, *panel.bold)):
+        raise OptionError("no row has a probability and a result; run the sweep first")
+    drawn, axes = figures.figure(7.2, 3.8, columns=len(panels), sharey=True, squeeze=False)
+    with figures.house():
+        for place, (panel, one) in enumerate(zip(panels, axes[0], strict=True)):
+            _fill(one, panel)
+            one.axvline(CHOSEN, color=figures.MUTED, linestyle=":", linewidth=1.0)
+            one.set_xlabel("probability of the augmentation")
+            one.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+            one.set_title(panel.title)
+            if place == 0:
+                one.set_ylabel("balanced accuracy")
+    return drawn
+
+
+def _fill(axes: Any, panel: Panel) -> None:
+    for number, one in enumerate(panel.single):
+        if one.points:
+            p, mean, _ = one.arrays()
+            colour = figures.PALETTE[number % len(figures.PALETTE)]
+            axes.plot(p, mean, color=colour, linewidth=1.0, alpha=0.8, label=one.title)
+    for number, one in enumerate(panel.bold):
+        if one.points:
+            p, mean, spread = one.arrays()
+            axes.fill_between(p, mean - spread, mean + spread, color=figures.INK, alpha=0.12, linewidth=0)
+            axes.plot(p, mean, color=figures.INK, linestyle="-" if number == 0 else "--", linewidth=2.0, label=one.title)
+    axes.legend(ncols=2, fontsize=6.5)
+
+
+def _probability(row: Row) -> float:
+    return float(cast("float", row["probability"]))

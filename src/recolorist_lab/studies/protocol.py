@@ -1,0 +1,56 @@
+"""The transfer protocol that several studies share: pairs of a split, 8 bits, one size, one pair in memory at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from recolorist.errors import OptionError
+from recolorist_lab.data.loader import Sample, Samples
+from recolorist_lab.data.named import named
+from recolorist_lab.data.pairs import Pairs, draw_pairs
+
+__all__ = ["EVALUATION_SIZE", "Pair", "Paired", "open_pairs", "refuse_odd_pairs"]
+
+EVALUATION_SIZE: Final = 224  #: pixels a side; the paper says all images are brought to it
+
+
+class Pair(NamedTuple):
+    """One content and one style."""
+
+    number: int
+    content: Sample
+    style: Sample
+
+
+class Paired:
+    """The pairs of a split, read when they are asked for."""
+
+    def __init__(self, samples: Samples, pairs: Pairs) -> None:
+        self.samples, self.pairs = samples, pairs
+
+    def __len__(self) -> int:
+        """Number of pairs."""
+        return len(self.pairs)
+
+    def stream(self, start: int = 0, end: int | None = None) -> Iterator[Pair]:
+        """Pairs in order, from one number up to another."""
+        for number in range(start, len(self) if end is None else min(end, len(self))):
+            content, style = int(self.pairs.content[number]), int(self.pairs.style[number])
+            yield Pair(number, self.samples[content], self.samples[style])
+
+
+def open_pairs(config: Any) -> Paired:
+    """The pairs of a configuration with ``dataset``, ``root``, ``split``, ``size``, ``resize``, ``seed`` and ``pairs``."""
+    found = named(config.dataset, config.root)
+    samples = found.samples(config.split, size=config.size or None, resize=config.resize)
+    return Paired(samples, draw_pairs(len(samples), config.seed, config.pairs))
+
+
+def refuse_odd_pairs(pairs: int, seed: int, size: int) -> None:
+    """What no study can use."""
+    if pairs < 2 or seed < 0 or size < 0:
+        raise OptionError(
+            f"pairs={pairs}, seed={seed}, size={size}; accepted are two pairs or more, a seed from 0, and a side in pixels "
+            "(0 keeps every picture's own)"
+        )

@@ -1,0 +1,93 @@
+"""Results as a document of their own: every row of a study and the environment it was made in, to be kept with the code.
+
+    {"format": …, "study": …, "environments": […], "grids": [{"same": {…}, "columns": […], "rows": [[…], …]}, …]}
+
+What all rows of a grid share is written once, under ``same``. A row's ``environment`` is a place in the list of environments.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from recolorist.errors import OptionError
+from recolorist_lab.config import Json, canonical
+from recolorist_lab.ledger import Ledger
+from recolorist_lab.study import Study
+from recolorist_lab.table import Row, rows
+
+__all__ = ["FORMAT", "document", "read", "write"]
+
+FORMAT: Final = "recolorist.results/1"
+
+
+def document(study: Study, ledger: Ledger, *, partial: bool = False) -> dict[str, Any]:
+    """Collect a study; refused if a cell is missing, unless gaps are allowed."""
+    table = rows(study, ledger, partial=partial, timings=True)
+    environments: dict[bytes, Any] = {}
+    for cell, row in zip(study.cells, table, strict=True):
+        if "seconds" in row:
+            found = ledger.result(cell).payload["environment"]
+            environments.setdefault(canonical(found), found)
+            row["environment"] = list(environments).index(canonical(found))
+    return packed(study.name, list(environments.values()), table)
+
+
+def packed(study: str, environments: Sequence[Any], table: Sequence[Row]) -> dict[str, Any]:
+    """Rows without repetition; those of a grid stand together, as they do in a study.
+
+    >>> grid, = packed("s", [], [{"a": 1, "b": 2}, {"a": 1, "c": 3}])["grids"]
+    >>> grid["same"], grid["columns"], grid["rows"]
+    ({'a': 1}, ['b', 'c'], [[2, None], [None, 3]])
+    """
+    groups = [list(group) for _, group in itertools.groupby(table, key=lambda row: row.get("grid"))]
+    return {"format": FORMAT, "study": study, "environments": list(environments), "grids": [_grid(group) for group in groups]}
+
+
+def _grid(table: Sequence[Row]) -> dict[str, Any]:
+    names = list(dict.fromkeys(name for row in table for name in row))
+    first = table[0]
+    same = {name for name in names if all(name in row and row[name] == first.get(name) for row in table)}
+    columns = [name for name in names if name not in same]
+    rows = [[row.get(name) for name in columns] for row in table]
+    return {"same": {name: first[name] for name in names if name in same}, "columns": columns, "rows": rows}
+
+
+def unpacked(told: Mapping[str, Any]) -> list[Row]:
+    """The rows again; a value that a row does not have, or that is null, is left out of it.
+
+    >>> unpacked(packed("s", [], [{"a": 1, "b": 2}, {"a": 1, "c": 3}]))
+    [{'a': 1, 'b': 2}, {'a': 1, 'c': 3}]
+    """
+    if told.get("format") != FORMAT:
+        raise OptionError(f"the document is of the format {told.get('format')!r}; known is {FORMAT}")
+    return [
+        {
+            name: value
+            for name, value in {**grid["same"], **dict(zip(grid["columns"], row, strict=True))}.items()
+            if value is not None
+        }
+        for grid in told["grids"]
+        for row in grid["rows"]
+    ]
+
+
+def write(told: Mapping[str, Any]) -> bytes:
+    """JSON with one row per line, so that changes can be seen."""
+    lines = [f" {json.dumps(name)}: {json.dumps(value, allow_nan=False)}" for name, value in told.items() if name != "grids"]
+    grids = ",\n".join(_lines(grid) for grid in told["grids"])
+    return ("{\n" + ",\n".join([*lines, f' "grids": [\n{grids}\n ]']) + "\n}\n").encode()
+
+
+def _lines(grid: Mapping[str, Any]) -> str:
+    head = ",\n".join(f"   {json.dumps(name)}: {json.dumps(grid[name], allow_nan=False)}" for name in ("same", "columns"))
+    body = ",\n".join(f"    {json.dumps(row, allow_nan=False, separators=(',', ':'))}" for row in grid["rows"])
+    return f'  {{\n{head},\n   "rows": [\n{body}\n   ]\n  }}'
+
+
+def read(data: bytes) -> tuple[list[Row], list[dict[str, Json]]]:
+    """Rows and environments of a document."""
+    told = json.loads(data)
+    return unpacked(told), told["environments"]

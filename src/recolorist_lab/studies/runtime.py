@@ -1,0 +1,224 @@
+"""How long one image takes, and how much energy: the paper's protocol, on whatever machine this is.
+
+One image per iteration at the method's native size, warm-up iterations that do not count, tensors on the device before the clock
+starts, the clock stopped after the device has finished. Timing does not depend on trained weights, so networks are drawn at
+random. A slow method ends early when its time is up, and how many iterations it had is part of the result.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import recolorist as rc
+from recolorist.errors import OptionError
+from recolorist.synthetic import SCANNERS, tile
+from recolorist_lab.baselines.registry import METHODS, build, class_of
+from recolorist_lab.config import Json, identity, seed_of, unknown
+from recolorist_lab.energy import Energy, metered
+from recolorist_lab.kind import Context
+
+__all__ = ["COLORIST", "PERCENTILES", "Runtime", "native_size", "run"]
+
+Call = Callable[[int], object]
+
+#: Our own rows. The first does what the paper times: two images in, one out.
+COLORIST: Final = {
+    "colorist": "Colorist, two 8-bit images",
+    "colorist_float": "Colorist, two float32 images",
+    "colorist_bank": "Colorist, style from a bank",
+    "colorist_batch": "Colorist, batches of 32 tensors, styles from a bank",
+    "colorist_aug": "colorist-aug, two images",
+}
+PERCENTILES: Final = (50, 90, 95, 99)
+_OWN_SIZE: Final = 256  # at which the paper times Colorist
+_DRAWN: Final = 256  # pixels a side; larger images are mirrored on, since drawing takes longer than timing
+_IMAGES: Final = 4  # distinct pairs in turn, so that no cache holds the answer
+_BATCH: Final = 32
+_LEAST: Final = 5  # iterations, however slow
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """One method on one device. ``size`` 0 is the method's own; ``seconds`` bounds the timed part."""
+
+    method: str = identity()
+    device: Literal["cpu", "cuda"] = identity("cpu")
+    size: int = identity(0)
+    iterations: int = identity(1000)
+    warmups: int = identity(50)
+    seconds: float = identity(120.0)
+    threads: int = identity(0)
+    repeat: int = identity(0)
+    seed: int = identity(265017005)
+
+    def __post_init__(self) -> None:
+        unknown([self.method], (*METHODS, *COLORIST), "method")
+        if self.size and not 32 <= self.size <= 4096:
+            raise OptionError(f"size={self.size}; accepted are 0 for the method's own, and 32 to 4096 pixels a side")
+        if self.iterations < _LEAST or self.warmups < 0 or self.seconds <= 0 or self.threads < 0:
+            raise OptionError(
+                f"iterations={self.iterations}, warmups={self.warmups}, seconds={self.seconds}, threads={self.threads}; "
+                f"accepted are {_LEAST} iterations or more, no negative number, and some seconds"
+            )
+
+
+class Contestant(NamedTuple):
+    """What is timed: one call, and how many images it makes."""
+
+    call: Call
+    images: int = 1
+
+
+def run(config: Runtime, _: Context) -> Mapping[str, Json]:
+    """Warm up, time, and measure the energy of the same loop."""
+    import torch
+
+    threads = config.threads or os.cpu_count() or 1
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        size = config.size or native_size(config.method)
+        contestant = _contestant(config, size)
+        wait = torch.cuda.synchronize if config.device == "cuda" else _nothing
+        load = os.getloadavg()[0]
+        _warm_up(config, contestant, wait)
+        times, energy = _timed(config, contestant, wait)
+    finally:
+        torch.set_num_threads(before)
+    return {"side": size, "threads": threads, "load_before": load, **_summary(times, energy, contestant.images)}
+
+
+def native_size(method: str) -> int:
+    """The side at which a method works.
+
+    >>> native_size("colorist"), native_size("adain")
+    (256, 256)
+    """
+    return _OWN_SIZE if method in COLORIST else class_of(method).native_size
+
+
+def _warm_up(config: Runtime, contestant: Contestant, wait: Callable[[], object]) -> None:
+    """The first iterations do not count; a slow method warms up for a quarter of its time at most."""
+    end = time.perf_counter() + config.seconds / 4
+    for number in range(config.warmups):
+        contestant.call(number)
+        if number and time.perf_counter() > end:
+            break
+    wait()
+
+
+def _timed(config: Runtime, contestant: Contestant, wait: Callable[[], object]) -> tuple[NDArray[np.float64], Energy]:
+    times: list[float] = []
+    end = time.perf_counter() + config.seconds
+    with metered(config.device) as meter:
+        for number in range(config.iterations):
+            start = time.perf_counter()
+            contestant.call(number)
+            wait()
+            times.append(time.perf_counter() - start)
+            if len(times) >= _LEAST and start > end:
+                break
+    return np.array(times), meter.energy
+
+
+def _summary(times: NDArray[np.float64], energy: Energy, images: int) -> dict[str, Json]:
+    per_image = 1000.0 * times / images
+    count = len(times) * images
+    return {
+        "iterations": len(times),
+        "images": count,
+        "mean_ms": float(per_image.mean()),
+        "sd_ms": float(per_image.std(ddof=1)),
+        **{f"p{rank}_ms": float(np.percentile(per_image, rank)) for rank in PERCENTILES},
+        "throughput_it_s": float(1000.0 / per_image.mean()),
+        "cpu_seconds": energy.cpu_seconds / count,
+        "energy_mwh": 1000.0 * energy.watt_hours / count,
+        "energy_source": energy.source,
+    }
+
+
+def _contestant(config: Runtime, size: int) -> Contestant:
+    if config.method in COLORIST and config.method != "colorist_batch" and config.device != "cpu":
+        raise OptionError(f"{config.method} works on the CPU; on {config.device} there is colorist_batch")
+    contents, styles = _images(config.seed, size)
+    if config.method in COLORIST:
+        return _OURS[config.method](contents, styles, config.device)
+    return _rival(config, contents, styles)
+
+
+def _images(seed: int, size: int) -> tuple[list[Any], list[Any]]:
+    """Tiles of two hospitals; what is on them does not change how long it takes."""
+    names = sorted(SCANNERS)
+    seeds = [seed_of("runtime", seed, number) % 2**31 for number in range(2 * _IMAGES)]
+    drawn = [tile(one, names[number % len(names)], min(size, _DRAWN)) for number, one in enumerate(seeds)]
+    beyond = size - min(size, _DRAWN)
+    tiles = [np.pad(image, ((0, beyond), (0, beyond), (0, 0)), "symmetric") for image in drawn]
+    return tiles[:_IMAGES], tiles[_IMAGES:]
+
+
+def _rival(config: Runtime, contents: list[Any], styles: list[Any]) -> Contestant:
+    model = build(config.method, encoder="random", seed=0).eval().to(config.device)
+    pairs = [(_tensor(a).to(config.device), _tensor(b).to(config.device)) for a, b in zip(contents, styles, strict=True)]
+    return Contestant(lambda number: model.stylise(*pairs[number % _IMAGES]))
+
+
+def _two_images(contents: list[Any], styles: list[Any], _: str) -> Contestant:
+    return Contestant(lambda number: rc.match(contents[number % _IMAGES], styles[number % _IMAGES]))
+
+
+def _two_floats(contents: list[Any], styles: list[Any], device: str) -> Contestant:
+    first, second = ([(image / 255.0).astype(np.float32) for image in images] for images in (contents, styles))
+    return _two_images(first, second, device)
+
+
+def _bank(contents: list[Any], styles: list[Any], _: str) -> Contestant:
+    known = [rc.measure(style) for style in styles]
+    return Contestant(lambda number: rc.match(contents[number % _IMAGES], known[number % _IMAGES]))
+
+
+def _batch(contents: list[Any], styles: list[Any], device: str) -> Contestant:
+    torch: Any = importlib.import_module("torch")
+    module: Any = importlib.import_module("recolorist.torch")
+    matcher = module.ColorMatch(rc.StyleBank.build(styles, split="train"), p=1.0).to(device).train()
+    batch = torch.cat([_tensor(contents[number % _IMAGES]) for number in range(_BATCH)]).to(device)
+    return Contestant(lambda _: matcher(batch), _BATCH)
+
+
+def _peer(contents: list[Any], styles: list[Any], _: str) -> Contestant:
+    """The authors' own package, as it documents its use; on tensors, its fastest input."""
+    try:
+        importlib.import_module("recolorist._torchvision_ops")
+        package: Any = importlib.import_module("colorist")
+        transfer = package.transfer_rgb
+    except (ImportError, AttributeError) as error:
+        raise OptionError(
+            f"colorist-aug cannot be used here ({error}); install it without its dependencies, or leave its row out"
+        ) from error
+    pairs = [(_tensor(a)[0], _tensor(b)[0]) for a, b in zip(contents, styles, strict=True)]
+    return Contestant(lambda number: transfer(*pairs[number % _IMAGES]))
+
+
+_OURS: Final = {
+    "colorist": _two_images,
+    "colorist_float": _two_floats,
+    "colorist_bank": _bank,
+    "colorist_batch": _batch,
+    "colorist_aug": _peer,
+}
+
+
+def _tensor(image: NDArray[Any]) -> Any:
+    torch: Any = importlib.import_module("torch")
+    return torch.from_numpy(image).permute(2, 0, 1)[None].contiguous().float() / 255.0
+
+
+def _nothing() -> None:
+    """A processor is finished when the call returns."""

@@ -1,0 +1,69 @@
+"""The pictures of the runtime study: time and energy of one image on logarithmic scales, and how time grows with the image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from recolorist.errors import OptionError
+from recolorist_lab import figures
+from recolorist_lab.config import Json
+from recolorist_lab.studies.runtime import COLORIST
+from recolorist_lab.studies.runtime_table import figure_of, printed_of, title
+
+__all__ = ["bars", "growth"]
+
+Row: TypeAlias = Mapping[str, Json]
+_QUANTITIES = {
+    "mean_ms": ("milliseconds per image", "Time of one image", "mean"),
+    "energy_mwh": ("milliwatt hours per image", "Energy of one image", "energy"),
+    "cpu_seconds": ("processor seconds per image", "Processor time of one image", None),
+}
+
+
+def bars(rows: Iterable[Row], quantity: str = "mean_ms", device: str = "cpu") -> Any:
+    """One bar a method, fastest below; the paper's figure, on its own machine, as a ring."""
+    if quantity not in _QUANTITIES:
+        raise OptionError(f"quantity={quantity!r}; accepted are {', '.join(_QUANTITIES)}")
+    unit, heading, printed = _QUANTITIES[quantity]
+    chosen = [row for row in rows if row["grid"] == "latency" and row["device"] == device]
+    chosen.sort(key=lambda row: -figure_of(row, quantity))
+    drawn, axes = figures.figure(7.2, 0.26 * len(chosen) + 1.2)
+    with figures.house():
+        for place, row in enumerate(chosen):
+            own = row["method"] in COLORIST
+            axes.barh(place, figure_of(row, quantity), height=0.62, color=figures.PALETTE[1] if own else figures.PALETTE[0])
+            paper = printed_of(str(row["method"]), device)
+            if printed and paper is not None:
+                axes.plot(getattr(paper, printed), place, "o", markersize=5, markerfacecolor="white", markeredgecolor=figures.INK)
+        axes.set_xscale("log")
+        axes.set_yticks(range(len(chosen)), [title(str(row["method"])) for row in chosen])
+        axes.grid(visible=False, axis="y")
+        axes.set_xlabel(unit)
+        modelled = quantity == "energy_mwh" and any(row["result.energy_source"] == "modelled" for row in chosen)
+        axes.set_title(heading + (" (modelled power, not measured)" if modelled else ""))
+        if printed:
+            ring = axes.plot([], [], "o", markersize=5, markerfacecolor="white", markeredgecolor=figures.INK)
+            axes.legend(ring, ["printed in the paper, another machine"], loc="lower right")
+    return drawn
+
+
+def growth(rows: Iterable[Row]) -> Any:
+    """Mean time against the side of the image, both logarithmic."""
+    chosen = [row for row in rows if row["grid"] == "growth"]
+    drawn, axes = figures.figure(6.4, 3.8)
+    with figures.house():
+        for method in dict.fromkeys(str(row["method"]) for row in chosen):
+            points = sorted((int(figure_of(row, "side")), figure_of(row, "mean_ms")) for row in chosen if row["method"] == method)
+            axes.plot(*zip(*points, strict=True), "o-", label=title(method))
+            axes.annotate(title(method), points[-1], xytext=(6, 0), textcoords="offset points", va="center", fontsize=8.5)
+        sides = sorted({int(figure_of(row, "side")) for row in chosen})
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.set_xticks(sides, [str(side) for side in sides])
+        axes.minorticks_off()
+        axes.set_xlim(sides[0] * 0.85, sides[-1] * 3.2)
+        axes.set_xlabel("side of the image, pixels")
+        axes.set_ylabel("milliseconds per image")
+        axes.set_title("How time grows with the image")
+    return drawn

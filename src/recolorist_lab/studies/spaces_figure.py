@@ -1,0 +1,88 @@
+"""The pictures of the colour-space study: structure against colour, ranks with their critical difference, and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from recolorist.spaces import SPACES
+from recolorist_lab import figures, paper
+from recolorist_lab.studies.spaces_statistics import Significance
+from recolorist_lab.studies.spaces_table import ORDER, Scores
+
+__all__ = ["costs", "methods", "ranks"]
+
+_NAMES: Final = {
+    "mean_std": "mean–std",
+    "histogram": "histogram",
+    "exact_histogram": "exact histogram",
+    "covariance": "covariance",
+}
+
+
+def ranks(found: Significance) -> Any:
+    """Which spaces can be told apart by ArtFID under mean–std matching."""
+    title = f"ArtFID of mean–std matching in {len(found.ranks.ranks)} colour spaces"
+    return figures.critical_difference(found.ranks, title, "the lowest ArtFID")
+
+
+def methods(scores: Scores, metric: str = "artfid", title: str = "ArtFID, mean over datasets (lower is better)") -> Any:
+    """One metric for every space and method; the spaces in order of mean–std matching."""
+    spaces = [space for space in scores.spaces if scores.mean(metric, space, "mean_std") is not None]
+    spaces.sort(key=lambda space: scores.mean(metric, space, "mean_std") or 0.0, reverse=True)
+    drawn, axes = figures.figure(7.2, 1.3 + 0.28 * len(spaces))
+    with figures.house():
+        for number, method in enumerate(scores.methods):
+            points = [(scores.mean(metric, space, method), place) for place, space in enumerate(spaces)]
+            there = [(value, place) for value, place in points if value is not None]
+            axes.scatter(
+                [value for value, _ in there],
+                [place for _, place in there],
+                s=34,
+                marker="osD^"[number],
+                color=figures.PALETTE[number],
+                label=_NAMES[method],
+                zorder=3,
+            )
+        axes.set_yticks(range(len(spaces)), [_titled(space) for space in spaces])
+        axes.set_ylim(-0.6, len(spaces) - 0.4)
+        axes.grid(visible=False, axis="y")
+        for place in range(len(spaces)):
+            axes.axhline(place, color=figures.LINE, linewidth=0.6, zorder=0)
+        axes.set_xlabel(title)
+        drawn.legend(loc="outside upper center", ncols=4, handletextpad=0.2)
+    return drawn
+
+
+def costs(milliseconds: Mapping[str, Mapping[str, Mapping[str, float]]], size: int) -> Any:
+    """Processor time of one transfer in every space, mean–std matching, on a logarithmic scale."""
+    spaces = sorted(milliseconds, key=lambda space: (milliseconds[space]["mean_std"]["median"], ORDER.index(space)), reverse=True)
+    drawn, axes = figures.figure(7.2, 1.1 + 0.26 * len(spaces))
+    with figures.house():
+        for place, space in enumerate(spaces):
+            told = milliseconds[space]["mean_std"]
+            colour = figures.PALETTE[0] if SPACES[space].is_linear else figures.PALETTE[1]
+            axes.axhline(place, color=figures.LINE, linewidth=0.6, zorder=0)
+            axes.plot([told["low"], told["high"]], [place, place], color=colour, linewidth=3.0, solid_capstyle="round")
+            axes.scatter(told["median"], place, s=34, color=colour, zorder=3)
+            axes.text(told["median"] * 1.35, place, _shown(told["median"]), va="center", fontsize=8.5, zorder=4)
+        axes.set_xscale("log")
+        low = min(milliseconds[space]["mean_std"]["median"] for space in spaces)
+        high = max(milliseconds[space]["mean_std"]["median"] for space in spaces)
+        axes.set_xlim(low / 3, high * 4)
+        axes.set_yticks(range(len(spaces)), [_titled(space) for space in spaces])
+        axes.grid(visible=False, axis="y")
+        axes.set_xlabel(f"milliseconds of one core for one transfer of {size} × {size} pixels: median and quartiles")
+        for colour, label in ((figures.PALETTE[0], "linear: no pixel is converted"), (figures.PALETTE[1], "not linear")):
+            axes.scatter([], [], s=34, color=colour, label=label)
+        axes.set_ylim(-0.6, len(spaces) - 0.4)
+        drawn.legend(loc="outside upper center", ncols=2)
+    return drawn
+
+
+def _titled(space: str) -> str:
+    return paper.TITLES[space] if space in paper.SPACES else f"{paper.TITLES[space]} †"
+
+
+def _shown(value: float) -> str:
+    return f"{value:.3f}" if value < 1 else f"{value:.1f}"

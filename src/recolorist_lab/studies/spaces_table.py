@@ -1,0 +1,242 @@
+"""The tables of the colour-space study, from rows of the ledger to Markdown. Pure: rows in, text out.
+
+Means are formed as in the paper: over seeds first, then over datasets. A configuration that lacks a cell shows a dash, and no
+mean is formed from what is left of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from recolorist.errors import RecoloristError
+from recolorist.matchers import MATCHERS
+from recolorist.spaces import SPACES
+from recolorist_lab import paper
+from recolorist_lab.config import Json
+from recolorist_lab.studies.pages import markdown
+from recolorist_lab.studies.spaces import in_paper
+
+__all__ = [
+    "DIGITS",
+    "ORDER",
+    "AlgebraError",
+    "Scores",
+    "agreement",
+    "assert_algebra",
+    "by_dataset",
+    "by_method",
+    "sizes",
+    "table_one",
+    "times",
+]
+
+Row: TypeAlias = Mapping[str, Json]
+
+#: What is printed of each metric: title and decimals.
+DIGITS: Final = {
+    "lpips": ("LPIPS ↓", 3),
+    "ssim": ("SSIM ↑", 3),
+    "fid": ("FID ↓", 2),
+    "wasserstein": ("W ↓", 4),
+    "artfid": ("ArtFID ↓", 2),
+}
+#: Rows as the paper has them, then those it does not have.
+ORDER: Final = (*paper.SPACES, *(space for space in SPACES if space not in paper.SPACES))
+_SAME: Final = ("ycbcr", "ypbpr", "yuv")  # one basis, so one image, whatever mean and deviation
+_GAP: Final = "—"
+
+
+class AlgebraError(RecoloristError):
+    """Two configurations that are the same by algebra gave different numbers."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Results by dataset, space, method and seed."""
+
+    cells: Mapping[tuple[str, str, str, int], Row]
+    expected: frozenset[tuple[str, str, str, int]]
+
+    @classmethod
+    def of(cls, rows: Iterable[Row]) -> Scores:
+        """Take the rows of one grid; those without a result are holes."""
+        every = {(str(row["dataset"]), str(row["space"]), str(row["method"]), int(str(row["seed"]))): row for row in rows}
+        return cls({key: row for key, row in every.items() if "result.pairs" in row}, frozenset(every))
+
+    @property
+    def datasets(self) -> list[str]:
+        """In the order of the study."""
+        return list(dict.fromkeys(key[0] for key in self.cells))
+
+    @property
+    def spaces(self) -> list[str]:
+        """Those there are, in the order of the table."""
+        there = {key[1] for key in self.expected}
+        return [space for space in ORDER if space in there]
+
+    @property
+    def methods(self) -> list[str]:
+        """Those there are, the paper's first."""
+        there = {key[2] for key in self.expected}
+        return [method for method in MATCHERS if method in there]
+
+    def value(self, metric: str, dataset: str, space: str, method: str) -> float | None:
+        """Mean over seeds; None if a seed is missing, or the metric or the configuration is no part of the study."""
+        keys = sorted(key for key in self.expected if key[:3] == (dataset, space, method))
+        values = [_number(self.cells[key], metric) if key in self.cells else None for key in keys]
+        return _mean(values)
+
+    def mean(self, metric: str, space: str, method: str) -> float | None:
+        """Mean over datasets of the means over seeds."""
+        return _mean([self.value(metric, dataset, space, method) for dataset in self.datasets])
+
+
+def assert_algebra(scores: Scores) -> int:
+    """Refuse a table in which YCbCr, YPbPr and YUV differ in a digit that is printed; returns how many cells were compared."""
+    compared = 0
+    for key, row in scores.cells.items():
+        if key[1] != _SAME[0] or key[2] != "mean_std":
+            continue
+        for other in _SAME[1:]:
+            twin = scores.cells.get((key[0], other, key[2], key[3]))
+            for metric, (_, digits) in DIGITS.items() if twin else ():
+                first, second = _number(row, metric), _number(twin or {}, metric)
+                if _shown(first, digits) != _shown(second, digits):
+                    raise AlgebraError(
+                        f"{metric} of {key[0]}, seed {key[3]}, is {first} in {_SAME[0]} and {second} in {other}; mean–std "
+                        "matching gives the same image in both, so one of the two is wrong"
+                    )
+            compared += twin is not None
+    return compared
+
+
+def table_one(scores: Scores, method: str = "mean_std") -> str:
+    """The paper's Table 1: printed, corrected where the authors did, and ours; the last rows are spaces it does not have."""
+    assert_algebra(scores)
+    head = ["space"]
+    for metric, (title, _) in DIGITS.items():
+        head += [f"{title} paper", *(["corrected"] if metric == "artfid" else []), "ours"]
+    return markdown(head, [_table_one_row(scores, space, method) for space in scores.spaces])
+
+
+def _table_one_row(scores: Scores, space: str, method: str) -> list[str]:
+    printed = paper.SPACES.get(space)
+    cells = [_title(space, method)]
+    for metric, (_, digits) in DIGITS.items():
+        cells.append(_GAP if printed is None else f"{getattr(printed, metric):.2f}")
+        if metric == "artfid":
+            cells.append(_corrected(space))
+        cells.append(_shown(scores.mean(metric, space, method), digits))
+    return cells
+
+
+def _corrected(space: str) -> str:
+    if space in paper.CORRECTED_ARTFID:
+        return f"{paper.CORRECTED_ARTFID[space]:.2f}"
+    return "last digit" if space in paper.LAST_DIGIT else _GAP
+
+
+def agreement(scores: Scores) -> str:
+    """Spearman's rank correlation, over the paper's spaces, of our means with the printed ones and with the corrected ones."""
+    spaces = [space for space in scores.spaces if space in paper.SPACES]
+    rows = []
+    for metric, (title, _) in DIGITS.items():
+        ours = [scores.mean(metric, space, "mean_std") for space in spaces]
+        printed = [float(getattr(paper.SPACES[space], metric)) for space in spaces]
+        corrected = [paper.CORRECTED_ARTFID.get(space, printed[place]) for place, space in enumerate(spaces)]
+        second = _shown(_spearman(ours, corrected), 2) if metric == "artfid" else ""
+        rows.append([title.split()[0], _shown(_spearman(ours, printed), 2), second])
+    return markdown(["metric", "ρ with printed", "ρ with corrected"], rows)
+
+
+def _spearman(ours: Sequence[float | None], theirs: Sequence[float]) -> float | None:
+    from scipy import stats
+
+    there = [value for value in ours if value is not None]
+    if len(there) < len(theirs) or len(set(there)) < 2 or len(set(theirs)) < 2:
+        return None  # a hole, or nothing to order
+    return float(stats.spearmanr(there, theirs).statistic)
+
+
+def by_method(scores: Scores, metric: str = "artfid") -> str:
+    """One metric for every space and method; what the paper does not have is marked."""
+    digits = DIGITS[metric][1]
+    rows = [
+        [_title(space, "mean_std"), *(_marked(scores, metric, space, method, digits) for method in scores.methods)]
+        for space in scores.spaces
+    ]
+    return markdown(["space", *scores.methods], rows)
+
+
+def _marked(scores: Scores, metric: str, space: str, method: str, digits: int) -> str:
+    shown = _shown(scores.mean(metric, space, method), digits)
+    return f"{shown} †" if space in paper.SPACES and not in_paper(space, method) else shown  # other spaces are marked as a row
+
+
+def by_dataset(scores: Scores, method: str = "mean_std", metric: str = "artfid") -> str:
+    """One metric for every space and dataset."""
+    digits = DIGITS[metric][1]
+    rows = [
+        [_title(space, method), *(_shown(scores.value(metric, dataset, space, method), digits) for dataset in scores.datasets)]
+        for space in scores.spaces
+    ]
+    return markdown(["space", *(dataset.partition(":")[0] for dataset in scores.datasets)], rows)
+
+
+def times(scores: Scores) -> str:
+    """Milliseconds of one transfer and seconds of a whole configuration, as the cells measured them; ratios to RGB mean–std."""
+    base = _median(scores, "time.transform_ms", "rgb", "mean_std")
+    rows = []
+    for space in scores.spaces:
+        for method in scores.methods:
+            each = _median(scores, "time.transform_ms", space, method)
+            whole = _median(scores, "time.whole", space, method)
+            share = _median(scores, "time.transform_share", space, method)
+            ratio = None if each is None or not base else each / base
+            rows.append([_title(space, method), method, _shown(each, 3), _shown(ratio, 1), _shown(whole, 2), _percent(share)])
+    return markdown(["space", "method", "one transfer, ms", "× RGB mean–std", "whole cell, s", "transfer's share"], rows, left=2)
+
+
+def sizes(scores: Scores) -> str:
+    """How many images and pairs there are of each dataset."""
+    rows = []
+    for dataset in scores.datasets:
+        row = next(row for key, row in scores.cells.items() if key[0] == dataset)
+        seeds = sorted({key[3] for key in scores.cells if key[0] == dataset})
+        repeats = "yes" if row["result.repeats"] else "no"
+        name, _, recipe = dataset.partition(":")
+        title = f"{name} ({recipe})" if recipe else name
+        rows.append([title, str(row["split"]), str(row["result.images"]), str(row["result.pairs"]), str(len(seeds)), repeats])
+    return markdown(["data", "split", "images", "pairs", "seeds", "images used again"], rows, left=2)
+
+
+def _number(row: Row, metric: str) -> float | None:
+    value: Any = row.get(f"result.{metric}")
+    return None if value is None else float(value)
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """None where one is missing: the mean of the rest would be of something else."""
+    there = [value for value in values if value is not None]
+    return float(np.mean(there)) if there and len(there) == len(values) else None
+
+
+def _median(scores: Scores, name: str, space: str, method: str) -> float | None:
+    values = [_number(row, name) for key, row in scores.cells.items() if key[1:3] == (space, method)]
+    return float(np.median([value for value in values if value is not None])) if values else None
+
+
+def _title(space: str, method: str) -> str:
+    return paper.TITLES[space] if in_paper(space, method) or space in paper.SPACES else f"{paper.TITLES[space]} †"
+
+
+def _shown(value: float | None, digits: int) -> str:
+    return _GAP if value is None else f"{value:.{digits}f}"
+
+
+def _percent(value: float | None) -> str:
+    return _GAP if value is None else f"{100 * value:.3f} %"

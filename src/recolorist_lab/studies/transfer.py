@@ -1,0 +1,170 @@
+"""Study 5: how good is a transfer by each of the thirteen rivals, and by Colorist? One cell is one method, dataset and seed.
+
+Contents and styles are loaded at the method's native size, transferred, written to 8 bits and brought to the evaluation size,
+where the metrics of the colour-space study are taken. A rival's weights come from the cell that trained it.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+
+from recolorist.errors import OptionError, RecoloristError
+from recolorist.matchers import match
+from recolorist_lab.baselines.registry import METHODS, class_of
+from recolorist_lab.config import Json, identity, operational, unknown
+from recolorist_lab.data.named import data_of
+from recolorist_lab.data.pixels import Bytes, resized
+from recolorist_lab.kind import Context
+from recolorist_lab.paper import SEEDS
+from recolorist_lab.studies.protocol import EVALUATION_SIZE, Paired, open_pairs, refuse_odd_pairs
+from recolorist_lab.studies.spaces import METRICS
+from recolorist_lab.studies.transfer_train import WEIGHTS
+
+if TYPE_CHECKING:
+    from recolorist_lab.baselines.base import Baseline
+    from recolorist_lab.metrics import Evaluation, Triple
+
+__all__ = ["COLORIST", "SHOWN", "Transfer", "native_size", "run"]
+
+COLORIST: Final = "colorist"
+SHOWN: Final = "shown.npz"  #: kept beside the result: the first pairs, for the picture that sets methods side by side
+_SHOWN: Final = 4
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """One evaluation. ``native`` 0 is the method's own size; ``options`` are the method's, as ``name=value``."""
+
+    method: str = identity()
+    dataset: str = identity("synthetic")
+    seed: int = identity(SEEDS[0])
+    pairs: int = identity(800)
+    split: str = identity("train")
+    size: int = identity(EVALUATION_SIZE)
+    native: int = identity(0)
+    resize: Literal["squash", "letterbox"] = identity("squash")
+    options: tuple[str, ...] = identity(())
+    fid_backend: Literal["classic", "torchvision"] = identity("classic")
+    metrics: tuple[str, ...] = identity(METRICS)
+    batch: int = identity(16)
+    root: str = operational("")
+    features: str = operational("")
+    device: str = operational("cpu")
+    threads: int = operational(0)
+
+    def __post_init__(self) -> None:
+        refuse_odd_pairs(self.pairs, self.seed, self.size)
+        unknown([self.method], (*METHODS, COLORIST), "method")
+        unknown(self.metrics, METRICS, "metrics")
+        if self.size < 32 or self.native < 0 or self.batch < 1 or self.threads < 0:
+            raise OptionError(
+                f"size={self.size}, native={self.native}, batch={self.batch}, threads={self.threads}; the evaluation needs 32 "
+                "pixels or more, and nothing is negative"
+            )
+
+
+def native_size(config: Transfer) -> int:
+    """At which side a method gets its images; Colorist works at the size at which it is looked at."""
+    if config.native:
+        return config.native
+    return config.size if config.method == COLORIST else class_of(config.method).native_size
+
+
+def run(config: Transfer, context: Context) -> Mapping[str, Json]:
+    """Transfer every pair and measure."""
+    from recolorist_lab.metrics import FeatureCache, evaluate
+
+    if config.threads:
+        import torch
+
+        torch.set_num_threads(config.threads)
+    native = native_size(config)
+    paired = open_pairs(replace(config, size=native))
+    work = _Work(config, _model(config, context), native)
+    found = evaluate(
+        work.triples(paired),
+        metrics=config.metrics,
+        fid_backend=config.fid_backend,
+        batch=config.batch,
+        device=config.device,
+        cache=FeatureCache(Path(config.features)) if config.features else FeatureCache(),
+        style_key=f"{data_of(config)}/{config.split}/{native}-{config.size}/{config.resize}/{config.seed}/{config.pairs}",
+    )
+    if found.n != config.pairs:
+        raise RecoloristError(f"{found.n} of {config.pairs} pairs came through the evaluation; no result is reported")
+    context.keep(SHOWN, work.shown())
+    return {"native": native, "images": len(paired.samples), "repeats": paired.pairs.repeats, **_told(found, work)}
+
+
+class _Work:
+    """One method going through the pairs, and what it remembers of them."""
+
+    def __init__(self, config: Transfer, model: Baseline | None, native: int) -> None:
+        self.config, self.model, self.native = config, model, native
+        self.seconds: list[float] = []
+        self._kept: list[tuple[Bytes, Bytes, Bytes]] = []
+
+    def triples(self, paired: Paired) -> Iterator[Triple]:
+        """Content, style and output at the evaluation size."""
+        from recolorist_lab.metrics import Triple
+
+        for pair in paired.stream():
+            content, style = pair.content.image, pair.style.image
+            start = time.perf_counter()
+            output = self._transferred(content, style)
+            self.seconds.append(time.perf_counter() - start)
+            content, style, output = (resized(image, self.config.size)[0] for image in (content, style, output))
+            if len(self._kept) < _SHOWN:
+                self._kept.append((content, style, output))
+            yield Triple(content, style, output)
+
+    def shown(self) -> bytes:
+        """The first pairs as arrays: (pairs, 3, H, W, 3), content, style and output."""
+        target = io.BytesIO()
+        np.savez_compressed(target, shown=np.array(self._kept))
+        return target.getvalue()
+
+    def _transferred(self, content: Bytes, style: Bytes) -> Bytes:
+        if self.model is None:
+            return np.asarray(match(content, style))
+        import torch
+
+        tensors = [torch.from_numpy(np.array(image)).permute(2, 0, 1)[None].float() / 255.0 for image in (content, style)]
+        out = self.model.stylise(*(tensor.to(self.config.device) for tensor in tensors))
+        return np.asarray((out[0].permute(1, 2, 0) * 255.0).round().to(torch.uint8).cpu().numpy())
+
+
+def _model(config: Transfer, context: Context) -> Baseline | None:
+    """The rival with the weights its training cell kept, or with published ones; None for Colorist."""
+    if config.method == COLORIST:
+        return None
+    from recolorist_lab.baselines import store
+    from recolorist_lab.baselines.options import parsed
+    from recolorist_lab.baselines.pretrained import ready
+
+    options = parsed(config.method, config.options)
+    given = [cell for cells in context.inputs.values() for cell in cells if cell.config["method"] == config.method]
+    if len(given) > 1:
+        raise OptionError(f"{len(given)} cells trained {config.method}; name the fields that tell them apart in `needs.on`")
+    if not given:
+        return ready(config.method, device=config.device, **options)
+    tensors, told = store.unpacked(given[0].read(WEIGHTS), "the weights of the training cell")
+    return store.made_of("the weights of the training cell", tensors, told, device=config.device, **options)
+
+
+def _told(found: Evaluation, work: _Work) -> dict[str, Json]:
+    told = found.to_dict()
+    names = [name for name in told if name not in ("n", "seconds", "choices")]
+    return {
+        "pairs": found.n,
+        **{name: told[name] for name in names},
+        "choices": told["choices"],
+        "transform_ms": 1000 * float(np.median(work.seconds)),
+    }

@@ -1,0 +1,89 @@
+"""What a transfer costs in every space and with every method: all in one process, in turns, so that the ratios can be trusted.
+
+Each round goes through all configurations in another order; the figure is the median over rounds of the processor time of this
+thread, which other programs on the machine do not lengthen by much. `memcpy` of one image is the yardstick.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+
+from recolorist.errors import OptionError
+from recolorist.matchers import MATCHERS, match
+from recolorist.spaces import SPACES
+from recolorist_lab.config import Json, identity, operational, unknown
+from recolorist_lab.kind import Context
+from recolorist_lab.studies.protocol import EVALUATION_SIZE, open_pairs, refuse_odd_pairs
+
+__all__ = ["TransferCost", "run"]
+
+_LEAST: Final = 0.005  # seconds that a round spends on one configuration at least
+
+
+@dataclass(frozen=True)
+class TransferCost:
+    """One dataset; every round takes the next of its pairs."""
+
+    dataset: str = identity("synthetic")
+    split: str = identity("train")
+    seed: int = identity(0)
+    pairs: int = identity(8)
+    size: int = identity(EVALUATION_SIZE)
+    resize: Literal["squash", "letterbox"] = identity("squash")
+    rounds: int = identity(11)
+    spaces: tuple[str, ...] = identity(tuple(SPACES))
+    methods: tuple[str, ...] = identity(tuple(MATCHERS))
+    root: str = operational("")
+
+    def __post_init__(self) -> None:
+        refuse_odd_pairs(self.pairs, self.seed, self.size)
+        unknown(self.spaces, SPACES, "spaces")
+        unknown(self.methods, MATCHERS, "methods")
+        if self.rounds < 3 or not self.spaces or not self.methods:
+            raise OptionError(f"rounds={self.rounds}; three rounds at least, one space and one method are needed")
+
+
+def run(config: TransferCost, _: Context) -> Mapping[str, Json]:
+    """Milliseconds of one call: median and quartiles, by space and method."""
+    pairs = [(pair.content.image, pair.style.image) for pair in open_pairs(config).stream()]
+    target = np.empty_like(pairs[0][0])
+
+    def call(space: str, method: str, number: int) -> Callable[[], object]:
+        content, style = pairs[number % len(pairs)]
+        return lambda: match(content, style, method, space)
+
+    names = [(space, method) for space in config.spaces for method in config.methods]
+    seconds: dict[tuple[str, str], list[float]] = {name: [] for name in names}
+    yardstick = [_seconds(lambda: np.copyto(target, pairs[0][0])) for _ in range(config.rounds)]
+    order = np.random.default_rng(config.seed)
+    for space, method in names:
+        call(space, method, 0)()  # imports and tables
+    for number in range(config.rounds):
+        for place in order.permutation(len(names)).tolist():
+            space, method = names[place]
+            seconds[space, method].append(_seconds(call(space, method, number)))
+    found: dict[str, Json] = {
+        space: {method: _told(seconds[space, method]) for method in config.methods} for space in config.spaces
+    }
+    return {"memcpy": _told(yardstick), "ms": found}
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    """Processor time of one call, from as many as fill the least time."""
+    calls, start = 0, time.thread_time()
+    while True:
+        call()
+        calls += 1
+        taken = time.thread_time() - start
+        if taken >= _LEAST:
+            return taken / calls
+
+
+def _told(seconds: list[float]) -> dict[str, Json]:
+    low, middle, high = (round(1000 * float(value), 6) for value in np.quantile(seconds, [0.25, 0.5, 0.75]))
+    return {"median": middle, "low": low, "high": high}

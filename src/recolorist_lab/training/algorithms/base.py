@@ -1,0 +1,84 @@
+"""What every algorithm is: a classifier, and a loss of one minibatch."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from recolorist_lab.training.models import Classifier
+
+__all__ = ["Algorithm", "Outcome", "Task", "Variant"]
+
+Variant: TypeAlias = Literal["upstream", "lab"]
+
+
+class Outcome(NamedTuple):
+    """The loss of a minibatch, and the logits it was seen with."""
+
+    loss: Tensor
+    logits: Tensor
+
+
+class Task:
+    """How labels are read: one class to an image, or each class present or absent on its own."""
+
+    def __init__(self, classes: int, *, multilabel: bool) -> None:
+        self.classes, self.multilabel = classes, multilabel
+
+    def losses(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """One loss per image: cross-entropy, or the mean over labels of the binary one.
+
+        >>> Task(2, multilabel=False).losses(torch.zeros(1, 2), torch.tensor([1]))
+        tensor([0.6931])
+        """
+        if self.multilabel:
+            return functional.binary_cross_entropy_with_logits(logits, targets, reduction="none").mean(1)
+        return functional.cross_entropy(logits, targets, reduction="none")
+
+    def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """The mean over images."""
+        if self.multilabel:
+            return functional.binary_cross_entropy_with_logits(logits, targets)
+        return functional.cross_entropy(logits, targets)
+
+    def one_hot(self, targets: Tensor) -> Tensor:
+        """Ones at the classes of each image."""
+        return targets if self.multilabel else functional.one_hot(targets, self.classes)
+
+    def confidences(self, logits: Tensor) -> Tensor:
+        """Probabilities of the classes."""
+        return logits.sigmoid() if self.multilabel else logits.softmax(1)
+
+    def groups(self, targets: Tensor) -> list[Tensor]:
+        """Places of the images with the same label, or, with several labels to an image, the same set of them."""
+        _, group = torch.unique(targets, dim=0, return_inverse=True)
+        return [torch.nonzero(group == number).flatten() for number in range(int(group.max()) + 1)]
+
+
+class Algorithm(nn.Module, ABC):
+    """One loss. ``forward`` takes images, targets and the domain of each image, numbered from 0; one domain is always enough."""
+
+    own_head: ClassVar[bool] = True  #: the head starts as PyTorch's layers do, not as timm's
+
+    def __init__(self, network: Classifier, task: Task, variant: Variant = "upstream") -> None:
+        super().__init__()
+        self.network, self.task, self.variant = network, task, variant
+
+    @abstractmethod
+    def forward(self, images: Tensor, targets: Tensor, domains: Tensor) -> Outcome:
+        """The loss of a minibatch."""
+
+    def refreshes(self) -> bool:
+        """Whether the optimiser is to forget what it knows before the update that is about to be made."""
+        return False
+
+    def updated(self) -> None:
+        """One update was made."""
+
+    def facts(self) -> dict[str, Any]:
+        """What ran, for the result: the numbers behind the name."""
+        return {"variant": self.variant}

@@ -1,0 +1,64 @@
+"""The information bottleneck: after a while, features that vary are paid for, domain by domain."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any, Final
+
+import torch
+from torch import Tensor
+
+from recolorist_lab.training.algorithms.base import Algorithm, Outcome, Task, Variant
+from recolorist_lab.training.models import Classifier
+
+__all__ = ["ANNEAL", "IBERM", "LAMBDA", "spread"]
+
+LAMBDA: Final = MappingProxyType({"upstream": 100.0, "lab": 0.001})
+ANNEAL: Final = 500  # updates without the penalty
+
+
+class IBERM(Algorithm):
+    """The mean over domains of their loss, and from the 501st update on of their features' variance too.
+
+    Upstream the optimiser starts afresh when the penalty comes in; the learning rate stays what the schedule says.
+    """
+
+    counter: Tensor
+
+    def __init__(self, network: Classifier, task: Task, variant: Variant = "upstream") -> None:
+        super().__init__(network, task, variant)
+        self.register_buffer("counter", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, images: Tensor, targets: Tensor, domains: Tensor) -> Outcome:
+        """Until the penalty comes in this is empirical risk minimisation to the last bit."""
+        features = self.network.features(images)
+        logits = self.network.head(features)
+        slices = [domains == number for number in torch.unique(domains)]
+        loss = torch.stack([self.task.loss(logits[one], targets[one]) for one in slices]).mean()
+        if int(self.counter) >= ANNEAL:
+            loss = loss + LAMBDA[self.variant] * torch.stack([spread(features[one]) for one in slices]).mean()
+        return Outcome(loss, logits)
+
+    def refreshes(self) -> bool:
+        """Once, at the boundary."""
+        return self.variant == "upstream" and int(self.counter) == ANNEAL
+
+    def updated(self) -> None:
+        """The counter is a buffer, so it survives checkpoints."""
+        self.counter += 1
+
+    def facts(self) -> dict[str, Any]:
+        """Which of the two very different weights ran, and whether it ever came in."""
+        came_in = int(self.counter) > ANNEAL
+        return {"variant": self.variant, "ib_lambda": LAMBDA[self.variant], "anneal_updates": ANNEAL, "penalty_came_in": came_in}
+
+
+def spread(features: Tensor) -> Tensor:
+    """The mean over features of their unbiased variance over images; zero for a single image.
+
+    >>> float(spread(torch.tensor([[0.0, 1.0], [2.0, 1.0]])))
+    1.0
+    """
+    if len(features) < 2:
+        return features.sum() * 0.0
+    return features.var(dim=0, unbiased=True).mean()

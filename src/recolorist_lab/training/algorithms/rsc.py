@@ -1,0 +1,70 @@
+"""Representation self-challenging: the features that speak loudest for the true class are muted, and the rest must do."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any, Final
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from recolorist_lab.training.algorithms.base import Algorithm, Outcome, Task
+
+__all__ = ["DROP", "RSC", "below_percentile", "evidence"]
+
+DROP: Final = MappingProxyType({"upstream": 1.0 / 3.0, "lab": 0.33})  # of features, and of images
+
+
+class RSC(Algorithm):
+    """The loss of what is left after muting. The plain prediction does not enter it.
+
+    The lab's port makes a second forward pass for the last step, which moves batch norm's running statistics twice an update.
+    """
+
+    def forward(self, images: Tensor, targets: Tensor, domains: Tensor) -> Outcome:  # noqa: ARG002 - none is needed
+        """Mute, then predict again."""
+        features = self.network.features(images)
+        logits = self.network.head(features)
+        mask = self._mask(features, logits, targets)
+        if self.variant == "lab":
+            features = self.network.features(images)
+        return Outcome(self.task.loss(self.network.head(features * mask), targets), logits)
+
+    def facts(self) -> dict[str, Any]:
+        """The share that is muted."""
+        return {"variant": self.variant, "drop": DROP[self.variant]}
+
+    def _mask(self, features: Tensor, logits: Tensor, targets: Tensor) -> Tensor:
+        """One where a feature stays; it carries no gradient."""
+        truth = _truth(self.task, self.variant, targets).to(logits.dtype)
+        loud = evidence(features, logits, truth)
+        with torch.no_grad():
+            kept = below_percentile(loud, DROP[self.variant])
+            muted = self.network.head(features * kept)
+            change = ((self.task.confidences(logits) - self.task.confidences(muted)) * truth).sum(1)
+            unmoved = below_percentile(change[None], DROP[self.variant])[0]
+            silent = truth.sum(1) == 0  # an image without any label has no true class to be challenged about
+            return torch.maximum(kept, torch.maximum(unmoved, silent.to(kept.dtype))[:, None])
+
+
+def evidence(features: Tensor, logits: Tensor, truth: Tensor) -> Tensor:
+    """How the logits of the true classes change with each feature; with a linear head, that class's row of weights."""
+    return torch.autograd.grad((logits * truth).sum(), features, retain_graph=True)[0]
+
+
+def below_percentile(values: Tensor, drop: float) -> Tensor:
+    """One where a value lies below its row's percentile ``100 * (1 - drop)``, interpolated in a straight line; else zero.
+
+    >>> below_percentile(torch.tensor([[1.0, 2.0, 3.0, 4.0]]), 0.5)
+    tensor([[1., 1., 0., 0.]])
+    """
+    limit = torch.quantile(values.float(), 1.0 - drop, dim=1, keepdim=True)
+    return (values.float() < limit).to(values.dtype)
+
+
+def _truth(task: Task, variant: str, targets: Tensor) -> Tensor:
+    """With several labels to an image, all of them; the lab's port takes the first, and class 0 where there is none."""
+    if task.multilabel and variant == "lab":
+        return functional.one_hot(targets.argmax(1), task.classes)
+    return task.one_hot(targets)

@@ -1,0 +1,95 @@
+"""SelfReg: images of one class should have like logits and like features, also when mixed."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from recolorist_lab.training.algorithms.base import Algorithm, Outcome, Task, Variant
+from recolorist_lab.training.models import Classifier
+
+__all__ = ["FEATURE_WEIGHT", "Partners", "SelfReg", "dissimilarity", "projection"]
+
+FEATURE_WEIGHT: Final = 0.3
+_BETA: Final = 0.5
+
+
+class Partners(NamedTuple):
+    """What is drawn for one update: two partners of the same class for each image, and how they are mixed."""
+
+    first: Tensor
+    second: Tensor
+    share: float
+
+
+class SelfReg(Algorithm):
+    """The mean loss plus how unlike an image and its partners are, the more so while the loss is large.
+
+    Upstream the projection head is not among the parameters that are trained (its authors confirmed it), and projected partners
+    are compared with features as they are. In the lab's port the head is trained and both sides are projected.
+    """
+
+    def __init__(self, network: Classifier, task: Task, variant: Variant = "upstream") -> None:
+        super().__init__(network, task, variant)
+        self.projection = projection(network.width).requires_grad_(variant == "lab")
+
+    def forward(self, images: Tensor, targets: Tensor, domains: Tensor) -> Outcome:  # noqa: ARG002 - none is needed
+        """The loss; the partners come from torch's global generator."""
+        features = self.network.features(images)
+        logits = self.network.head(features)
+        projected = self.projection(features)
+        loss = self.task.loss(logits, targets)
+        reference = projected if self.variant == "lab" else features
+        unlike = dissimilarity(logits, reference, projected, self.partners(targets))
+        return Outcome(loss + loss.detach().clamp(max=1.0) * unlike, logits)
+
+    def partners(self, targets: Tensor) -> Partners:
+        """Two permutations within each class, and one draw of Beta(½, ½). An image alone in its class is its own partner."""
+        keys = targets.argmax(1) if self.task.multilabel and self.variant == "lab" else targets
+        first, second = torch.empty(len(keys), dtype=torch.int64), torch.empty(len(keys), dtype=torch.int64)
+        share = float(torch.distributions.Beta(torch.tensor(_BETA), torch.tensor(_BETA)).sample())
+        for places in self.task.groups(keys.cpu()):
+            first[places] = places[torch.randperm(len(places))]
+            second[places] = places[torch.randperm(len(places))]
+        return Partners(first.to(targets.device), second.to(targets.device), share)
+
+    def facts(self) -> dict[str, Any]:
+        """The weight, and which variant."""
+        return {"variant": self.variant, "feature_weight": FEATURE_WEIGHT}
+
+
+def dissimilarity(logits: Tensor, reference: Tensor, projected: Tensor, partners: Partners) -> Tensor:
+    """Mean squared differences to one partner and to the mixture of two, of logits and of features.
+
+    >>> same = Partners(torch.arange(2), torch.arange(2), 0.25)
+    >>> float(dissimilarity(torch.eye(2), torch.eye(2), torch.eye(2), same))
+    0.0
+    """
+    first, second, share = partners
+    mixed_logits = share * logits[first] + (1.0 - share) * logits[second]
+    mixed_features = share * projected[first] + (1.0 - share) * projected[second]
+    alone = functional.mse_loss(logits, logits[first]) + FEATURE_WEIGHT * functional.mse_loss(reference, projected[first])
+    mixed = functional.mse_loss(logits, mixed_logits) + FEATURE_WEIGHT * functional.mse_loss(reference, mixed_features)
+    return share * alone + (1.0 - share) * mixed
+
+
+def projection(width: int) -> nn.Sequential:
+    """Three linear layers, each with batch norm.
+
+    >>> sum(parameter.numel() for parameter in projection(1024).parameters())
+    8403968
+    """
+    hidden = width if width == 2048 else 2 * width
+    return nn.Sequential(
+        nn.Linear(width, hidden),
+        nn.BatchNorm1d(hidden),
+        nn.ReLU(),
+        nn.Linear(hidden, hidden),
+        nn.BatchNorm1d(hidden),
+        nn.ReLU(),
+        nn.Linear(hidden, width),
+        nn.BatchNorm1d(width),
+    )

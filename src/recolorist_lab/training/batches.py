@@ -1,0 +1,94 @@
+"""Which images make a minibatch: a function of seed and epoch alone, so a resumed run draws what an undisturbed one does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist.errors import OptionError
+from recolorist.streams import stream
+from recolorist_lab.training.settings import Settings
+
+__all__ = ["Order", "by_domain", "parts_of", "pooled"]
+
+_ORDER: Final = 401  # purpose of the random streams
+
+Places = NDArray[np.int64]
+
+
+def pooled(count: int, size: int, least: int, *, seed: int, epoch: int) -> list[Places]:
+    """All images in a new order, the last batch smaller; one too small for batch norm goes to the one before it.
+
+    >>> [len(batch) for batch in pooled(9, 4, 2, seed=0, epoch=0)]
+    [4, 5]
+    """
+    order = stream(seed, epoch, purpose=_ORDER).permutation(count)
+    batches = [order[start : start + size] for start in range(0, count, size)]
+    if len(batches) > 1 and len(batches[-1]) < least:
+        batches[-2:] = [np.concatenate(batches[-2:])]
+    return batches
+
+
+def by_domain(domains: NDArray[np.int64], size: int, *, seed: int, epoch: int) -> list[Places]:
+    """As many batches as an epoch has, each with equally many images of every domain, drawn with replacement as upstream.
+
+    >>> batch = by_domain(np.array([0, 0, 0, 0, 0, 1]), 4, seed=0, epoch=0)[0]
+    >>> sorted(np.array([0, 0, 0, 0, 0, 1])[batch].tolist())
+    [0, 0, 1, 1]
+    """
+    names = np.unique(domains)
+    each = max(1, size // len(names))
+    count = -(-len(domains) // size)
+    rng = stream(seed, epoch, purpose=_ORDER)
+    draws = [rng.choice(np.flatnonzero(domains == name), (count, each)) for name in names]
+    mixed: NDArray[np.int64] = np.concatenate(draws, axis=1)
+    return [rng.permutation(row) for row in mixed]  # so that every device and every part sees every domain
+
+
+def parts_of(batch: Places, devices: int, accumulate: int, rank: int) -> list[Places]:
+    """What one device works through for one update, in this many parts.
+
+    >>> [part.tolist() for part in parts_of(np.arange(8), 2, 2, rank=1)]
+    [[4, 5], [6, 7]]
+    """
+    return np.array_split(np.array_split(batch, devices)[rank], accumulate)
+
+
+class Order:
+    """The order of one run. As torch's batch sampler it gives, part by part, what is left of an epoch: epoch and place."""
+
+    def __init__(self, settings: Settings, domains: Sequence[str], rank: int = 0) -> None:
+        self._settings, self._rank = settings, rank
+        self.names = sorted(set(domains))
+        self.domains: NDArray[np.int64] = np.searchsorted(self.names, list(domains)).astype(np.int64)
+        self.split_by_domain = settings.minibatches == "by_domain" and len(self.names) > 1
+        least = 2 * settings.devices * settings.accumulate
+        if len(self.domains) < least:
+            raise OptionError(
+                f"there are {len(self.domains)} images to train on; with these devices and parts {least} are needed"
+            )
+        self._least = least
+        self._queue: list[list[tuple[int, int]]] = []
+
+    def batches(self, epoch: int) -> list[Places]:
+        """The minibatches of an epoch, over all devices."""
+        size, seed = self._settings.batch, self._settings.seed
+        if self.split_by_domain:
+            return by_domain(self.domains, size, seed=seed, epoch=epoch)
+        return pooled(len(self.domains), size, self._least, seed=seed, epoch=epoch)
+
+    def go_to(self, epoch: int, done: int) -> list[Places]:
+        """Set what comes next: an epoch, without the minibatches of it that are done. Returns those that remain."""
+        left = self.batches(epoch)[done:]
+        shares = (parts_of(batch, self._settings.devices, self._settings.accumulate, self._rank) for batch in left)
+        self._queue = [[(epoch, int(place)) for place in part] for parts in shares for part in parts]
+        return left
+
+    def __iter__(self) -> Iterator[list[tuple[int, int]]]:
+        return iter(self._queue)
+
+    def __len__(self) -> int:
+        return len(self._queue)

@@ -1,0 +1,106 @@
+"""From samples to tensors: a torch dataset, its collation, and loaders whose workers change nothing but the time."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+
+from recolorist_lab.augmentations import Augmentation
+from recolorist_lab.data.loader import Samples
+from recolorist_lab.data.pixels import Bytes
+from recolorist_lab.training.harmony import Harmony
+
+__all__ = ["Feed", "Minibatch", "loader"]
+
+_PRELOAD: Final = "recolorist_lab.training.feed"
+
+
+class Minibatch(NamedTuple):
+    """Images as bytes (B, 3, H, W), targets, and the number of each image's domain."""
+
+    images: Tensor
+    targets: Tensor
+    domains: Tensor
+
+
+class Feed(Dataset[Any]):
+    """Samples as torch wants them; an item is asked for by epoch and place, so augmentations know where they are."""
+
+    def __init__(
+        self,
+        samples: Samples,
+        domains: Sequence[str] = (),
+        *,
+        augmentation: Augmentation | None = None,
+        harmony: Harmony | None = None,
+    ) -> None:
+        """``domains`` numbers the domains; one that is not among them, as in tests, counts as the first."""
+        self.samples, self.augmentation, self.harmony = samples, augmentation, harmony
+        self._numbers = {name: number for number, name in enumerate(domains)}
+
+    def __getitem__(self, where: tuple[int, int]) -> tuple[Bytes, Any, int]:
+        epoch, place = where
+        sample = self.samples[place]
+        image = sample.image if self.harmony is None else self.harmony(sample)
+        if self.augmentation is not None:
+            image = self.augmentation(
+                sample.image, index=place, epoch=epoch, label=sample.label, domain=sample.domain, box=sample.box
+            )
+        return np.ascontiguousarray(image.transpose(2, 0, 1)), sample.label, self._numbers.get(sample.domain, 0)
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+
+def collate(items: Sequence[tuple[Bytes, Any, int]]) -> Minibatch:
+    """Stack a list of items."""
+    images, labels, domains = zip(*items, strict=True)
+    return Minibatch(
+        torch.from_numpy(np.stack(images)), torch.from_numpy(np.asarray(labels)), torch.tensor(domains, dtype=torch.int64)
+    )
+
+
+def loader(feed: Feed, order: Iterable[list[tuple[int, int]]], workers: int, *, pin: bool = False) -> DataLoader[Any]:
+    """A loader over an order. Workers stay alive between epochs, and come from a clean server rather than from a copy of us."""
+    options: dict[str, Any] = {}
+    if workers:
+        options = {"persistent_workers": True, "multiprocessing_context": _context()}
+    return DataLoader(
+        feed,
+        batch_sampler=order,
+        num_workers=workers,
+        collate_fn=collate,
+        pin_memory=pin,
+        generator=torch.Generator(),  # its own, so that making an iterator draws nothing from the run's
+        **options,
+    )
+
+
+class InOrder:
+    """Every image once, in order, in batches; of several devices, each its share of the batches."""
+
+    def __init__(self, count: int, size: int, rank: int = 0, devices: int = 1) -> None:
+        self._starts = range(rank * size, count, devices * size)
+        self._count, self._size = count, size
+
+    def __iter__(self) -> Iterator[list[tuple[int, int]]]:
+        for start in self._starts:
+            yield [(0, place) for place in range(start, min(start + self._size, self._count))]
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+
+def _context() -> Any:
+    """A copy of a process with threads, such as the one that keeps a claim alive, may hang; a clean server's copy does not."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["__main__", _PRELOAD])
+    return context

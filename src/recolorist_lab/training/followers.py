@@ -1,0 +1,88 @@
+"""Several devices: this process works on the first and starts one for each other, so that the claim and the ledger stay here."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import wait
+from typing import Any, Final
+
+from recolorist_lab.training.settings import Settings
+
+__all__ = ["following"]
+
+_HOST: Final = "127.0.0.1"
+_ENDED: Final = 70  # exit code when a follower died: nobody can go on without it
+_NAMES: Final = ("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "NODE_RANK", "LOCAL_RANK")
+
+
+@contextmanager
+def following(settings: Settings, work: Callable[[Settings, None], object]) -> Iterator[None]:
+    """Start ``work`` for every device but the first, in this very way that torch's launchers do; end them with the block."""
+    if settings.devices == 1:
+        yield
+        return
+    before = {name: os.environ.get(name) for name in _NAMES}
+    common = {"MASTER_ADDR": _HOST, "MASTER_PORT": str(_free_port()), "WORLD_SIZE": str(settings.devices), "NODE_RANK": "0"}
+    context = multiprocessing.get_context("spawn")  # CUDA cannot be used in a copy of a process
+    others = [
+        context.Process(target=_follow, args=(settings, work, {**common, "LOCAL_RANK": str(rank)}))
+        for rank in range(1, settings.devices)
+    ]
+    over = threading.Event()
+    for process in others:
+        process.start()
+    threading.Thread(target=_guard, args=(others, over), daemon=True).start()
+    os.environ.update({**common, "LOCAL_RANK": "0"})
+    try:
+        yield
+    finally:
+        over.set()
+        _leave()
+        _end(others)
+        for name, value in before.items():
+            os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
+
+
+def _follow(settings: Settings, work: Callable[[Settings, None], object], place: dict[str, str]) -> None:
+    os.environ.update(place)
+    work(settings, None)
+    _leave()
+
+
+def _leave() -> None:
+    """Leave the group of processes that Fabric joined."""
+    import torch
+
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
+
+
+def _guard(others: list[Any], over: threading.Event) -> None:
+    """A run whose follower died would wait for it for ever; end it, so that it is tried again from its checkpoint."""
+    while not over.is_set():
+        for process in others:
+            wait([process.sentinel], timeout=1.0)
+            if process.exitcode and not over.is_set():
+                sys.stderr.write(f"recolorist-lab: the process of a device ended with exit code {process.exitcode}\n")
+                sys.stderr.flush()
+                os._exit(_ENDED)
+
+
+def _end(others: list[Any]) -> None:
+    for process in others:
+        process.join(30.0)
+        if process.exitcode is None:
+            process.terminate()
+            process.join()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((_HOST, 0))
+        return int(probe.getsockname()[1])

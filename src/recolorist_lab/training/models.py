@@ -1,0 +1,71 @@
+"""Classifiers: any of timm's by name, always from random weights, seen as features and a head."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any, cast
+
+from torch import Tensor, nn
+
+from recolorist._torchvision_ops import declare_missing_ops
+from recolorist.errors import OptionError
+
+declare_missing_ops()
+
+import timm  # noqa: E402 - imports torchvision
+
+__all__ = ["Classifier", "build", "parameters"]
+
+
+class Classifier(nn.Module):
+    """A timm network and the two halves of its forward pass. ``net``'s own keys are what is saved."""
+
+    def __init__(self, net: nn.Module) -> None:
+        super().__init__()
+        self.net: Any = net
+
+    def features(self, images: Tensor) -> Tensor:
+        """One vector per image: what goes into the head."""
+        return cast("Tensor", self.net.forward_head(self.net.forward_features(images), pre_logits=True))
+
+    def head(self, features: Tensor) -> Tensor:
+        """Logits of features."""
+        return cast("Tensor", self.net.get_classifier()(features))
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Logits of images."""
+        return cast("Tensor", self.net(images))
+
+    @property
+    def width(self) -> int:
+        """Length of a feature vector."""
+        return int(self.net.get_classifier().in_features)
+
+
+def build(name: str, classes: int, *, own_head: bool) -> Classifier:
+    """A network with random weights, drawn from torch's global generator.
+
+    ``own_head`` gives the last layer PyTorch's default initialisation, weights and bias uniform within one over the root of its
+    width, as a head made by hand has; timm's own starts with a bias of zero.
+    """
+    if name not in timm.list_models():
+        near = ", ".join(difflib.get_close_matches(name, timm.list_models(), n=3))
+        raise OptionError(f"{name!r} is no model of timm; {f'near are {near}' if near else 'see timm.list_models()'}")
+    net: Any = timm.create_model(name, pretrained=False, num_classes=classes)
+    head = net.get_classifier()
+    if not isinstance(head, nn.Linear):
+        raise OptionError(f"{name} ends in {type(head).__name__}; models whose last layer is one linear layer are accepted")
+    if own_head:
+        nn.Linear.reset_parameters(head)
+    return Classifier(net)
+
+
+def parameters(model: nn.Module) -> int:
+    """How many numbers are learnt.
+
+    >>> import torch
+    >>> with torch.device("meta"):
+    ...     parameters(build("densenet121", 13, own_head=False))
+    6967181
+    """
+    return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)

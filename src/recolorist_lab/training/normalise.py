@@ -1,0 +1,46 @@
+"""Mean and deviation of the training split: what images are normalised with."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from recolorist.bank import StyleBank
+from recolorist_lab.training.harmony import pool
+
+__all__ = ["Normalise"]
+
+_FLAT = 1e-3  # of the range: a channel without variation is shifted, not blown up
+
+
+class Normalise(NamedTuple):
+    """Per channel, of values in [0, 1]; borders of letterboxing took no part."""
+
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+
+    @classmethod
+    def of(cls, bank: StyleBank) -> Normalise:
+        """From the styles of all training images, which hold all it takes."""
+        every = pool(bank)
+        return cls(tuple(map(float, every.mean)), tuple(float(value) for value in np.maximum(every.std, _FLAT)))
+
+    def unit(self, images: Tensor) -> Tensor:
+        """Bytes to [0, 1]."""
+        return images.to(torch.float32) / 255.0
+
+    def __call__(self, images: Tensor) -> Tensor:
+        """Values in [0, 1] to mean 0 and deviation 1 over the training split.
+
+        >>> half = Normalise((0.5, 0.5, 0.5), (0.25, 0.25, 0.25))
+        >>> float(half(torch.full((1, 3, 1, 1), 0.75)).max())
+        1.0
+        """
+        return (images - _channels(self.mean, images)) / _channels(self.std, images)
+
+
+def _channels(values: tuple[float, ...], like: Tensor) -> Any:
+    return torch.tensor(values, dtype=like.dtype, device=like.device)[:, None, None]

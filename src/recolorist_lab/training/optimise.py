@@ -1,0 +1,48 @@
+"""AdamW, with no decay on what has one dimension; and the one step that all runs take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+
+from recolorist_lab.training.settings import Settings
+
+__all__ = ["BETAS", "EPS", "adamw", "set_rate"]
+
+BETAS = (0.9, 0.999)
+EPS = 1e-8
+
+
+def adamw(module: nn.Module, settings: Settings) -> torch.optim.AdamW:
+    """The optimiser of a module's trainable parameters, in two groups: with decay and without.
+
+    >>> net = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+    >>> [(group["weight_decay"], len(group["params"])) for group in adamw(net, Settings("synthetic", 0)).param_groups]
+    [(0.01, 1), (0.0, 3)]
+    """
+    trained = [(name, tensor) for name, tensor in module.named_parameters() if tensor.requires_grad]
+    decayed = [tensor for name, tensor in trained if _decays(name, tensor, _exempt(module))]
+    rest = [tensor for name, tensor in trained if not _decays(name, tensor, _exempt(module))]
+    groups = [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": rest, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, lr=settings.learning_rate, betas=BETAS, eps=EPS)
+
+
+def set_rate(optimiser: torch.optim.Optimizer, value: float) -> None:
+    """Use this learning rate from now on."""
+    for group in optimiser.param_groups:
+        group["lr"] = value
+
+
+def _decays(name: str, tensor: Tensor, exempt: Iterable[str]) -> bool:
+    """As timm decides: biases, norms, and what a network declares (position embeddings, say) are left alone."""
+    return tensor.ndim > 1 and not name.endswith(".bias") and not any(name.endswith(other) for other in exempt)
+
+
+def _exempt(module: nn.Module) -> set[str]:
+    found: set[str] = set()
+    for child in module.modules():
+        if callable(told := getattr(child, "no_weight_decay", None)):
+            found |= set(told())
+    return found

@@ -1,0 +1,47 @@
+"""What a run has before its first minibatch: images, their augmentation, their order, a network."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+
+from recolorist_lab.augmentations import TrainingImages, build
+from recolorist_lab.config import seed_of
+from recolorist_lab.data.named import named
+from recolorist_lab.training import algorithms, models
+from recolorist_lab.training.batches import Order
+from recolorist_lab.training.feed import Feed
+from recolorist_lab.training.normalise import Normalise
+from recolorist_lab.training.predict import domains_of
+from recolorist_lab.training.settings import Settings
+from recolorist_lab.training.splits import Splits, divide
+
+__all__ = ["Prepared", "prepare"]
+
+
+class Prepared(NamedTuple):
+    """All of it."""
+
+    splits: Splits
+    images: TrainingImages
+    normalise: Normalise
+    feed: Feed
+    order: Order
+    algorithm: algorithms.Algorithm
+
+
+def prepare(settings: Settings, rank: int = 0) -> Prepared:
+    """Data, augmentation and network. The network's weights depend on the seed alone, not on what was drawn before."""
+    splits = divide(named(settings.dataset, settings.root), settings)
+    images = TrainingImages(splits.train)
+    augmentation = None
+    if settings.augmentation != "none":
+        augmentation = build(settings.augmentation, images, seed=settings.seed, p=settings.probability)
+    order = Order(settings, domains_of(splits.train), rank)
+    task = algorithms.Task(len(splits.train.classes), multilabel=splits.train.manifest.facts.task == "multilabel")
+    kind = algorithms.TABLE[settings.algorithm]
+    torch.manual_seed(seed_of("weights", settings.seed))
+    network = models.build(settings.model, task.classes, own_head=kind.own_head)
+    feed = Feed(splits.train, order.names, augmentation=augmentation)
+    return Prepared(splits, images, Normalise.of(images.bank()), feed, order, kind(network, task, settings.variant))

@@ -1,0 +1,140 @@
+"""One run from the name of a dataset to its scores. Everything a result depends on is in the settings and the data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from lightning_fabric import Fabric
+
+from recolorist.errors import OptionError
+from recolorist_lab.config import Json
+from recolorist_lab.kind import Context
+from recolorist_lab.training import models, state
+from recolorist_lab.training.feed import Feed
+from recolorist_lab.training.followers import following
+from recolorist_lab.training.harmony import Harmony
+from recolorist_lab.training.loop import Trainer
+from recolorist_lab.training.predict import Reader, predict
+from recolorist_lab.training.prepare import Prepared, prepare
+from recolorist_lab.training.scores import brief, scores
+from recolorist_lab.training.settings import Settings
+from recolorist_lab.training.watch import watchers
+
+__all__ = ["WEIGHTS", "run"]
+
+WEIGHTS = "model.safetensors"  #: as on the Hugging Face Hub
+CONFIG = "config.json"
+
+
+def run(settings: Settings, context: Context) -> Mapping[str, Json]:
+    """Train, choose, test. On several devices the others are processes of their own, which end with this one."""
+    with following(settings, work):
+        found = work(settings, context)
+    assert found is not None  # noqa: S101 - only followers have none
+    return found
+
+
+def work(settings: Settings, context: Context | None) -> Mapping[str, Json] | None:
+    """This device's part of a run; the first one's gives the result."""
+    fabric = _fabric(settings)
+    ready = prepare(settings, rank=fabric.global_rank)
+    val = Reader.of(Feed(ready.splits.val), fabric, settings.batch, settings.workers)
+    looking = watchers(settings.tensorboard, _name(settings)) if context is not None else watchers()
+    trainer = Trainer(settings, ready, val, fabric, context, looking)
+    try:
+        trainer.fit()
+    finally:
+        looking.close()
+    found = _tested(settings, ready, val, fabric)
+    if context is None:
+        return None
+    _keep(settings, ready, trainer, found, context)
+    return _result(ready, trainer, found)
+
+
+def _fabric(settings: Settings) -> Any:
+    if settings.threads:
+        torch.set_num_threads(settings.threads)
+    torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = True, False
+    strategy = "ddp" if settings.devices > 1 else "auto"
+    fabric = Fabric(
+        accelerator=settings.accelerator,
+        devices=settings.devices,
+        precision=settings.precision,  # type: ignore[arg-type]
+        strategy=strategy,
+    )
+    if fabric._precision.precision != settings.precision:  # noqa: SLF001 - Fabric would go on with another, and a warning
+        raise OptionError(
+            f"precision={settings.precision!r} is not to be had on {fabric.device.type}; use another, such as 'bf16-mixed'"
+        )
+    fabric.launch()
+    return fabric
+
+
+def _tested(settings: Settings, ready: Prepared, val: Reader, fabric: Any) -> dict[str, dict[str, Json]]:
+    """Scores of the best weights, by name of the set."""
+    splits = ready.splits
+    readers = {"val": val, "test": Reader.of(Feed(splits.test), fabric, settings.batch, settings.workers)}
+    for name, part in (("source", splits.source), ("val_split", splits.val_split)):
+        if part is not None:
+            readers[name] = Reader.of(Feed(part), fabric, settings.batch, settings.workers)
+    if settings.harmonise:
+        matched = Feed(splits.test, harmony=Harmony(ready.images.bank()))
+        readers["test_harmonised"] = Reader.of(matched, fabric, settings.batch, settings.workers)
+    found = {}
+    for name, reader in readers.items():
+        seen = predict(ready.algorithm.network, reader, ready.normalise, ready.algorithm.task, fabric)
+        found[name] = {**scores(seen, splits.train.classes), "batch_loss": seen.batch_loss(settings.batch)}
+    return found
+
+
+def _keep(settings: Settings, ready: Prepared, trainer: Trainer, found: dict[str, dict[str, Json]], context: Context) -> None:
+    """Weights in timm's own keys with what it takes to use them, and everything that was measured."""
+    facts = ready.splits.train.manifest.facts
+    config = {
+        "architecture": settings.model,
+        "num_classes": len(facts.classes),
+        "classes": list(facts.classes),
+        "task": facts.task,
+        "dataset": facts.dataset,
+        "seed": settings.seed,
+        "size": settings.size,
+        "resize": settings.resize,
+        "mean": list(ready.normalise.mean),
+        "std": list(ready.normalise.std),
+        "augmentation": settings.augmentation,
+        "algorithm": settings.algorithm,
+        "epoch": trainer.progress.best_epoch,
+    }
+    context.keep(WEIGHTS, state.weights(trainer.best))
+    context.keep(CONFIG, _json(config))
+    context.keep("scores.json", _json(found))
+    context.keep("history.json", _json(trainer.progress.history))
+
+
+def _result(ready: Prepared, trainer: Trainer, found: dict[str, dict[str, Json]]) -> Mapping[str, Json]:
+    now = trainer.progress
+    sizes: dict[str, Json] = {name: len(part) for name, part in ready.splits._asdict().items() if part is not None}
+    return {
+        "parameters": models.parameters(ready.algorithm.network),
+        "images": sizes,
+        "epochs": now.epoch,
+        "best_epoch": now.best_epoch,
+        "best_val_loss": now.best_loss,
+        "skipped_minibatches": now.skipped,
+        "method": ready.algorithm.facts(),
+        "domains_in_minibatches": len(ready.order.names) if ready.order.split_by_domain else 1,
+        **{name: brief(part) for name, part in found.items()},
+    }
+
+
+def _json(value: Any) -> bytes:
+    return (json.dumps(value, indent=1, allow_nan=False) + "\n").encode()
+
+
+def _name(settings: Settings) -> str:
+    parts = (settings.dataset, settings.algorithm, settings.augmentation, settings.seed)
+    return "-".join(str(part).replace("/", "_").replace(":", "_") for part in parts)

@@ -1,0 +1,115 @@
+"""Where a run stands, as bytes and back: tensors as safetensors, everything else as JSON in its header. Nothing is pickled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor, nn
+
+from recolorist.errors import RecoloristError
+from recolorist_lab.config import Json
+
+__all__ = ["CheckpointError", "Progress", "frozen_copy", "pack", "restore", "snapshot", "unpack", "weights"]
+
+_KEY: Final = "recolorist"  # one entry only: several would be written in no fixed order
+_MODULE, _BEST, _OPTIMISER = "module.", "best.", "optimiser."
+
+
+class CheckpointError(RecoloristError):
+    """A checkpoint that does not fit the run."""
+
+
+@dataclass
+class Progress:
+    """The counters of a run. Times are not among them: they would make two equal runs unequal."""
+
+    epoch: int = 0  # the one under way
+    done: int = 0  # minibatches of it
+    clock: int = 0  # updates and ends of epochs so far: numbers checkpoints
+    step: int = 0  # minibatches so far: keys what is random in them
+    skipped: int = 0  # minibatches whose loss or gradient was not finite
+    skipped_now: int = 0  # of the epoch under way
+    loss_sum: float = 0.0  # over the images of the epoch under way
+    right: float = 0.0
+    seen: int = 0
+    best_epoch: int | None = None
+    best_loss: float | None = None
+    waited: int = 0  # epochs since
+    finished: bool = False
+    history: list[dict[str, Json]] = field(default_factory=list)
+
+
+def pack(tensors: Mapping[str, Tensor], facts: Any) -> bytes:
+    """Tensors and what goes with them; equal content gives equal bytes.
+
+    >>> unpack(pack({"a": torch.ones(2)}, {"epoch": 3}))
+    ({'a': tensor([1., 1.])}, {'epoch': 3})
+    """
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    return save(plain, {_KEY: json.dumps(facts, allow_nan=False)})
+
+
+def unpack(data: bytes) -> tuple[dict[str, Tensor], Any]:
+    """What :func:`pack` was given."""
+    try:
+        length = int.from_bytes(data[:8], "little")
+        facts = json.loads(json.loads(data[8 : 8 + length])["__metadata__"][_KEY])
+        return load(data), facts
+    except (ValueError, KeyError, TypeError, SafetensorError) as error:
+        raise CheckpointError(f"this is not a checkpoint of a training run: {error}; delete it to begin again") from error
+
+
+def weights(tensors: Mapping[str, Tensor]) -> bytes:
+    """Weights alone, as other programs read them; equal weights give equal bytes.
+
+    >>> sorted(load(weights({"b": torch.ones(2), "a": torch.zeros(1)})))
+    ['a', 'b']
+    """
+    return save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, {"format": "pt"})
+
+
+def frozen_copy(module: nn.Module) -> dict[str, Tensor]:
+    """The weights as they are now, on the CPU, not to be changed by further training."""
+    return {name: tensor.detach().cpu().clone() for name, tensor in module.state_dict().items()}
+
+
+def snapshot(
+    module: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    best: Mapping[str, Tensor],
+    progress: Progress,
+    scaler: Mapping[str, Json] | None = None,
+) -> bytes:
+    """Everything the next minibatch depends on. What is random in it is keyed by its number, so no generator is among it."""
+    tensors = {f"{_MODULE}{name}": tensor for name, tensor in module.state_dict().items()}
+    tensors |= {f"{_BEST}{name}": tensor for name, tensor in best.items()}
+    for number, state in optimiser.state_dict()["state"].items():
+        tensors |= {f"{_OPTIMISER}{number}.{name}": tensor for name, tensor in state.items()}
+    return pack(tensors, {"progress": asdict(progress), "scaler": dict(scaler or {})})
+
+
+def restore(
+    data: bytes, module: nn.Module, optimiser: torch.optim.Optimizer
+) -> tuple[dict[str, Tensor], Progress, dict[str, Any]]:
+    """Put a snapshot back; returns the best weights so far, the counters, and the state of the loss scaler if there was one."""
+    tensors, facts = unpack(data)
+    try:
+        module.load_state_dict(_below(tensors, _MODULE))
+        state: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in _below(tensors, _OPTIMISER).items():
+            number, _, part = name.partition(".")
+            state.setdefault(int(number), {})[part] = tensor
+        optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
+        return _below(tensors, _BEST), Progress(**facts["progress"]), facts["scaler"]
+    except (RuntimeError, KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(f"the checkpoint does not fit this run: {error}; delete it to begin again") from error
+
+
+def _below(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name[len(prefix) :]: tensor for name, tensor in tensors.items() if name.startswith(prefix)}

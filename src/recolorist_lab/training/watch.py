@@ -1,0 +1,140 @@
+"""Watching a run: a bar for people, TensorBoard for later. None of it can change a result."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final, NamedTuple, Protocol, Self
+
+from recolorist import optional
+
+__all__ = ["Board", "Now", "Watchers", "bar", "watchers"]
+
+Row = Mapping[str, Any]
+
+
+class Now(NamedTuple):
+    """A minibatch that is done: where in the run, and how it went so far in this epoch."""
+
+    epoch: int
+    epochs: int
+    done: int
+    of: int
+    loss: float
+    accuracy: float
+
+
+class Watcher(Protocol):
+    """Who looks on."""
+
+    def minibatch(self, now: Now) -> None:
+        """One minibatch is done."""
+
+    def epoch(self, row: Row) -> None:
+        """One epoch is done; the row is its line in the history."""
+
+    def close(self) -> None:
+        """The run is over."""
+
+
+_WATCHING: Final[ContextVar[tuple[Watcher, ...]]] = ContextVar("_WATCHING", default=())
+
+
+class Watchers:
+    """All of them as one."""
+
+    def __init__(self, each: Sequence[Watcher]) -> None:
+        self._each = tuple(each)
+
+    def minibatch(self, now: Now) -> None:
+        """Tell all."""
+        for one in self._each:
+            one.minibatch(now)
+
+    def epoch(self, row: Row) -> None:
+        """Tell all."""
+        for one in self._each:
+            one.epoch(row)
+
+    def close(self) -> None:
+        """Tell all."""
+        for one in self._each:
+            one.close()
+
+
+def watchers(tensorboard: str = "", name: str = "") -> Watchers:
+    """Those who asked to look on, and TensorBoard if its folder is named."""
+    own: list[Watcher] = [Board(tensorboard, name)] if tensorboard else []
+    return Watchers([*_WATCHING.get(), *own])
+
+
+class Board:
+    """Scalars for TensorBoard, one point per epoch."""
+
+    def __init__(self, folder: str, name: str) -> None:
+        module: Any = optional.load("torch.utils.tensorboard", "write TensorBoard logs")
+        self._writer = module.SummaryWriter(f"{folder}/{name}" if name else folder)
+
+    def minibatch(self, now: Now) -> None:
+        """Too fine to be kept."""
+
+    def epoch(self, row: Row) -> None:
+        """One point on every curve."""
+        for name, value in row.items():
+            if name != "epoch" and value is not None:
+                self._writer.add_scalar(name, value, row["epoch"])
+
+    def close(self) -> None:
+        """Write what is left."""
+        self._writer.close()
+
+
+@contextmanager
+def bar() -> Iterator[None]:
+    """Show loss, accuracy and time left of runs in this context; nothing where standard error is not a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with _Bar() as shown:
+        token = _WATCHING.set((*_WATCHING.get(), shown))
+        try:
+            yield
+        finally:
+            _WATCHING.reset(token)
+
+
+class _Bar:
+    """One line; time left is to the last epoch, and early stopping may come before."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+        told = TextColumn("{task.fields[told]}")
+        columns = (TextColumn("{task.description}"), BarColumn(), told, TimeElapsedColumn(), TimeRemainingColumn())
+        self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._task = self._bar.add_task("training", total=None, told="")
+        self._validated = ""
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def minibatch(self, now: Now) -> None:
+        told = f"loss {now.loss:.4f}, accuracy {now.accuracy:.3f}{self._validated}"
+        completed, total = now.epoch * now.of + now.done, now.epochs * now.of
+        self._bar.update(
+            self._task, description=f"epoch {now.epoch + 1}/{now.epochs}", completed=completed, total=total, told=told
+        )
+
+    def epoch(self, row: Row) -> None:
+        if row["val_loss"] is not None:
+            self._validated = f"; validation {row['val_loss']:.4f}, {row['val_balanced_accuracy']:.3f}"
+
+    def close(self) -> None:
+        self._bar.stop()

@@ -1,0 +1,382 @@
+"""Weights of the networks that measure and of those that stylise: found, downloaded, checked, and read in this one place.
+
+A file is looked for in the folder that ``RECOLORIST_WEIGHTS`` names, then in the cache (``RECOLORIST_CACHE``, or the platform's),
+then where torch keeps its own downloads, and is downloaded from its official address last. Size and SHA-256 are checked before a
+byte of it is used. ``RECOLORIST_OFFLINE=1`` forbids downloads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from recolorist.errors import OptionError, RecoloristError
+
+if TYPE_CHECKING:
+    import torch
+
+    from recolorist_lab.data.transfer import Link, Tick
+
+__all__ = ["WEIGHTS", "WeightFile", "WeightsError", "cache_folder", "found", "identity", "path_of", "state_of"]
+
+_CHUNK: Final = 1 << 20
+_AT_MOST: Final = 1 << 30  # what a file of unknown size may have
+_TRIES: Final = 3  # nobody may be watching: say soon that there is no network
+_ADAIN: Final = "https://github.com/naoto0804/pytorch-AdaIN/releases/download/v0.0.0"
+_TORCHVISION: Final = "https://download.pytorch.org/models"
+
+
+class WeightsError(RecoloristError):
+    """Weights that are not to be had here, or are not what they should be."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightFile:
+    """One file of weights.
+
+    ``sha256`` may be shortened to the digits that its publisher put into the name. ``bytes`` is None where it is not known.
+    ``address`` is the official one, or None. ``instead`` names larger files that hold the same tensors, and ``keys`` is the
+    pattern of the tensors that are taken from them. ``names`` are further names under which the very same file is published.
+    """
+
+    file: str
+    sha256: str
+    bytes: int | None
+    address: str | None
+    licence: str
+    what: str
+    instead: tuple[str, ...] = ()
+    keys: str = ".*"
+    names: tuple[str, ...] = ()
+
+
+WEIGHTS: Final[Mapping[str, WeightFile]] = MappingProxyType(
+    {
+        "fid_inception": WeightFile(
+            "fid_inception_pool3.pth",
+            "ed45cb790e0d3eb2034a7576b0dfea20c86072f59f07647fe50966c50c227d67",
+            87_460_879,
+            None,
+            "Apache-2.0",
+            "Inception of the classic FID (TensorFlow, 2015-12-05) up to the pooled 2,048 features",
+            instead=("fid_inception_official",),
+            keys=r"(Conv2d|Mixed)_.*",
+        ),
+        "fid_inception_official": WeightFile(
+            "pt_inception-2015-12-05-6726825d.pth",
+            "6726825d",
+            None,
+            "https://github.com/mseitzer/pytorch-fid/releases/download/fid_weights/pt_inception-2015-12-05-6726825d.pth",
+            "Apache-2.0",
+            "the same network with its classifier, as published",
+            names=("weights-inception-2015-12-05-6726825d.pth",),
+        ),
+        "inception_v3": WeightFile(
+            "inception_v3_google-0cc3c7bd.pth",
+            "0cc3c7bd",
+            None,
+            f"{_TORCHVISION}/inception_v3_google-0cc3c7bd.pth",
+            "BSD-3-Clause",
+            "torchvision's ImageNet Inception v3, for fid_backend='torchvision'",
+        ),
+        "alexnet_features": WeightFile(
+            "alexnet_features.pth",
+            "977ab27536b0aba222aabda4566fe5a7c2b331e180f1c908304a11cacfef0650",
+            9_882_965,
+            None,
+            "BSD-3-Clause",
+            "convolutions of torchvision's AlexNet, for LPIPS alex",
+            instead=("alexnet",),
+            keys=r"features\..*",
+        ),
+        "alexnet": WeightFile(
+            "alexnet-owt-7be5be79.pth",
+            "7be5be79",
+            None,
+            f"{_TORCHVISION}/alexnet-owt-7be5be79.pth",
+            "BSD-3-Clause",
+            "torchvision's AlexNet with its classifier, as published",
+        ),
+        "vgg16": WeightFile(
+            "vgg16-397923af.pth",
+            "397923af",
+            None,
+            f"{_TORCHVISION}/vgg16-397923af.pth",
+            "BSD-3-Clause",
+            "torchvision's VGG-16, for LPIPS vgg and for Styleformer",
+        ),
+        "vgg19": WeightFile(
+            "vgg19-dcbb9e9d.pth",
+            "dcbb9e9d",
+            None,
+            f"{_TORCHVISION}/vgg19-dcbb9e9d.pth",
+            "BSD-3-Clause",
+            "torchvision's VGG-19, behind the losses of StylizingViT",
+        ),
+        "vgg_normalised": WeightFile(
+            "vgg_normalised.pth",
+            "804ca2835ecf7539f0cd2a7ac3c18ce81e6f8468969ae7117ac0c148d286bb4a",
+            80_102_481,
+            f"{_ADAIN}/vgg_normalised.pth",
+            "MIT; weights of Oxford's VGG group CC BY 4.0",
+            "normalised VGG-19 of the style-transfer networks, all 53 layers, as published",
+        ),
+        "vgg_normalised_relu4_1": WeightFile(
+            "vgg_normalised_relu4_1.pth",
+            "6664210481d349c54430f5328685a7d16e762f9010382213392acdf428cb42ec",
+            14_029_997,
+            None,
+            "MIT; weights of Oxford's VGG group CC BY 4.0",
+            "layers 0 to 30 of the normalised VGG-19, up to relu4_1",
+            instead=("vgg_normalised",),
+            keys=r"([0-9]|[12][0-9]|30)\..*",
+        ),
+        "vgg_normalised_stage5_half": WeightFile(
+            "vgg_normalised_stage5_half.pth",
+            "8ff1eeb0ccd3e5ae9f13ff54c39ed62cde54b496b2b2b1268433997910fbe781",
+            18_882_263,
+            None,
+            "MIT; weights of Oxford's VGG group CC BY 4.0",
+            "layers 31 to 43 of the normalised VGG-19, relu4_1 to relu5_1, rounded to float16",
+            instead=("vgg_normalised",),
+            keys=r"(3[1-9]|4[0-3])\..*",
+        ),
+        "adain_decoder": WeightFile(
+            "adain_decoder.pth",
+            "379ca41d59f3a37eed3599bbbc2560c19da5c458870a5ffd3a9dd41aa88f9472",
+            14_023_458,
+            f"{_ADAIN}/decoder.pth",
+            "MIT",
+            "AdaIN's decoder, as published",
+        ),
+    }
+)
+
+
+def path_of(name: str, *, link: Link | None = None, tick: Tick | None = None) -> Path:
+    """Where the checked file lies, downloading it if it lies nowhere.
+
+    The answer may be the larger published file that holds the same tensors; :func:`state_of` knows which to take.
+    """
+    return _placed(name, link, tick)[1]
+
+
+def found(name: str) -> Path | None:
+    """Where the file (or the one to take instead) lies on this machine, checked; None if nowhere. Nothing is downloaded."""
+    here = _here(name)
+    return None if here is None else here[1]
+
+
+def state_of(name_or_path: str | Path, *, part: str | None = None) -> dict[str, torch.Tensor]:
+    """The tensors of a file of the table, or of any file: on the CPU, floating-point ones as float32.
+
+    ``part`` opens one entry of a checkpoint that holds several dictionaries. Nothing but tensors is ever unpickled.
+    """
+    if isinstance(name_or_path, str) and (name_or_path in WEIGHTS or not Path(name_or_path).suffix):
+        name = name_or_path
+        wanted, (came, path) = WEIGHTS[_known(name)], _placed(name, None, None)
+        keys = re.compile(wanted.keys if came != name else ".*")
+        return {key: value for key, value in _read(path, part).items() if keys.fullmatch(key)}
+    return _read(Path(name_or_path), part)
+
+
+def identity(name: str) -> str:
+    """What tells these weights from others, whichever file they come from: part of the key of everything cached.
+
+    >>> identity("fid_inception")
+    'fid_inception:ed45cb790e0d3eb2'
+    """
+    return f"{name}:{WEIGHTS[_known(name)].sha256[:16]}"
+
+
+def cache_folder() -> Path:
+    """Where downloads and features are kept: ``RECOLORIST_CACHE``, or a folder where the platform wants caches."""
+    if told := os.environ.get("RECOLORIST_CACHE"):
+        return Path(told).expanduser()
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
+    elif sys.platform == "darwin":
+        base = "~/Library/Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "recolorist"
+
+
+# ---- finding ----------------------------------------------------------------------------------------------------------------
+
+
+def _known(name: str) -> str:
+    if name not in WEIGHTS:
+        raise OptionError(f"weights {name!r} are not known; known are {', '.join(WEIGHTS)}, and paths of files")
+    return name
+
+
+def _choices(name: str) -> tuple[str, ...]:
+    return (_known(name), *WEIGHTS[name].instead)
+
+
+def _here(name: str) -> tuple[str, Path] | None:
+    """Which file serves, and where it lies on this machine."""
+    for one in _choices(name):
+        for path in _candidates(one):
+            if path.is_file():
+                return one, _checked(WEIGHTS[one], path)
+    return None
+
+
+def _placed(name: str, link: Link | None, tick: Tick | None) -> tuple[str, Path]:
+    """The same, downloading it if it lies nowhere."""
+    if here := _here(name):
+        return here
+    source = next((one for one in _choices(name) if WEIGHTS[one].address), None)
+    if source is None:
+        raise WeightsError(f"{_wanted(name)}; it has no address to download it from")
+    return source, _download(name, source, link, tick)
+
+
+def _candidates(name: str) -> Iterator[Path]:
+    """Every path at which a file may lie, in the order in which they are tried."""
+    file = WEIGHTS[name]
+    told = os.environ.get("RECOLORIST_WEIGHTS")
+    if told and not Path(told).expanduser().is_dir():
+        raise WeightsError(f"RECOLORIST_WEIGHTS names {told}, which is not a folder; correct it or unset it")
+    folders = [Path(told).expanduser()] if told else []
+    folders += [_own_folder(name), _torch_folder()]
+    for folder in folders:
+        for called in (file.file, *file.names):
+            yield folder / called
+
+
+def _own_folder(name: str) -> Path:
+    """One folder per file, so that the records of two downloads at once cannot overwrite each other."""
+    return cache_folder() / "weights" / name
+
+
+def _torch_folder() -> Path:
+    """Where ``torch.hub`` keeps what it downloaded: the same files under the same names."""
+    home = os.environ.get("TORCH_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "torch"
+    return Path(home).expanduser() / "hub" / "checkpoints"
+
+
+def _wanted(name: str) -> str:
+    """Which file is wanted, how to tell it, where to put it."""
+    file, own = WEIGHTS[name], _own_folder(name)
+    size = "" if file.bytes is None else f"{file.bytes:,} bytes, "
+    others = "".join(f", or {WEIGHTS[one].file} (sha256 {WEIGHTS[one].sha256}…)" for one in file.instead)
+    place = f"{own}, or into a folder that RECOLORIST_WEIGHTS names"
+    return f"{file.what}: {file.file} ({size}sha256 {file.sha256}){others} is wanted and not here; put it into {place}"
+
+
+# ---- downloading and checking -----------------------------------------------------------------------------------------------
+
+
+def _download(name: str, source: str, link: Link | None, tick: Tick | None) -> Path:
+    from recolorist_lab.data.cards import File
+    from recolorist_lab.data.fetch import fetch_files
+    from recolorist_lab.data.transfer import FetchError, Link
+
+    wanted = WEIGHTS[source]
+    address = wanted.address or ""
+    if os.environ.get("RECOLORIST_OFFLINE", "0") not in ("", "0"):
+        raise WeightsError(f"{_wanted(name)}; RECOLORIST_OFFLINE forbids to download {address}")
+    folder = _own_folder(source)
+    file = File(wanted.file, address, wanted.bytes, f"sha256:{wanted.sha256}", at_most=_AT_MOST)
+    with _alone(folder):
+        try:
+            fetch_files((file,), folder, link=link or Link(tries=_TRIES), tick=tick)
+        except FetchError as error:
+            raise WeightsError(f"{_wanted(name)}; {address} could not be downloaded: {error}") from error
+    return _checked(wanted, folder / wanted.file)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Several processes may want one file at once: one downloads, the others wait and find it there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        stream = (folder / "lock").open("ab")
+    except OSError as error:
+        raise WeightsError(
+            f"{folder} cannot be written ({error.strerror}); name a folder for caches with RECOLORIST_CACHE"
+        ) from error
+    with stream:
+        try:
+            import fcntl
+
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        except (ImportError, OSError):  # Windows, or a file system without locks: the part itself is still locked, and says so
+            pass
+        yield
+
+
+def _checked(file: WeightFile, path: Path) -> Path:
+    size = path.stat().st_size
+    if file.bytes is not None and size != file.bytes:
+        raise WeightsError(f"{path} has {size:,} bytes and should have {file.bytes:,}; remove it, or put the right file there")
+    digest = _digest(path, size, path.stat().st_mtime_ns)
+    if not digest.startswith(file.sha256):
+        raise WeightsError(
+            f"{path} has the sha256 {digest} and should have {file.sha256}; remove it, or put the right file there"
+        )
+    return path
+
+
+@lru_cache(maxsize=64)
+def _digest(path: Path, _size: int, _changed: int) -> str:
+    """Once per process and version of the file."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(_CHUNK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+# ---- reading ----------------------------------------------------------------------------------------------------------------
+
+
+def _read(path: Path, part: str | None) -> dict[str, torch.Tensor]:
+    content = _unpacked(path)
+    if part is not None:
+        if not isinstance(content, Mapping) or part not in content:
+            raise WeightsError(f"{path} has no part {part!r}; it has {_keys(content)}")
+        content = content[part]
+    return _plain(content, path)
+
+
+def _unpacked(path: Path) -> Any:
+    import torch
+
+    if not path.is_file():
+        raise WeightsError(f"{path} is not a file; weights are read from .pth, .pt, .bin and .safetensors files")
+    try:
+        if path.suffix == ".safetensors":
+            from safetensors.torch import load_file
+
+            return load_file(path, device="cpu")
+        return torch.load(path, map_location="cpu", weights_only=True)  # noqa: TID251 - here and nowhere else; tensors only
+    except Exception as error:  # both raise whatever their parsers raise
+        first = str(error).strip().split("\n", 1)[0]
+        raise WeightsError(f"{path} cannot be read as weights: {type(error).__name__}: {first[:200]}") from error
+
+
+def _plain(content: Any, path: Path) -> dict[str, torch.Tensor]:
+    import torch
+
+    if not isinstance(content, Mapping) or not all(isinstance(value, torch.Tensor) for value in content.values()):
+        raise WeightsError(f"{path} is not one dictionary of tensors; it has {_keys(content)}: name the part that is wanted")
+    return {
+        str(key): (value.float() if value.is_floating_point() else value).detach().contiguous() for key, value in content.items()
+    }
+
+
+def _keys(content: Any) -> str:
+    return ", ".join(map(str, list(content)[:20])) if isinstance(content, Mapping) else f"a {type(content).__name__}"

@@ -1,0 +1,277 @@
+"""The authors' 57 published checkpoints, by name; and any folder of the same layout, such as the files our own runs keep.
+
+On the Hugging Face Hub each is a repository of its own, `sdoerrich97/colorist_densenet121_<dataset>_s<seed>`, with
+`model.safetensors` (plain keys of timm) and `config.json`. Here they come from a local folder of folders by those names, from the
+cache, or from the Hub; they are read as safetensors only, strictly, and never run code.
+
+What a checkpoint leaves unsaid is filled in and said so: classes from the head's shape, mean and deviation from the training
+split it is evaluated with.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from recolorist.errors import OptionError, RecoloristError
+from recolorist_lab import paper
+from recolorist_lab.config import Json, unknown
+
+if TYPE_CHECKING:
+    from recolorist_lab.data.transfer import Link
+    from recolorist_lab.training.models import Classifier
+
+__all__ = ["CHECKPOINTS", "Checkpoint", "Loaded", "ZooError", "evaluate", "find", "load"]
+
+OWNER: Final = "sdoerrich97"
+FOLDER: Final = "RECOLORIST_ZOO"  #: the environment variable that names a folder of checkpoints
+_FILES: Final = ("model.safetensors", "config.json")
+_AT_MOST: Final = 1 << 30
+_HUB: Final = "https://huggingface.co"
+_ARCHITECTURE: Final = ("architecture", "model", "model_name", "arch", "backbone")
+_NAME: Final = re.compile(r"[\w.-]+")
+
+#: Our names of the datasets that the authors call otherwise.
+DATASETS: Final = MappingProxyType({"camelyon17wilds": "camelyon17", "bone_marrow_smears_and_peripheral_blood": "bone_marrow"})
+
+
+class ZooError(RecoloristError):
+    """A checkpoint that is not to be had here, or is not what it should be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """One of the 57: the authors' name of the dataset, and the seed."""
+
+    their_dataset: str
+    seed: int
+
+    @property
+    def dataset(self) -> str:
+        """The dataset as we call it.
+
+        >>> Checkpoint("camelyon17wilds", 71397589).dataset
+        'camelyon17'
+        """
+        return DATASETS.get(self.their_dataset, self.their_dataset)
+
+    @property
+    def name(self) -> str:
+        """What it is called here, and the last part of its address.
+
+        >>> Checkpoint("ddi", 71397589).name
+        'colorist_densenet121_ddi_s71397589'
+        """
+        return f"colorist_densenet121_{self.their_dataset}_s{self.seed}"
+
+    @property
+    def repository(self) -> str:
+        """Owner and name on the Hub."""
+        return f"{OWNER}/{self.name}"
+
+    @property
+    def printed(self) -> paper.Accuracy:
+        """What its authors published for the dataset, over the three seeds, in percent."""
+        return paper.ZOO[self.their_dataset]
+
+
+#: All of them by name.
+CHECKPOINTS: Final[Mapping[str, Checkpoint]] = MappingProxyType(
+    {one.name: one for dataset in paper.ZOO for seed in paper.SEEDS for one in [Checkpoint(dataset, seed)]}
+)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A checkpoint in memory. ``config`` is its own; ``mean`` and ``std`` are None where it does not say."""
+
+    name: str
+    classifier: Classifier
+    architecture: str
+    classes: int
+    mean: tuple[float, ...] | None
+    std: tuple[float, ...] | None
+    config: Mapping[str, Json]
+
+
+# ---- finding ----------------------------------------------------------------------------------------------------------------
+
+
+def find(name: str, folder: str | Path | None = None, *, link: Link | None = None) -> Path:
+    """The folder of a checkpoint: ``name`` is one of the 57, a folder below ``folder`` (or RECOLORIST_ZOO), or a folder itself.
+
+    Looked for in this order: the folder given, the cache, the Hub.
+    """
+    if _complete(Path(name)):
+        return Path(name)
+    told = folder or os.environ.get(FOLDER)
+    if told and _NAME.fullmatch(name) and _complete(Path(told) / name):
+        return Path(told) / name
+    if name not in CHECKPOINTS:
+        where = f" below {told}" if told else ""
+        unknown([name], CHECKPOINTS, f"{name!r} is no folder with {' and '.join(_FILES)}{where}, and as a checkpoint of the zoo")
+    cached = _cache() / name
+    if _complete(cached):
+        return cached
+    if os.environ.get("RECOLORIST_OFFLINE", "0") not in ("", "0"):
+        raise ZooError(
+            f"{name} is not here; put {' and '.join(_FILES)} of {CHECKPOINTS[name].repository} into {cached}, or name the folder "
+            f"that holds {name} with --folder or {FOLDER}"
+        )
+    return _downloaded(CHECKPOINTS[name], cached, link)
+
+
+def _complete(folder: Path) -> bool:
+    return all((folder / file).is_file() for file in _FILES)
+
+
+def _cache() -> Path:
+    from recolorist_lab.weights import cache_folder
+
+    return cache_folder() / "zoo"
+
+
+def _downloaded(checkpoint: Checkpoint, target: Path, link: Link | None) -> Path:
+    """Fetch both files whole or not at all. Their checksums are not published; those of the first download are recorded."""
+    from recolorist_lab.data.cards import File
+    from recolorist_lab.data.fetch import fetch_files
+    from recolorist_lab.data.transfer import FetchError
+    from recolorist_lab.progress import bytes_bar
+
+    base = f"{_HUB}/{checkpoint.repository}/resolve/main"
+    files = [File(file, f"{base}/{file}", at_most=_AT_MOST) for file in reversed(_FILES)]  # the small one first
+    try:
+        with bytes_bar() as tick:
+            fetch_files(files, target, link=link, tick=tick)
+    except FetchError as error:
+        raise ZooError(f"{checkpoint.repository} could not be downloaded: {error}") from error
+    return target
+
+
+# ---- reading ----------------------------------------------------------------------------------------------------------------
+
+
+def load(name: str, folder: str | Path | None = None, *, link: Link | None = None) -> Loaded:
+    """A checkpoint as a network in evaluation mode; every key must fit, and none may be missing or left over."""
+    from recolorist_lab.training import models
+
+    place = find(name, folder, link=link)
+    config, state = _config(place / "config.json"), _state(place / "model.safetensors")
+    architecture = _architecture(config, place)
+    classes = _classes(config, state, place)
+    classifier = models.build(architecture, classes, own_head=False)
+    try:
+        classifier.net.load_state_dict(state)
+    except RuntimeError as error:
+        told = " ".join(str(error).split())[:300]
+        raise ZooError(f"{place / _FILES[0]} does not fit {architecture} with {classes} classes: {told}") from error
+    classifier.eval()
+    mean, std = (_triple(config, names, place) for names in (("mean", "means"), ("std", "stds")))
+    return Loaded(place.name, classifier, architecture, classes, mean, std, config)
+
+
+def _config(path: Path) -> dict[str, Any]:
+    try:
+        told = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ZooError(f"{path} cannot be read as JSON: {error}") from error
+    if not isinstance(told, dict):
+        raise ZooError(f"{path} holds {type(told).__name__}; expected is a table")
+    return told
+
+
+def _state(path: Path) -> dict[str, Any]:
+    """Tensors, whatever prefix a wrapper left on all of them."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        state = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise ZooError(f"{path} cannot be read as safetensors: {error}") from error
+    for prefix in ("module.", "model.", "net.", "backbone."):
+        if state and all(key.startswith(prefix) for key in state):
+            state = {key[len(prefix) :]: tensor for key, tensor in state.items()}
+    return state
+
+
+def _architecture(config: Mapping[str, Any], place: Path) -> str:
+    """The name of the network; a checkpoint whose folder is named after it need not say it twice."""
+    found = next((config[name] for name in _ARCHITECTURE if isinstance(config.get(name), str)), None)
+    return str(found or ("densenet121" if "densenet121" in place.name else _refuse_unnamed(place)))
+
+
+def _refuse_unnamed(place: Path) -> str:
+    raise ZooError(f"{place / _FILES[1]} names no network; expected is one of the keys {', '.join(_ARCHITECTURE)}")
+
+
+def _classes(config: Mapping[str, Any], state: Mapping[str, Any], place: Path) -> int:
+    """Outputs of the head; what the configuration says must agree."""
+    heads = [tensor for key, tensor in state.items() if key.endswith(("classifier.bias", "fc.bias", "head.bias"))]
+    told = next((config[name] for name in ("num_classes", "n_classes", "num_labels") if isinstance(config.get(name), int)), None)
+    found = int(heads[-1].shape[0]) if heads else told
+    if found is None or (told is not None and told != found):
+        raise ZooError(f"{place}: the weights have {found} outputs and the configuration says {told}")
+    return int(found)
+
+
+def _triple(config: Mapping[str, Any], names: tuple[str, ...], place: Path) -> tuple[float, ...] | None:
+    """Mean or deviation, where the configuration has it, at its top or as timm writes it."""
+    nested = config.get("pretrained_cfg")
+    tables = [config, nested if isinstance(nested, dict) else {}]
+    value = next((table[name] for table in tables for name in names if name in table), None)
+    if value is None:
+        return None
+    if not isinstance(value, list) or len(value) != 3 or not all(isinstance(one, int | float) for one in value):
+        raise ZooError(f"{place / _FILES[1]}: {names[0]} is {value!r}; expected are three numbers")
+    return tuple(float(one) for one in value)
+
+
+# ---- evaluating --------------------------------------------------------------------------------------------------------------
+
+
+def evaluate(
+    loaded: Loaded,
+    dataset: str,
+    *,
+    split: str = "test",
+    root: str = "",
+    size: int | None = None,
+    resize: str | None = None,
+    batch: int = 64,
+    workers: int = 0,
+    accelerator: str = "auto",
+) -> dict[str, Json]:
+    """All scores of a checkpoint on a split. What neither it nor the caller says is the protocol's: 224 pixels, letterboxed."""
+    from lightning_fabric import Fabric
+
+    from recolorist_lab.augmentations import TrainingImages
+    from recolorist_lab.data.named import named
+    from recolorist_lab.training.algorithms import Task
+    from recolorist_lab.training.feed import Feed
+    from recolorist_lab.training.normalise import Normalise
+    from recolorist_lab.training.predict import Reader, predict
+    from recolorist_lab.training.scores import scores
+
+    found = named(dataset, root)
+    told = loaded.config
+    how: dict[str, Any] = {"size": size or told.get("size") or 224, "resize": resize or told.get("resize") or "letterbox"}
+    facts = found.manifest.facts
+    if len(facts.classes) != loaded.classes:
+        raise OptionError(f"{found.title} has {len(facts.classes)} classes, and {loaded.name} tells {loaded.classes} apart")
+    if loaded.mean is None or loaded.std is None:
+        normalise, said = Normalise.of(TrainingImages(found.samples("train", **how)).bank()), "of the training split here"
+    else:
+        normalise, said = Normalise(loaded.mean, loaded.std), "of the checkpoint"
+    fabric = Fabric(accelerator=accelerator, devices=1)
+    loaded.classifier.to(fabric.device)
+    task = Task(loaded.classes, multilabel=facts.task == "multilabel")
+    reader = Reader.of(Feed(found.samples(split, **how)), fabric, batch, workers)
+    found_scores = scores(predict(loaded.classifier, reader, normalise, task, fabric), facts.classes)
+    return {**found_scores, "normalised_with": said, "size": how["size"], "resize": how["resize"]}

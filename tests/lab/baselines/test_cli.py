@@ -1,0 +1,211 @@
+"""The commands as people type them; in one process, because a fresh one spends seconds on importing torch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from typer.testing import CliRunner
+
+from recolorist.errors import RecoloristError
+from recolorist_lab import cli_baseline
+from recolorist_lab.baselines import METHODS, build
+from recolorist_lab.baselines.efdm import EFDM
+from recolorist_lab.baselines.trainer import Record
+from recolorist_lab.cli import app
+from tests.commands import picture
+from tests.lab.command import lab
+
+DATA = "synthetic:hospitals=3,tiles=4,size=24"
+
+
+def told(*words: str | Path) -> Any:
+    done = CliRunner().invoke(app, ["baseline", *map(str, words), "--json"], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def said(*words: str | Path) -> str:
+    done = CliRunner().invoke(app, ["baseline", *map(str, words)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def refused(message: str, *words: str | Path) -> None:
+    with pytest.raises(RecoloristError, match=message):
+        CliRunner().invoke(app, ["baseline", *map(str, words)], catch_exceptions=False)
+
+
+def look(path: str | Path) -> NDArray[np.uint8]:
+    with Image.open(path) as image:
+        return np.asarray(image)
+
+
+def trained(out: Path, *more: str | Path) -> Any:
+    sizes = ("--batch", "1", "--load-size", "20", "--crop-size", "16", "--encoder", "random", "--device", "cpu")
+    return told("train", "efdm", "--data", DATA, "--out", out, *sizes, *more)
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(trained(tmp_path_factory.mktemp("run"), "--iterations", "2")["weights"])
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> Path:
+    for name, seed in (("c/a/one.png", 1), ("c/two.jpg", 2), ("s/x.png", 3), ("s/y.png", 4)):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(picture(seed, (20, 27))).save(path)
+    Image.fromarray(picture(5, (20, 27), 1)).save(tmp_path / "grey.png")
+    return tmp_path
+
+
+class TestList:
+    def test_says_what_is_known_of_all_thirteen(self) -> None:
+        rows = told("list")
+        assert [row["method"] for row in rows] == list(METHODS)
+        adain = rows[0]
+        assert (adain["parameters"], adain["trained_parameters"], adain["size"]) == (7_010_959, 3_505_219, 256)
+        text = said("list").splitlines()
+        assert len(text) == 14
+        assert text[1].split()[:2] == ["adain", "AdaIN"]
+        assert "7,010,959" in text[1]
+
+    def test_info(self) -> None:
+        facts = told("info", "adain")
+        assert facts["recipe"]["iterations"] == 160_000
+        assert facts["options"]["style_weight"] == 10.0
+        assert facts["official"][1]["file"] == "decoder.pth"
+        assert "3,505,740" in said("info", "adain")
+        refused("did you mean 'adain'", "info", "adian")
+
+
+class TestTrain:
+    def test_trains_goes_on_and_says_so(self, tmp_path: Path) -> None:
+        first = trained(tmp_path / "run", "--iterations", "1", "--sample-every", "1")
+        assert (first["steps"], first["resumed"], first["images"]) == (1, 0, 4)
+        assert (tmp_path / "run" / "samples" / "step-000000001.png").exists()
+        second = trained(tmp_path / "run", "--iterations", "2", "--option", "style_weight=10")
+        assert second["steps"] == 2
+
+    def test_people_see_losses(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+        monkeypatch.setenv("TERM", "xterm")
+        with cli_baseline._bar(3) as tick:
+            assert tick is not None
+            tick(Record(2, {"main": 1.0}, {"style": 0.25}, {"main": 1e-4}))
+        assert "3/3" in (shown := capsys.readouterr().err)
+        assert "style 0.25" in shown
+
+    def test_refusals(self, tmp_path: Path) -> None:
+        words = ("train", "adain", "--data", DATA, "--encoder", "random", "--out", tmp_path / "x")
+        refused("give one", *words, "--iterations", "1", "--epochs", "1")
+        refused("does not fit into load_size=20", *words, "--load-size", "20")
+        refused("'aplha' is unknown; did you mean 'alpha'", *words, "--option", "aplha=1")
+        refused("accepted are crop, ", *words, "--view", "round")
+        refused("holds no images", *words[:3], str(tmp_path), *words[4:])
+        assert not (tmp_path / "x").exists()
+
+    def test_another_run_in_the_folder(self, weights: Path) -> None:
+        with pytest.raises(RecoloristError, match="holds another run"):
+            trained(weights.parent, "--iterations", "2", "--seed", "4")
+
+
+class TestStylise:
+    def test_a_folder_keeps_its_shape_and_styles_take_turns(self, weights: Path, pictures: Path) -> None:
+        words = ("stylise", "efdm", "--weights", weights, "--content", pictures / "c", "--style", pictures / "s")
+        done = told(*words, "--out", pictures / "out")
+        assert [Path(one["out"]).relative_to(pictures / "out").as_posix() for one in done["images"]] == ["a/one.png", "two.png"]
+        assert [Path(one["styles"][0]).name for one in done["images"]] == ["x.png", "y.png"]
+        for one in done["images"]:
+            assert look(one["out"]).shape == (20, 27, 3)
+        refused("exists; pass --force", *words, "--out", pictures / "out")
+        assert "2 images by EFDM" in said(*words, "--out", pictures / "out", "--force", "--size", "16")
+        assert look(pictures / "out" / "two.png").shape == (16, 16, 3)
+
+    def test_one_image_mixed_and_grey_stays_grey(self, weights: Path, pictures: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        seen: list[Any] = []
+        inner = EFDM.transfer_mix
+
+        def spy(self: EFDM, content: Any, styles: Any, shares: Any) -> Any:
+            seen.append((self.alpha, len(styles), list(shares)))
+            return inner(self, content, styles, shares)
+
+        monkeypatch.setattr(EFDM, "transfer_mix", spy)
+        words = ("stylise", "efdm", "-w", weights, "-c", pictures / "grey.png", "-s", pictures / "s")
+        told(*words, "-o", pictures / "mixed.png", "--mix", "1,3", "--option", "alpha=0.5")
+        assert seen == [(0.5, 2, [0.25, 0.75])]
+        assert look(pictures / "mixed.png").shape == (20, 27)
+
+    def test_refusals(self, weights: Path, pictures: Path) -> None:
+        words = ("stylise", "efdm", "-w", weights, "-c", pictures / "c", "-s", pictures / "s")
+        refused("one file and there are 2 contents", *words, "-o", pictures / "a.png")
+        refused("write numbers with commas", *words, "-o", pictures / "o", "--mix", "1;2")
+        refused("2 styles came with 3 weights", *words, "-o", pictures / "o", "--mix", "1,2,3")
+        refused("holds EFDM, not AdaIN", "stylise", "adain", *words[2:], "-o", pictures / "o")
+        Image.fromarray(picture(1, (20, 27))).save(pictures / "c" / "two.png")
+        refused("overwrite each other", *words, "-o", pictures / "o2")
+
+
+class TestConvert:
+    def test_foreign_weights_once(self, tmp_path: Path, pictures: Path) -> None:
+        donor = build("adain", encoder="random", seed=8)
+        for part in ("encoder", "decoder"):
+            torch.save(donor.to_official(part), tmp_path / f"{part}.pth")
+        sources = ("--from", f"encoder={tmp_path / 'encoder.pth'}", "--from", f"decoder={tmp_path / 'decoder.pth'}")
+        words = ("convert", "efdm", *sources, "--out", tmp_path / "efdm.safetensors")
+        with pytest.raises(RecoloristError, match="should have 804ca283"):
+            told(*words)
+        sums = _checksums(tmp_path)
+        refused("no checksum is known for 'decoder'", *words, "--sha256", f"encoder={sums['encoder']}")
+        checked = [word for part, value in sums.items() for word in ("--sha256", f"{part}={value}")]
+        done = told(*words, *checked)
+        assert done["sha256"] == sums
+        refused("exists; pass --force", *words, *checked)
+        assert "as it should be" in said(*words, *checked, "--force")
+        told(
+            "stylise",
+            "efdm",
+            "-w",
+            tmp_path / "efdm.safetensors",
+            "-c",
+            pictures / "c",
+            "-s",
+            pictures / "s",
+            "-o",
+            tmp_path / "o",
+        )
+
+    def test_refusals(self, tmp_path: Path) -> None:
+        torch.save({"a": torch.zeros(1)}, tmp_path / "decoder.pth")
+        words = ("convert", "adain", "--from", f"decoder={tmp_path / 'decoder.pth'}", "--out", tmp_path / "a.safetensors")
+        refused("should have 379ca41d", *words)
+        refused(r"does not end in \.safetensors", *words[:-1], tmp_path / "a.pth")
+        refused("as name=value", "convert", "adain", "--from", "decoder.pth", "--out", tmp_path / "a.safetensors")
+        refused("cannot be read", "convert", "adain", "--from", "decoder=none.pth", "--out", tmp_path / "a.safetensors")
+
+    def test_the_published_decoder(self, real_weights: Path, tmp_path: Path) -> None:
+        out = tmp_path / "adain.safetensors"
+        done = told("convert", "adain", "--from", f"decoder={real_weights / 'adain_decoder.pth'}", "--out", out)
+        assert done["sha256"]["decoder"].startswith("379ca41d")
+
+
+def test_as_a_command_of_its_own(tmp_path: Path) -> None:
+    done = lab("baseline", "train", "adain", "--data", str(tmp_path), "--out", str(tmp_path / "run"), "--encoder", "random")
+    assert done.returncode == 1
+    assert done.stderr.startswith("recolorist-lab: ")
+    assert "holds no images" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def _checksums(folder: Path) -> dict[str, str]:
+    import hashlib
+
+    return {path.stem: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob("*.pth"))}

@@ -1,0 +1,307 @@
+"""The trainer: optimisers in turn, the schedule, exact resume, accumulation, divergence; and runs in folders."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from recolorist.errors import OptionError, RecoloristError
+from recolorist_lab import checkpoints, sealed
+from recolorist_lab.baselines import build, layout, store
+from recolorist_lab.baselines.crops import Images, images_of
+from recolorist_lab.baselines.recipe import Recipe, constant, cosine_by_epoch
+from recolorist_lab.baselines.run import Schedule, run
+from recolorist_lab.baselines.sheet import contact_sheet
+from recolorist_lab.baselines.trainer import DivergedError, Trainer, device_of
+from tests.lab.baselines import kit
+from tests.lab.baselines.small import RECIPE, Plain, Small, fresh
+
+
+@pytest.fixture(scope="module")
+def images() -> Images:
+    return images_of("synthetic:hospitals=3,tiles=6,size=24")
+
+
+def trainer(images: Images, kind: type[Small] = Small, recipe: Recipe = RECIPE, seed: int = 0, **options: Any) -> Trainer:
+    return Trainer(fresh(kind, **options), images, recipe, seed=seed)
+
+
+def bits(one: Trainer) -> dict[str, torch.Tensor]:
+    return kit.snapshot(one.model)
+
+
+def same(one: Trainer, other: Trainer) -> bool:
+    return not kit.changed(other.model, bits(one))
+
+
+class TestSteps:
+    def test_optimisers_step_in_turn_at_their_rates(self, images: Images) -> None:
+        one = trainer(images)
+        before = bits(one)
+        record = one.advance()
+        assert kit.changed(one.model, before) == {"decoder.1.weight", "decoder.1.bias", "critic.weight", "critic.bias"}
+        assert set(record.loss) == {"main", "critic"}
+        assert set(record.parts) == {"judge", "kept", "fooled"}
+        assert record.rate == {"main": 1e-2, "critic": 1e-2}
+        one.advance()
+        assert one.advance().rate["main"] == pytest.approx(1e-2 / 1.2)
+        assert one.optimisers["main"].optimiser.param_groups[0]["lr"] == pytest.approx(1e-2 / 1.2)
+
+    def test_the_critic_is_updated_before_it_is_asked(self, images: Images) -> None:
+        """With the critic's rate at 0 the generator sees another critic, so its loss differs at the very first step."""
+
+        class Still(Small):
+            def configure_optimiser(self, recipe: Recipe) -> dict[str, Any]:
+                made = super().configure_optimiser(recipe)
+                return {**made, "critic": made["critic"]._replace(rate=constant(0.0))}
+
+        moving, still = trainer(images).advance(), trainer(images, Still).advance()
+        assert moving.parts["judge"] == still.parts["judge"]
+        assert moving.parts["fooled"] != still.parts["fooled"]
+
+    def test_it_looks_at_the_data_once(self, images: Images) -> None:
+        one = trainer(images)
+        for _ in range(3):
+            one.advance()
+        assert isinstance(one.model, Small)
+        assert one.model.prepared == 1
+        assert one.model.seen == [(0, 4, 4), (1, 4, 4), (2, 4, 4)]
+
+    def test_torchs_generator_is_left_alone_and_does_not_matter(self, images: Images) -> None:
+        torch.manual_seed(11)
+        before = torch.get_rng_state()
+        one = trainer(images)
+        first = one.advance()
+        assert torch.equal(before, torch.get_rng_state())
+        torch.manual_seed(12)
+        assert trainer(images).advance() == first
+        assert trainer(images, seed=1).advance() != first
+
+    def test_clipping(self, images: Images) -> None:
+        free, bound = (trainer(images, Plain, RECIPE.but(clip=clip, rate=1.0)) for clip in (None, 1e-3))
+        for one in (free, bound):
+            before = bits(one)
+            one.advance()
+            moved = [value - before[name] for name, value in one.model.state_dict().items()]
+            norm = float(torch.cat([value.flatten() for value in moved]).norm())
+            assert norm == pytest.approx(1e-3, rel=1e-2) if one is bound else norm > 1e-2
+
+    def test_parts_of_a_batch_add_up_to_the_whole(self, images: Images) -> None:
+        whole, parts = (trainer(images, Plain, RECIPE.but(accumulate=count)) for count in (1, 4))
+        for _ in range(3):
+            first, second = whole.advance(), parts.advance()
+            assert first.loss["main"] == pytest.approx(second.loss["main"], rel=1e-5)
+        assert isinstance(parts.model, Plain)
+        assert parts.model.seen[:4] == [(0, 1, 1)] * 4
+        for name, value in whole.model.state_dict().items():
+            assert torch.allclose(value, parts.model.state_dict()[name], atol=1e-6)
+
+    def test_accumulation_is_for_one_loss_only(self, images: Images) -> None:
+        with pytest.raises(OptionError, match="accumulate must be 1"):
+            trainer(images, Small, RECIPE.but(accumulate=2)).advance()
+
+    def test_unpaired_methods_get_the_contents_twice(self, images: Images) -> None:
+        one = trainer(images, Plain, RECIPE.but(paired=False))
+        content, style = one.pair(0)
+        assert style is content
+        paired = trainer(images, Plain).pair(0)
+        assert torch.equal(paired[0], content)
+        assert not torch.equal(paired[1], content)
+
+    def test_methods_may_ask_for_other_numbers(self, images: Images) -> None:
+        class More(Small):
+            distinct_draws: ClassVar = True
+
+            def draws(self, recipe: Recipe) -> tuple[int, int]:
+                return recipe.batch + 1, recipe.batch + 2
+
+        one = trainer(images, More)
+        assert [len(batch) for batch in one.pair(1)] == [5, 6]
+        with pytest.raises(OptionError, match="different images"):
+            trainer(images, More, RECIPE.but(batch=6))
+
+
+class TestRefusals:
+    def test_divergence_names_the_step_and_spares_the_weights(self, images: Images) -> None:
+        one = trainer(images, bad_at=2)
+        one.advance()
+        one.advance()
+        before = kit.snapshot(one.model.parts()["decoder"])
+        with pytest.raises(DivergedError, match=r"Small: the loss 'main' is nan at step 2 \(kept "):
+            one.advance()
+        assert not kit.changed(one.model.parts()["decoder"], before)
+
+    def test_small_crops(self, images: Images) -> None:
+        for side in (4, 10):
+            with pytest.raises(OptionError, match="at least 8 pixels a side and be a multiple of 4"):
+                trainer(images, recipe=RECIPE.but(crop_size=side))
+
+    def test_devices(self) -> None:
+        assert device_of("auto") in {"cpu", "cuda"}
+        for wrong in ("gpu", "cuda:99"):
+            with pytest.raises(OptionError, match="not to be had here"):
+                device_of(wrong)
+
+
+class TestState:
+    @pytest.mark.parametrize("kind", [Small, Plain])
+    def test_resume_is_exact(self, images: Images, kind: type[Small]) -> None:
+        straight, broken = trainer(images, kind), trainer(images, kind)
+        records = [straight.advance() for _ in range(6)]
+        assert [broken.advance() for _ in range(3)] == records[:3]
+        data = broken.state()
+        again = trainer(images, kind)
+        again.restore(data)
+        assert again.step == 3
+        assert [again.advance() for _ in range(3)] == records[3:]
+        assert same(straight, again)
+        assert again.state() == straight.state()
+        assert isinstance(again.model, Small)
+        assert again.model.prepared == 0
+
+    def test_states_of_others_are_refused(self, images: Images) -> None:
+        one = trainer(images)
+        one.advance()
+        data = one.state()
+        with pytest.raises(layout.LayoutError, match="not of this run"):
+            trainer(images, seed=1).restore(data)
+        with pytest.raises(layout.LayoutError, match="not of this run"):
+            trainer(images, Plain).restore(data)
+        for bad in (b"", data[:-5], b"{}" * 50):
+            with pytest.raises(layout.LayoutError):
+                trainer(images).restore(bad)
+
+    def test_nothing_is_pickled(self, images: Images) -> None:
+        data = trainer(images).state()
+        length = int.from_bytes(data[:8], "little")
+        header = json.loads(data[8 : 8 + length])
+        assert set(header) - {"__metadata__"} >= {"decoder/1.weight", "random/cpu"}
+
+
+class TestRuns:
+    def test_broken_off_and_resumed_is_the_same_run(self, images: Images, tmp_path: Path) -> None:
+        plan = Schedule(checkpoint=2, sample=3, log=1)
+        whole = run(trainer(images), tmp_path / "whole", plan)
+        stop = _Stop(5)
+        with pytest.raises(KeyboardInterrupt):
+            run(trainer(images), tmp_path / "broken", plan, tick=stop)
+        again = run(trainer(images), tmp_path / "broken", plan)
+        assert (whole.steps, whole.resumed, again.steps, again.resumed) == (8, 0, 8, 4)
+        for name in ("small.safetensors", "log.jsonl", "samples/step-000000006.png", "run.json"):
+            assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "broken" / name).read_bytes(), name
+        assert [json.loads(line)["step"] for line in (tmp_path / "broken" / "log.jsonl").read_text().splitlines()] == [*range(8)]
+
+    def test_a_damaged_checkpoint_costs_only_its_steps(self, images: Images, tmp_path: Path) -> None:
+        plan = Schedule(checkpoint=2, sample=0)
+        wanted = run(trainer(images), tmp_path, plan).weights.read_bytes()
+        assert checkpoints.steps(tmp_path) == [6, 8]
+        newest = tmp_path / "ckpt-000000008.bin"
+        newest.write_bytes(newest.read_bytes()[:-1])
+        again = run(trainer(images), tmp_path, plan)
+        assert again.resumed == 6
+        assert again.weights.read_bytes() == wanted
+
+    def test_a_finished_run_may_go_on(self, images: Images, tmp_path: Path) -> None:
+        run(trainer(images), tmp_path / "a")
+        longer = run(trainer(images, recipe=RECIPE.but(iterations=10)), tmp_path / "a")
+        straight = run(trainer(images, recipe=RECIPE.but(iterations=10)), tmp_path / "b")
+        assert (longer.resumed, longer.steps) == (8, 10)
+        tensors = [store.read(one.weights)[0] for one in (longer, straight)]
+        assert all(torch.equal(tensors[0][name], tensors[1][name]) for name in tensors[1])
+        nothing = run(trainer(images, recipe=RECIPE.but(iterations=10)), tmp_path / "a")
+        assert (nothing.resumed, nothing.seconds_per_step, nothing.last) == (10, 0.0, None)
+
+    def test_not_where_the_schedule_depends_on_the_length(self, images: Images, tmp_path: Path) -> None:
+        class Cosine(Plain):
+            def configure_optimiser(self, recipe: Recipe) -> dict[str, Any]:
+                made = super().configure_optimiser(recipe)["main"]
+                return {"main": made._replace(rate=cosine_by_epoch(0.1, recipe.laps, recipe.epoch_steps or 1))}
+
+        run(trainer(images, Cosine), tmp_path)
+        with pytest.raises(OptionError, match="rates was"):
+            run(trainer(images, Cosine, RECIPE.but(iterations=20)), tmp_path)
+
+    def test_another_run_is_not_overwritten(self, images: Images, tmp_path: Path) -> None:
+        run(trainer(images), tmp_path)
+        with pytest.raises(OptionError, match=r"another run: seed was 0 and is 1"):
+            run(trainer(images, seed=1), tmp_path)
+        with pytest.raises(OptionError, match="another run: data was"):
+            run(trainer(images_of("synthetic:hospitals=3,tiles=6,size=24,seed=9")), tmp_path)
+        with pytest.raises(OptionError, match="another run: recipe was"):
+            run(trainer(images, recipe=RECIPE.but(batch=2)), tmp_path)
+        with pytest.raises(OptionError, match="holds a run already"):
+            run(trainer(images), tmp_path, resume=False)
+        (tmp_path / "run.json").write_text("{}")
+        with pytest.raises(sealed.CorruptError):
+            run(trainer(images), tmp_path)
+
+    def test_samples_are_pictures_of_the_same_pairs(self, images: Images, tmp_path: Path) -> None:
+        run(trainer(images), tmp_path, Schedule(sample=4))
+        first, last = (np.asarray(Image.open(tmp_path / "samples" / f"step-{step:09d}.png")) for step in (4, 8))
+        assert first.shape == (3 * 18 - 2, 4 * 18 - 2, 3)
+        assert np.array_equal(first[:34], last[:34])
+        assert not np.array_equal(first[36:], last[36:])
+
+    def test_epochs_count_images(self, images: Images, tmp_path: Path) -> None:
+        done = run(trainer(images, Plain, RECIPE.but(epochs=2)), tmp_path)
+        assert done.steps == 2 * -(-len(images) // 4)
+
+
+class TestFiles:
+    def test_weights_come_back_with_their_model(self, images: Images, tmp_path: Path) -> None:
+        model = build("efdm", encoder="random", seed=5, alpha=0.5)
+        recipe = model.defaults.but(batch=1, iterations=1, load_size=24, crop_size=16)
+        done = run(Trainer(model, images, recipe), tmp_path)
+        back = store.load(done.weights)
+        content, style = kit.tiles(1, 16), kit.tiles(1, 16, seed=1)
+        assert torch.equal(back.stylise(content, style), model.stylise(content, style))
+        assert back.made == model.made
+        assert store.load(done.weights, alpha=1.0).made != model.made
+        told = store.read(done.weights)[1]
+        assert told["about"]["steps"] == 1
+        assert told["parts"] == ["decoder"]
+
+    def test_a_decoder_refuses_another_encoder(self, tmp_path: Path) -> None:
+        model = build("adain", encoder="random", seed=5)
+        path = store.save(model, tmp_path / "a.safetensors")
+        tensors, told = store.unpacked(path.read_bytes(), "a")
+        other = tmp_path / "b.safetensors"
+        other.write_bytes(store.packed(tensors, {**told, "seed": 6}))
+        with pytest.raises(layout.LayoutError, match="trained beside another encoder"):
+            store.load(other)
+
+    def test_damaged_files(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.safetensors"
+        for content in (b"", b"\x05\0\0\0\0\0\0\0hello", store.packed({"x": torch.zeros(2)}, {"format": "other"})):
+            path.write_bytes(content)
+            with pytest.raises(RecoloristError):
+                store.load(path)
+        with pytest.raises(OptionError, match="cannot be read"):
+            store.load(tmp_path / "none.safetensors")
+
+    def test_equal_weights_are_equal_bytes(self) -> None:
+        tensors = {f"{place}": torch.arange(6.0).reshape(2, 3).T for place in range(9)}
+        assert store.packed(tensors, {"b": 1, "a": 2}) == store.packed(dict(reversed(tensors.items())), {"a": 2, "b": 1})
+
+    def test_a_sheet_wants_rows_of_one_kind(self) -> None:
+        tile = np.zeros((4, 4, 3), np.uint8)
+        with pytest.raises(RecoloristError, match="one number and one shape"):
+            contact_sheet([[tile], [tile, tile]])
+
+
+class _Stop:
+    """Ctrl-C after some steps."""
+
+    def __init__(self, after: int) -> None:
+        self.left = after
+
+    def __call__(self, _: object) -> None:
+        self.left -= 1
+        if not self.left:
+            raise KeyboardInterrupt

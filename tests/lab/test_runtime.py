@@ -1,0 +1,171 @@
+"""The runtime and energy study."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recolorist.errors import OptionError
+from recolorist_lab import energy, figures, ledger, table
+from recolorist_lab.paper import RUNTIME
+from recolorist_lab.studies import runtime, runtime_figure, runtime_table
+from recolorist_lab.study import load
+from recolorist_lab.sweep import run_study
+from recolorist_lab.sweep_local import LocalEngine
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+NO_CONTEXT: Any = SimpleNamespace()
+
+
+def small(method: str, **options: Any) -> dict[str, Any]:
+    given = {"size": 64, "iterations": 6, "warmups": 1, "seconds": 20.0, "threads": 1, **options}
+    return dict(runtime.run(runtime.Runtime(method=method, **given), NO_CONTEXT))
+
+
+class TestEnergy:
+    def test_time_and_energy_grow_with_the_work(self) -> None:
+        spent = []
+        for seconds in (0.05, 0.4):
+            with energy.metered() as meter:
+                end = time.process_time() + seconds
+                while time.process_time() < end:
+                    pass
+            spent.append(meter.energy)
+        assert spent[0].cpu_seconds == pytest.approx(0.05, abs=0.05)
+        assert spent[1].cpu_seconds >= 0.4
+        assert spent[1].watt_hours > spent[0].watt_hours > 0
+
+    def test_it_is_not_known_before_the_end(self) -> None:
+        with energy.metered() as meter, pytest.raises(RuntimeError, match="only when the block has ended"):
+            _ = meter.energy
+
+    def test_a_machine_without_counters_says_modelled(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(energy, "_RAPL", tmp_path)
+        assert energy.source_here() == "modelled"
+        (tmp_path / "intel-rapl:0").mkdir()
+        (tmp_path / "intel-rapl:0" / "energy_uj").write_text("1")
+        assert energy.source_here() == "rapl"
+        assert energy.source_here("cuda") == "rapl+nvml"
+
+
+class TestTiming:
+    @pytest.mark.parametrize("method", ["colorist", "colorist_float", "colorist_bank", "colorist_batch", "adain"])
+    def test_every_figure_of_the_protocol_is_there(self, method: str) -> None:
+        told = small(method)
+        assert told["iterations"] == 6
+        assert told["images"] == 6 * (32 if method == "colorist_batch" else 1)
+        assert 0 < told["p50_ms"] <= told["p90_ms"] <= told["p95_ms"] <= told["p99_ms"]
+        assert told["throughput_it_s"] == pytest.approx(1000 / told["mean_ms"])
+        assert told["energy_source"] in ("rapl", "modelled")
+
+    def test_percentiles_and_rates_are_those_of_the_times(self) -> None:
+        spent = energy.Energy(seconds=1.0, cpu_seconds=2.0, watt_hours=0.003, source="modelled")
+        told = runtime._summary(np.array([0.1, 0.2, 0.3, 0.4]), spent, images=2)
+        assert told["mean_ms"] == pytest.approx(125.0)
+        assert told["p50_ms"] == pytest.approx(125.0)
+        assert told["cpu_seconds"] == pytest.approx(0.25)
+        assert told["energy_mwh"] == pytest.approx(3.0 / 8)
+
+    def test_a_slow_method_ends_when_its_time_is_up(self) -> None:
+        assert small("adain", size=128, iterations=100_000, seconds=0.3)["iterations"] < 1000
+
+    def test_it_leaves_the_number_of_threads_as_it_was(self) -> None:
+        import torch
+
+        before = torch.get_num_threads()
+        small("colorist", threads=before + 1)
+        assert torch.get_num_threads() == before
+
+    def test_the_paper_gives_every_rival_a_size_that_is_ours_too(self) -> None:
+        for method in ("adain", "efdm", "sanet", "mast", "iecontrast"):
+            assert runtime.native_size(method) == RUNTIME["cpu", runtime_table.title(method)].resolution
+
+    def test_what_cannot_be_is_refused(self) -> None:
+        with pytest.raises(OptionError, match="works on the CPU"):
+            runtime.run(runtime.Runtime(method="colorist", device="cuda"), NO_CONTEXT)
+        with pytest.raises(OptionError, match="32 to 4096"):
+            runtime.Runtime(method="adain", size=8)
+        with pytest.raises(OptionError, match="5 iterations"):
+            runtime.Runtime(method="adain", iterations=1)
+
+
+def row(method: str, milliseconds: float, side: int = 256, grid: str = "latency", device: str = "cpu") -> dict[str, Any]:
+    times = {f"result.{name}_ms": milliseconds for name in ("mean", "p50", "p90", "p95", "p99")}
+    return {
+        "grid": grid,
+        "method": method,
+        "device": device,
+        "result.side": side,
+        "result.iterations": 1000,
+        "result.throughput_it_s": 1000 / milliseconds,
+        "result.cpu_seconds": milliseconds / 500,
+        "result.energy_mwh": milliseconds / 100,
+        "result.energy_source": "modelled",
+        **times,
+    }
+
+
+ROWS = [row("adain", 200.0), row("modflows", 9000.0, 512), row("colorist", 0.05), row("colorist_bank", 0.03)]
+
+
+class TestTable:
+    def test_ratios_are_to_the_own_colorist_of_each(self) -> None:
+        lines = {
+            line.split("|")[1].strip(): [part.strip() for part in line.split("|")]
+            for line in runtime_table.latency(ROWS).splitlines()
+        }
+        assert lines["AdaIN"][10] == "4,000"  # 200 / 0.05
+        assert lines["AdaIN"][11:13] == ["132", "52"]  # as printed, and 132.20 / 2.53
+        assert lines["Modflows"][10] == "180,000"
+        assert lines["Colorist, style from a bank"][10:13] == ["0.6", "–", "–"]
+
+    def test_modelled_energy_is_marked_and_processor_time_stands_beside(self) -> None:
+        text = runtime_table.energy(ROWS)
+        assert text.count("modelled") == len(ROWS)
+        assert "CPU time, ms" in text
+        assert "| AdaIN | 2 | modelled | 4,000 | 400 | 4,000 | 4.277 | 80 |" in text
+
+    def test_without_colorist_there_is_nothing_to_compare_to(self) -> None:
+        with pytest.raises(OptionError, match="to which all are compared"):
+            runtime_table.latency(ROWS[:2])
+        with pytest.raises(OptionError, match="no row for the device 'cuda'"):
+            runtime_table.latency(ROWS, "cuda")
+
+    def test_growth_has_a_column_for_each_side(self) -> None:
+        grown = [row("colorist", 0.01 * side, side, "growth") for side in (64, 256)] + [row("adain", 9.0, 64, "growth")]
+        assert runtime_table.growth(grown).splitlines()[2:] == [
+            "| Colorist, two 8-bit images | 0.64 | 2.56 |",
+            "| AdaIN | 9 | – |",
+        ]
+
+
+def test_figures_are_drawn_and_depend_on_the_rows_alone() -> None:
+    grown = [row("colorist", 0.01 * side, side, "growth") for side in (64, 256)]
+    for make, given in ((runtime_figure.bars, ROWS), (runtime_figure.growth, grown)):
+        assert figures.render(make(given), "svg") == figures.render(make(given), "svg")
+    assert figures.render(runtime_figure.bars(ROWS, "energy_mwh"), "svg") != figures.render(runtime_figure.bars(ROWS), "svg")
+    with pytest.raises(OptionError, match="accepted are mean_ms"):
+        runtime_figure.bars(ROWS, "joules")
+
+
+def test_the_full_study_names_every_method_once() -> None:
+    cells = load(CONFIGS / "runtime.toml").grids()["latency"]
+    assert len({cell.config.method for cell in cells}) == 17
+
+
+def test_the_quick_study_runs_and_makes_its_tables(tmp_path: Path) -> None:
+    text = (CONFIGS / "runtime.quick.toml").read_text("utf-8")
+    methods = text[text.index('axes.method = ["adain", "efdm"') :].splitlines()[0]
+    shorter = text.replace(methods, 'axes.method = ["adain", "colorist"]').replace("iterations = 20", "iterations = 5")
+    shorter = shorter.replace('["colorist", "adain"]', '["colorist"]').replace("[64, 128, 256]", "[128]")
+    (tmp_path / "quick.toml").write_text(shorter, "utf-8")
+    study, book = load(tmp_path / "quick.toml"), ledger.Ledger(tmp_path / "ledger")
+    assert run_study(study, book, LocalEngine(book, jobs=1)).is_complete
+    rows = table.rows(study, book)
+    assert "AdaIN" in runtime_table.latency(rows)
+    assert "128 px" in runtime_table.growth(rows)

@@ -1,0 +1,127 @@
+"""`recolorist-lab train` and `recolorist-lab zoo`, and the studies' files."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from recolorist.errors import RecoloristError
+from recolorist_lab.cells import run_cell
+from recolorist_lab.cli import app
+from recolorist_lab.ledger import Ledger
+from recolorist_lab.study import load
+from recolorist_lab.zoo import CHECKPOINTS
+from tests.lab.training.contexts import TINY
+from tests.lab.training.test_zoo import made
+
+CONFIGS = Path(__file__).parents[3] / "configs"
+SMALL = {"size": 32, "epochs": 1, "batch": 16, "workers": 0, "accelerator": "cpu", "threads": 1}
+
+
+def lab(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def train(ledger: Path, *words: object) -> Result:
+    more = [word for name, value in SMALL.items() for word in ("--set", f"{name}={value}")]
+    return lab("train", TINY, "--model", "test_resnet", "--ledger", ledger, *more, *words)
+
+
+class TestTrain:
+    def test_a_run_by_hand_is_a_cell_that_sweeps_find(self, tmp_path: Path) -> None:
+        first = train(tmp_path / "ledger", "--augmentation", "colorist", "--seed", 3, "--json", "--out", tmp_path / "out")
+        assert first.exit_code == 0, first.output
+        told = json.loads(first.stdout)
+        assert told == json.loads((tmp_path / "out" / "result.json").read_text("utf-8"))
+        assert {path.name for path in (tmp_path / "out").iterdir()} == {
+            "model.safetensors", "config.json", "scores.json", "history.json", "result.json",
+        }  # fmt: skip
+        study = tmp_path / "study.toml"
+        fixed = json.dumps({**SMALL, "model": "test_resnet", "dataset": TINY, "augmentation": "colorist", "seed": 3})
+        fixed = "{" + ", ".join(f"{name} = {json.dumps(value)}" for name, value in json.loads(fixed).items()) + "}"
+        study.write_text(f'name = "s"\n[[grid]]\nkind = "classify"\nset = {fixed}\n', "utf-8")
+        cell = load(study).cells[0]
+        assert Ledger(tmp_path / "ledger").state(cell).name == "done"
+        assert run_cell(tmp_path / "ledger", 5.0, cell).name == "found"
+        again = train(tmp_path / "ledger", "--augmentation", "colorist", "--seed", 3)
+        assert "balanced accuracy" in again.stdout
+        assert "parameters" in again.stdout
+
+    def test_a_failed_run_says_why_and_is_tried_again_when_asked_again(self, tmp_path: Path) -> None:
+        for _ in range(2):
+            refused = train(
+                tmp_path / "ledger", "--set", "validation_share=0.5", "--set", "resize=squash", "--root", "x", "--model", "vgg0"
+            )
+            assert isinstance(refused.exception, RecoloristError)
+            assert "vgg0" in str(refused.exception)
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [
+            (["--set", "seed=1"], "none that has an option of its own"),
+            (["--set", "learning_rate"], "accepted is name=value"),
+            (["--set", "learningrate=1"], "did you mean 'learning_rate'"),
+            (["--algorithm", "irm"], "'irm' is unknown"),
+        ],
+    )
+    def test_what_is_not_known_is_refused(self, tmp_path: Path, words: list[str], said: str) -> None:
+        refused = train(tmp_path / "ledger", *words)
+        assert isinstance(refused.exception, RecoloristError)
+        assert said in str(refused.exception)
+
+    def test_files_are_not_replaced_unasked(self, tmp_path: Path) -> None:
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "result.json").write_text("{}", "utf-8")
+        refused = train(tmp_path / "ledger", "--out", tmp_path / "out")
+        assert "--force" in str(refused.exception)
+
+
+class TestZoo:
+    def test_the_list(self) -> None:
+        told = json.loads(lab("zoo", "list", "--json").stdout)
+        assert [row["name"] for row in told] == list(CHECKPOINTS)
+        assert "93.04 ± 3.90" in lab("zoo", "list").stdout
+
+    def test_a_checkpoint_is_loaded_and_tested(self, tmp_path: Path) -> None:
+        made(tmp_path, "own", 4, "test_resnet", model="test_resnet", size=32, dataset=TINY)
+        assert "test_resnet, 4 classes" in lab("zoo", "load", "own", "--folder", tmp_path).stdout
+        done = lab("zoo", "evaluate", "own", "--folder", tmp_path, "--json")
+        assert done.exit_code == 0, done.output
+        told = json.loads(done.stdout)
+        assert (told["images"], told["dataset"], len(told["confusion"])) == (12, TINY, 4)
+        assert "of the training split here" in lab("zoo", "evaluate", "own", "--folder", tmp_path).stdout
+
+
+class TestStudies:
+    def test_the_papers_grids(self) -> None:
+        main, sweep = load(CONFIGS / "classify.toml"), load(CONFIGS / "probability.toml")
+        assert len(main.cells) == 17 * 19 * 3
+        assert len(sweep.cells) == 21 * 19 * 3
+        every = [cell.config for cell in (*main.cells, *sweep.cells)]
+        assert {(one.model, one.size, one.batch, one.epochs, one.patience) for one in every} == {
+            ("densenet121", 224, 256, 100, 15)
+        }
+        assert sorted({cell.config.probability for cell in sweep.cells}) == [round(0.05 * step, 2) for step in range(21)]
+
+    @pytest.mark.parametrize("name", ["classify", "probability"])
+    def test_every_kind_of_cell_of_the_quick_twins_runs(self, name: str, tmp_path: Path) -> None:
+        """At a size that takes a second: one seed, one epoch, few tiles."""
+        text = (CONFIGS / f"{name}.quick.toml").read_text("utf-8")
+        for old, new in (("tiles=240,size=64", "tiles=12,size=32"), ("size = 64", "size = 32"), ("epochs = 15", "epochs = 1")):
+            assert old in text
+            text = text.replace(old, new)
+        told = tomllib.loads(text)
+        for grid in told["grid"]:
+            text = text.replace(f"axes.seed = {json.dumps(grid['axes']['seed'])}", "axes.seed = [71397589]")
+            text = text.replace(json.dumps(grid["axes"].get("probability")), "[0.3]")
+        (tmp_path / "small.toml").write_text(text, "utf-8")
+        study = load(tmp_path / "small.toml")
+        assert len(study.cells) == {"classify": 6, "probability": 1}[name]
+        Ledger(tmp_path / "ledger")
+        for cell in study.cells:
+            outcome = run_cell(tmp_path / "ledger", 30.0, cell)
+            assert outcome.name == "done", outcome.message

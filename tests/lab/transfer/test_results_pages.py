@@ -1,0 +1,102 @@
+"""Committed results: the tables of every page are those its data give, letter by letter, and the pages' snippets run."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recolorist.errors import OptionError
+from recolorist_lab.ledger import Ledger
+from recolorist_lab.studies import publish
+from recolorist_lab.studies.pages import fill, markdown, tables_of
+from recolorist_lab.study import load
+from tests.lab.studies import finished, grid, rehearsal
+from tools.results_page import FOLDER, TABLES, filled
+
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("name", TABLES)
+class TestCommitted:
+    def test_tables_are_those_of_the_data(self, name: str) -> None:
+        page = (FOLDER / f"{name}.md").read_text("utf-8")
+        assert tables_of(page)
+        assert filled(name) == page
+
+    def test_data_name_their_environment_and_no_machine(self, name: str) -> None:
+        text = (FOLDER / f"{name}.json").read_text("utf-8")
+        rows, environments = publish.read(text.encode())
+        assert {row["environment"] for row in rows} == set(range(len(environments)))
+        assert all({"cpu", "python", "versions"} <= set(one) for one in environments)
+        assert not re.search(r'"(/home|/tmp|/work|/root|/Users)', text)
+
+    def test_the_study_file_has_a_row_for_every_cell(self, name: str) -> None:
+        rows, _ = publish.read((FOLDER / f"{name}.json").read_bytes())
+        cells = load(FOLDER / f"{name}.toml").cells
+        assert [row["grid"] for row in rows] == [cell.grid for cell in cells]
+        assert all(row["dataset"] == cell.config.dataset for row, cell in zip(rows, cells, strict=True))
+
+    def test_pictures_are_there_and_small(self, name: str) -> None:
+        pictures = re.findall(r"\]\(([\w.]+\.png)\)", (FOLDER / f"{name}.md").read_text("utf-8"))
+        assert pictures
+        for picture in pictures:
+            assert 5_000 < (FOLDER / picture).stat().st_size < 400_000, picture
+
+
+def test_the_page_on_statistics_runs() -> None:
+    pytest.importorskip("matplotlib")
+    namespace: dict[str, Any] = {}
+    found = BLOCK.findall((FOLDER.parent / "statistics.md").read_text("utf-8"))
+    assert len(found) == 2
+    for block in found:
+        exec(compile(block, "statistics.md", "exec"), namespace)  # noqa: S102 - our own documentation
+
+
+class TestDocument:
+    def test_holds_every_row_and_says_where_it_was_made(self, tmp_path: Path) -> None:
+        study, ledger = load(rehearsal(tmp_path, grid([1, 2], steps=1))), Ledger(tmp_path / "book")
+        finished(study, ledger)
+        told = publish.document(study, ledger)
+        rows, environments = publish.read(publish.write(told))
+        assert [row["index"] for row in rows] == [1, 2]
+        assert rows[0]["result.chain"] == ledger.result(study.cells[0]).result["chain"]
+        assert (rows[0]["environment"], len(environments)) == (0, 1)
+        assert told["grids"][0]["same"]["steps"] == 1
+        assert "steps" not in told["grids"][0]["columns"]
+
+    def test_refuses_gaps(self, tmp_path: Path) -> None:
+        study, ledger = load(rehearsal(tmp_path, grid([1, 2], steps=1))), Ledger(tmp_path / "book")
+        with pytest.raises(Exception, match="2 of 2 cells have no result"):
+            publish.document(study, ledger)
+        assert len(publish.document(study, ledger, partial=True)["grids"][0]["rows"]) == 2
+
+    def test_refuses_another_format(self) -> None:
+        with pytest.raises(OptionError, match=r"recolorist\.results/1"):
+            publish.read(json.dumps({"format": "x"}).encode())
+
+
+class TestPages:
+    PAGE = "A\n<!-- table: one -->\n| a |\n<!-- end -->\nB\n<!-- table: two -->\n<!-- end -->\n"
+
+    def test_filling_twice_is_filling_once(self) -> None:
+        tables = {"one": "| x |\n", "two": "| y |\n"}
+        once = fill(self.PAGE, tables)
+        assert tables_of(once) == tables
+        assert fill(once, tables) == once
+        assert "A\n" in once
+
+    def test_refuses_marks_without_tables_and_tables_without_marks(self) -> None:
+        with pytest.raises(OptionError, match="'two' is unknown"):
+            fill(self.PAGE, {"one": ""})
+        with pytest.raises(OptionError, match="'three' is unknown"):
+            fill(self.PAGE, {"one": "", "two": "", "three": ""})
+        with pytest.raises(OptionError, match="no end"):
+            fill("<!-- table: one -->\n", {"one": ""})
+
+    def test_refuses_a_row_of_another_length(self) -> None:
+        with pytest.raises(OptionError, match="2 cells"):
+            markdown(["a", "b"], [["1"]])
