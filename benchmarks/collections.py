@@ -15,12 +15,13 @@ The contract is that of `README.md`, but for what files bring with them:
 * The plain loop is `numpy.asarray(Image.open(path))`, followed by `Image.fromarray(pixels).save(path, quality=95, subsampling=0)`
   where it encodes: what `augment` writes. Loops that never make an array are timed as well.
 
-Where files are slow to make, put TMPDIR on a file system in memory.
+Where files are slow to make, put TMPDIR on a file system in memory. Ctrl-C ends the rounds of a folder, and whole ones count.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -54,7 +55,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="write FILE.json and FILE.md")
     options = parser.parse_args()
     found = [_measured(folder, options) for folder in options.folders]
-    result = collections_report.stamp() | {"rounds": options.rounds, "allocator": options.allocator, "folders": found}
+    result = collections_report.stamp() | {"allocator": options.allocator, "folders": found}
     page = collections_report.markdown(result)
     if options.out:
         options.out.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
@@ -98,19 +99,19 @@ def _measured(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
         _copied(folder, Path(scratch) / "many", options.images, options.repeat)
         _bank_of(Path(scratch) / "few")
         arms = [*plain_loop.LOOPS, *OURS]
-        found: dict[str, list[dict[str, float]]] = {name: [] for name in arms}
-        for _ in range(options.rounds):
-            for name in random.sample(arms, len(arms)):
-                found[name].append(_in_a_process(name, options.jobs, scratch, steady=options.allocator == "steady"))
-    facts = {"folder": folder.name, "images": count, "repeat": options.repeat, "jobs": options.jobs}
-    return facts | {
-        clock: {name: [one[clock] for one in rounds] for name, rounds in found.items()} for clock in ("cpu", "wall", "start")
-    }
+        rounds: list[dict[str, dict[str, float]]] = []
+        with contextlib.suppress(KeyboardInterrupt):  # what is whole by then counts
+            for _ in range(options.rounds):
+                order = random.sample(arms, len(arms))
+                rounds.append({arm: _in_a_process(arm, options.jobs, scratch, options.allocator) for arm in order})
+    facts = {"folder": folder.name, "images": count, "repeat": options.repeat, "jobs": options.jobs, "rounds": len(rounds)}
+    return facts | {clock: {arm: [one[arm][clock] for one in rounds] for arm in arms} for clock in ("cpu", "wall", "start")}
 
 
-def _in_a_process(arm: str, jobs: int, folder: str, *, steady: bool) -> dict[str, float]:
+def _in_a_process(arm: str, jobs: int, folder: str, allocator: str) -> dict[str, float]:
     shift = {"BENCHMARK_SHIFT": "x" * random.randrange(_MOST_SHIFT)}
-    settings = {name: value for name, value in environment.START_SETTINGS.items() if steady or not name.startswith("MALLOC")}
+    kept = allocator == "steady"
+    settings = {name: value for name, value in environment.START_SETTINGS.items() if kept or not name.startswith("MALLOC")}
     command = [sys.executable, "-c", _CHILD, arm, str(jobs), folder]
     done = subprocess.run(
         command, env=os.environ | settings | shift, cwd=environment.ROOT, capture_output=True, text=True, check=True

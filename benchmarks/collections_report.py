@@ -41,7 +41,7 @@ def markdown(result: dict[str, Any]) -> str:
         "# Collections beside a plain loop",
         "",
         f"{result['date']}, commit {result['commit']}, {machine}, `{result['command']}`, allocator {result['allocator']}.",
-        f"Lower quartiles over {result['rounds']} shuffled rounds, each in a process of its own.",
+        "Lower quartiles over shuffled rounds, each in a process of its own.",
         f"Versions: {', '.join(f'{name} {version}' for name, version in shown.items())}.",
     ]
     for found in result["folders"]:
@@ -53,7 +53,9 @@ def _section(found: dict[str, Any]) -> list[str]:
     jobs = found["jobs"]
     lines = [
         "",
-        f"## {found['folder']}: {found['images']} images, {found['repeat']} times as many for {jobs} processes",
+        f"## {found['folder']}",
+        "",
+        f"{found['images']} images, {found['repeat']} times as many for {jobs} processes, {found['rounds']} rounds.",
         "",
         f"| arm | share of | CPU, one process | wall, {jobs} processes | at least | verdict | without arrays: CPU, wall |",
         "|---|---|---|---|---|---|---|",

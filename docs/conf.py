@@ -25,7 +25,7 @@ html_theme = "furo"
 html_title = f"Recolorist {release}"
 html_math_renderer = "mathml"
 html_static_path = ["static"]
-html_css_files = ["formulas.css"]
+html_css_files = ["formulas.css", "width.css"]
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
@@ -33,7 +33,9 @@ sphinx_gallery_conf = {
     "filename_pattern": "plot_",
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,  # a page that does not run is a broken page
+    "capture_repr": (),  # what is printed is shown, not the name of the last object
     "show_memory": False,
+    "write_computation_times": False,  # that page would fetch scripts from elsewhere
     "show_signature": False,
     "download_all_examples": False,
     "image_scrapers": ("matplotlib",),

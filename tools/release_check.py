@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -21,9 +22,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-WANTED = ("recolorist/__init__.py", "recolorist/_kernels.abi3.so", "recolorist/py.typed", "recolorist/studio/house.css")
+WANTED = (
+    *("recolorist/__init__.py", "recolorist/_kernels.abi3.so", "recolorist/py.typed", "recolorist/studio/house.css"),
+    *("recolorist_lab/__init__.py", "recolorist_lab/py.typed", "recolorist_lab/cli.py", "recolorist_lab/configs/spaces.toml"),
+)
+SOURCES = ("src/recolorist/_kernels.c", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "pyproject.toml", "setup.py")
 FORBIDDEN = ("tests/", "benchmarks/", ".so.", "__pycache__", ".c", ".h", ".ipynb")
 MOST_BYTES = 3_000_000  # an extra megabyte in a wheel is something that does not belong there
+BUILT = shutil.ignore_patterns("*.so", "__pycache__", "*.egg-info")
 ACTIVE = "from recolorist import kernels; print(kernels.active())"
 
 
@@ -59,11 +65,13 @@ def check(out: Path, *, strict: bool, containers: bool) -> None:
     look_into(wheel, archive)
     run(sys.executable, "-m", "twine", "check", "--strict", wheel, archive)
     tell("metadata", "twine finds nothing wrong")
+    run(Path(sys.executable).parent / "abi3audit", "--strict", wheel)
+    tell("stable ABI", "abi3audit finds no symbol beyond Python 3.11's")
     with tempfile.TemporaryDirectory() as folder:
         installs(Path(folder), wheel, archive, out)
         known_faults(Path(folder) / "wheel", strict=strict)
         containers_lint(strict=strict)
-        container_steps(Path(folder), wheel, extras="lab,slides,dicom" if containers else "")
+        container_steps(Path(folder), extras="lab,slides,dicom" if containers else "")
 
 
 def look_into(wheel: Path, archive: Path) -> None:
@@ -79,7 +87,8 @@ def look_into(wheel: Path, archive: Path) -> None:
     )
     with tarfile.open(archive) as opened:
         sources = opened.getnames()
-    expect(any(name.endswith("src/recolorist/_kernels.c") for name in sources), "the source archive lacks the C file")
+    missing = [name for name in SOURCES if not any(source.endswith(f"/{name}") for source in sources)]
+    expect(not missing, f"the source archive lacks {missing}")
     expect(not any("/tests/" in name for name in sources), "the source archive holds tests")
     tell(
         "contents", f"{len(names)} files, {wheel.stat().st_size / 1e6:.2f} MB in the wheel, {len(sources)} in the source archive"
@@ -133,10 +142,29 @@ def containers_lint(*, strict: bool) -> None:
     tell("containers", "hadolint finds nothing wrong")
 
 
-def container_steps(folder: Path, wheel: Path, extras: str) -> None:
-    """What both containers run, in a fresh environment."""
-    run("sh", ROOT / "containers" / "install.sh", wheel, folder / "container", extras)
-    expect(said(folder / "container" / "bin" / "python", "-c", ACTIVE) == "c", "the container's loops are not active")
+def copied(folder: Path) -> Path:
+    """What the Dockerfile copies into its first stage, and nothing else; the Apptainer definition must name the same."""
+    text = (ROOT / "containers" / "Dockerfile").read_text("utf-8")
+    definition = (ROOT / "containers" / "recolorist.def").read_text("utf-8")
+    for line in re.findall(r"^COPY (?!--)(.+)$", text, re.MULTILINE):
+        *names, target = line.split()
+        for name in names:
+            place = folder / target / (Path(name).name if target.endswith("/") else "")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            source = ROOT / name
+            shutil.copytree(source, place, ignore=BUILT) if source.is_dir() else shutil.copy(source, place)
+            expect(f"\n    {name.split('/')[0]} /src/" in definition, f"containers/recolorist.def does not copy {name}")
+    return folder
+
+
+def container_steps(folder: Path, extras: str) -> None:
+    """What both containers run, in a fresh environment, on nothing but what they copy."""
+    source = copied(folder / "copied")
+    run("sh", source / "containers" / "install.sh", source, folder / "container", extras)
+    python = folder / "container" / "bin" / "python"
+    expect(said(python, "-c", ACTIVE) == "c", "the container's loops are not active")
+    studies = "from importlib.resources import files; print((files('recolorist_lab') / 'configs' / 'check.toml').is_file())"
+    expect(said(python, "-c", studies) == "True", "the container has no study files")
     pins = (ROOT / "containers" / "lock.txt").read_text("utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     for line in project["dependencies"]:

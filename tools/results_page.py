@@ -13,7 +13,19 @@ from typing import Any, Final
 
 from recolorist_lab import figures
 from recolorist_lab.ledger import Ledger
-from recolorist_lab.studies import properties_figure, properties_table, publish, spaces_figure, spaces_page, spaces_statistics
+from recolorist_lab.studies import (
+    hospitals_table,
+    probability_figure,
+    properties_figure,
+    properties_table,
+    publish,
+    runtime_figure,
+    runtime_table,
+    spaces_figure,
+    spaces_page,
+    spaces_statistics,
+    transfer_table,
+)
 from recolorist_lab.studies.pages import fill
 from recolorist_lab.studies.properties import FILE
 from recolorist_lab.study import Study, load
@@ -22,6 +34,9 @@ FOLDER: Final = Path(__file__).parents[1] / "docs" / "results"
 TABLES: Final[Mapping[str, Callable[[Sequence[Any]], dict[str, str]]]] = {
     "properties": properties_table.tables,
     "spaces": spaces_page.tables,
+    "hospitals": hospitals_table.tables,
+    "transfer": transfer_table.tables,
+    "runtime": runtime_table.tables,
 }
 
 
@@ -31,22 +46,54 @@ def filled(name: str) -> str:
     return fill((FOLDER / f"{name}.md").read_text("utf-8"), TABLES[name](rows))
 
 
+def _of_properties(rows: Sequence[Any], study: Study, ledger: Ledger) -> dict[str, Any]:
+    found = {
+        properties_table.titled(cell.config.dataset): properties_figure.instances(ledger.result(cell).read(FILE))
+        for cell in study.cells
+        if cell.grid.partition("-")[0] == "paper" and cell.config.size
+    }
+    return {"clipping": properties_figure.clipping(found), "limits": properties_figure.limits(rows)}
+
+
+def _of_spaces(rows: Sequence[Any], _study: Study, _ledger: Ledger) -> dict[str, Any]:
+    scores = spaces_page.scores_of(rows, "all")
+    return {
+        "ranks": spaces_figure.ranks(spaces_statistics.significance(scores)),
+        "methods": spaces_figure.methods(scores),
+        "cost": spaces_figure.costs(spaces_page.cost(rows), 224),
+    }
+
+
+def _of_transfer(_rows: Sequence[Any], _study: Study, _ledger: Ledger) -> dict[str, Any]:
+    return {}  # tools/transfer_grid.py draws it, of images that may be shown
+
+
+def _of_runtime(rows: Sequence[Any], _study: Study, _ledger: Ledger) -> dict[str, Any]:
+    return {
+        "latency": runtime_figure.bars(rows),
+        "energy": runtime_figure.bars(rows, "energy_mwh"),
+        "growth": runtime_figure.growth(rows),
+    }
+
+
+def _of_hospitals(rows: Sequence[Any], _study: Study, _ledger: Ledger) -> dict[str, Any]:
+    return {"sweep": probability_figure.hospitals([row for row in rows if row["grid"] == "probability"])}
+
+
+PICTURES: Final[Mapping[str, Callable[[Sequence[Any], Study, Ledger], dict[str, Any]]]] = {
+    "properties": _of_properties,
+    "spaces": _of_spaces,
+    "hospitals": _of_hospitals,
+    "transfer": _of_transfer,
+    "runtime": _of_runtime,
+}
+
+
 def pictures(name: str, study: Study, ledger: Ledger) -> None:
     """Draw what the page shows."""
     rows, _ = publish.read((FOLDER / f"{name}.json").read_bytes())
-    if name == "properties":
-        found = {
-            properties_table.titled(cell.config.dataset): properties_figure.instances(ledger.result(cell).read(FILE))
-            for cell in study.cells
-            if cell.grid.partition("-")[0] == "paper" and cell.config.size
-        }
-        figures.save(properties_figure.clipping(found), FOLDER / "properties_clipping", ["png"])
-        figures.save(properties_figure.limits(rows), FOLDER / "properties_limits", ["png"])
-        return
-    scores = spaces_page.scores_of(rows, "all")
-    figures.save(spaces_figure.ranks(spaces_statistics.significance(scores)), FOLDER / "spaces_ranks", ["png"])
-    figures.save(spaces_figure.methods(scores), FOLDER / "spaces_methods", ["png"])
-    figures.save(spaces_figure.costs(spaces_page.cost(rows), 224), FOLDER / "spaces_cost", ["png"])
+    for each, drawn in PICTURES[name](rows, study, ledger).items():
+        figures.save(drawn, FOLDER / f"{name}_{each}", ["png"])
 
 
 def main() -> None:

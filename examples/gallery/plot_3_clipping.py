@@ -6,20 +6,21 @@ Clipping is the only step that loses anything. It is known before a pixel is wri
 """
 
 # %%
-# A pale content and a style of strong contrast: the worst case for the range.
+# A style whose reds lie near white: the brightest pixels of the content are pushed past it.
 import matplotlib.pyplot as plt
 import numpy as np
 
 import recolorist as rc
 from recolorist.synthetic import tile
 
-content, style = tile(5, "mill", 192), tile(9, "valley", 192)
+content, style = tile(5, "valley", 192), tile(9, "harbour", 192)
 moments = rc.measure(content), rc.measure(style)
 
 strengths = np.linspace(0, 1, 21)
 plans = [rc.plan(*moments, strength=float(strength)) for strength in strengths]
-predicted = [rc.audit(content, plan).predicted_clipped_overall for plan in plans]
-counted = [rc.audit(content, rc.apply(content, plan)).clipped_overall for plan in plans]
+audits = [rc.audit(content, plan) for plan in plans]
+predicted = [audit.predicted_clipped_overall for audit in audits]
+counted = [audit.clipped_overall for audit in audits]
 
 figure, axis = plt.subplots(figsize=(6, 3.4), layout="constrained")
 axis.plot(strengths, predicted, color="#0b5f86", label="predicted from the plan")
@@ -34,8 +35,9 @@ bank = rc.StyleBank.build([style], split="train")
 figure, axes = plt.subplots(1, 4, figsize=(12, 3.4), layout="constrained")
 for axis, limit in zip(axes, (None, 0.02, 0.005, 0.001), strict=True):
     colorist = rc.Colorist(bank, p=1.0, max_clip=limit, seed=0)
-    out = colorist(content, key="content")
-    axis.imshow(out)
-    axis.set_title(f"max_clip={limit}\nclipped {rc.audit(content, out).clipped_overall:.2%}", fontsize=9)
+    decision = colorist.params(content, key="content")  # drawn and decided, nothing written yet
+    axis.imshow(colorist.apply(content, decision))
+    clipped = rc.audit(content, decision.plan).clipped_overall
+    axis.set_title(f"max_clip={limit}\nstrength {decision.strength:.2f}, clipped {clipped:.2%}", fontsize=9)
     axis.set_axis_off()
 plt.show()

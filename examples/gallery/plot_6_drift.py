@@ -14,13 +14,20 @@ import recolorist as rc
 from recolorist.drift import region_of
 from recolorist.synthetic import tile
 
-bank = rc.StyleBank.build([tile(number, "north", 96) for number in range(120)], split="train", name="north")
+
+def patches(slides: range, scanner: str, lamp: float = 1.0) -> list[np.ndarray]:
+    """Four patches of every slide, under a lamp of this brightness."""
+    scans = [(tile(number, scanner, 128) * lamp).astype(np.uint8) for number in slides]
+    return [scan[y : y + 64, x : x + 64] for scan in scans for y in (0, 64) for x in (0, 64)]
+
+
+bank = rc.StyleBank.build(patches(range(30), "north"), split="train", name="north")
 region = region_of(bank, level=0.99)
 
 
 def month(first: int, scanner: str, lamp: float) -> rc.StyleBank:
-    """Twenty images under a lamp of this brightness."""
-    return rc.StyleBank.build([(tile(first + number, scanner, 96) * lamp).astype(np.uint8) for number in range(20)])
+    """Twenty patches of new slides."""
+    return rc.StyleBank.build(patches(range(first, first + 5), scanner, lamp))
 
 
 months = {"january": month(1000, "north", 1.0), "march": month(2000, "north", 0.86), "june": month(3000, "valley", 1.0)}
@@ -40,7 +47,7 @@ axis.set_ylabel("distance to the bank")
 plt.show()
 
 # %%
-# On the command line the same is ``recolorist drift --bank train.bank.npz today/ --fail-over 0.05``, with an exit code for
+# On the command line the same is ``recolorist drift today/ --bank train.rcb --fail-over 0.05``, with an exit code for
 # pipelines.
 for name, new in months.items():
     outside = (region.distance(new.mean, new.cov) > region.threshold).mean()

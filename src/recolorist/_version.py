@@ -1,3 +1,3 @@
 """The version, in the one place where it is written; setuptools reads it from here without importing the package."""
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"

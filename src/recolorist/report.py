@@ -63,8 +63,8 @@ def audit_page(
     return page(title, "\n".join(part for part in body if part))
 
 
-def page(title: str, body: str) -> str:
-    """A page in the house look.
+def page(title: str, body: str, style: str = "") -> str:
+    """A page in the house look; ``style`` is what a page wants beyond it.
 
     >>> page("a < b", "<p>text</p>").count("<title>a &lt; b</title>")
     1
@@ -74,7 +74,7 @@ def page(title: str, body: str) -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'\">\n"
-        f"<title>{escape(title)}</title>\n<style>\n{house}{_STYLE}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+        f"<title>{escape(title)}</title>\n<style>\n{house}{_STYLE}{style}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
 
 

@@ -10,7 +10,17 @@ import typer
 
 from recolorist._version import __version__
 from recolorist.errors import RecoloristError
-from recolorist_lab import cli_baseline, cli_data, cli_metrics, cli_report, cli_sweep, cli_train, cli_weights, cli_zoo
+from recolorist_lab import (
+    cli_baseline,
+    cli_data,
+    cli_metrics,
+    cli_report,
+    cli_reproduce,
+    cli_sweep,
+    cli_train,
+    cli_weights,
+    cli_zoo,
+)
 
 __all__ = ["app", "main"]
 
@@ -41,6 +51,7 @@ for _register in (
     cli_data.register,
     cli_metrics.register,
     cli_report.register,
+    cli_reproduce.register,
     cli_sweep.register,
     cli_train.register,
     cli_weights.register,

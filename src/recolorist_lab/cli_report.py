@@ -12,10 +12,13 @@ from recolorist import cli_common as common
 
 __all__ = ["register"]
 
-_Studies = Annotated[list[Path], typer.Argument(help="Studies, TOML files.")]
+_Studies = Annotated[
+    list[str] | None,
+    typer.Option("--study", help="A study: its TOML file, or its name in the ledger; may be repeated. Else all the ledger has."),
+]
 _Out = Annotated[Path, typer.Option("--out", "-o", help="Folder to write into.")]
 _Ledger = Annotated[Path, typer.Option("--ledger", envvar="RECOLORIST_LEDGER", help="Folder of results.")]
-_Partial = Annotated[bool, typer.Option("--partial", help="Report although cells are missing; they are listed.")]
+_Partial = Annotated[bool, typer.Option("--partial", help="Report although cells are missing; the gaps are marked.")]
 
 _HERE: Final = Path("ledger")
 
@@ -32,15 +35,17 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
-    studies: _Studies, *, out: _Out, ledger: _Ledger = _HERE, partial: _Partial = False, as_json: common.Json = False
+    *, study: _Studies = None, out: _Out, ledger: _Ledger = _HERE, partial: _Partial = False, as_json: common.Json = False
 ) -> None:
     """Write tables (Markdown, LaTeX, CSV, HTML), figures (PNG, PDF) and a page; refused, naming the cells, if any is missing."""
     from recolorist_lab.ledger import Ledger
+    from recolorist_lab.remembered import studies_of
     from recolorist_lab.report.build import build
-    from recolorist_lab.study import load
 
-    told = build([load(path) for path in studies], Ledger(ledger), out, partial=partial)
+    book = Ledger(ledger, must_exist=True)
+    told = build(studies_of(book, study or ()), book, out, partial=partial)
     if as_json:
-        typer.echo(json.dumps({"page": str(told.page), "tables": told.tables, "figures": told.figures}))
+        typer.echo(json.dumps({"page": str(told.page), "tables": told.tables, "figures": told.figures, "gaps": told.gaps}))
     else:
-        typer.echo(f"{told.tables} tables and {told.figures} figures; open {told.page}")
+        gaps = f"; {told.gaps} cells are missing and marked" if told.gaps else ""
+        typer.echo(f"{told.tables} tables and {told.figures} figures{gaps}; open {told.page}")

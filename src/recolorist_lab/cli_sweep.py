@@ -15,7 +15,7 @@ from recolorist import cli_common as common
 from recolorist.check import option
 from recolorist.errors import OptionError
 
-__all__ = ["register"]
+__all__ = ["bar", "engine_of", "register"]
 
 _Study = Annotated[Path, typer.Argument(help="The study, a TOML file.")]
 _Studies = Annotated[list[Path] | None, typer.Argument(help="Studies; without any, the whole ledger.")]
@@ -65,6 +65,7 @@ def run(
     """Run every cell that has no result yet. It is always safe to start this again, and from several machines at once."""
     from recolorist.batch_run import terminated_like_interrupted, usable_cores
     from recolorist_lab.ledger import Ledger
+    from recolorist_lab.remembered import remember
     from recolorist_lab.study import load
     from recolorist_lab.sweep import run_study
 
@@ -73,10 +74,11 @@ def run(
         raise OptionError("--address names a Ray cluster; add --engine ray, or leave it out")
     plan, book = load(study), Ledger(ledger, lease=lease)
     book.refuse_unwritable()
+    remember(book, study)
     try:
         # Standard output is for the report; what Ray and others have to say meanwhile goes where messages go.
-        with terminated_like_interrupted(), redirect_stdout(sys.stderr), _bar(plan.name, shown=not as_json) as told:
-            works = _engine(engine, book, jobs or usable_cores(), address, retries)
+        with terminated_like_interrupted(), redirect_stdout(sys.stderr), bar(plan.name, shown=not as_json) as told:
+            works = engine_of(engine, book, jobs or usable_cores(), address, retries)
             report = run_study(plan, book, works, retries=retries, told=told)
     except KeyboardInterrupt:
         typer.echo("recolorist-lab: interrupted; what is finished is kept, and the same command goes on from here", err=True)
@@ -201,7 +203,8 @@ def export(
         typer.echo(f"{out}: {len(rows)} rows.")
 
 
-def _engine(name: str, ledger: Any, jobs: int, address: str | None, retries: int) -> Any:
+def engine_of(name: str, ledger: Any, jobs: int, address: str | None, retries: int) -> Any:
+    """Where cells are run: processes of this machine, or a Ray cluster."""
     if name == "ray":
         from recolorist_lab.sweep_ray import RayEngine
 
@@ -212,7 +215,7 @@ def _engine(name: str, ledger: Any, jobs: int, address: str | None, retries: int
 
 
 @contextmanager
-def _bar(name: str, *, shown: bool) -> Iterator[Callable[[Any], None]]:
+def bar(name: str, *, shown: bool) -> Iterator[Callable[[Any], None]]:
     """A progress bar on a terminal, and silence elsewhere."""
     if not shown or not sys.stderr.isatty():
         yield lambda _: None
@@ -222,6 +225,6 @@ def _bar(name: str, *, shown: bool) -> Iterator[Callable[[Any], None]]:
 
     counts = TextColumn("{task.fields[running]} running, {task.fields[failed]} failed")
     columns = (TextColumn(name), BarColumn(), MofNCompleteColumn(), counts, TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(name, total=None, running=0, failed=0)
-        yield lambda now: bar.update(task, total=now.total, completed=now.done, running=now.running, failed=now.failed)
+    with Progress(*columns, console=Console(stderr=True)) as shows:
+        task = shows.add_task(name, total=None, running=0, failed=0)
+        yield lambda now: shows.update(task, total=now.total, completed=now.done, running=now.running, failed=now.failed)

@@ -99,6 +99,7 @@ VALUES: dict[str, dict[str, tuple[Any, Any]]] = {
         "native": (0, 64),
         "resize": ("squash", "letterbox"),
         "options": ((), ("alpha=0.5",)),
+        "weights": ("", "made.safetensors"),
         "fid_backend": ("classic", "torchvision"),
         "metrics": (("ssim",), ("wasserstein",)),
         "batch": (16, 8),

@@ -62,8 +62,10 @@ class TestStudy:
     def test_the_full_one_is_the_papers(self) -> None:
         grids = load(CONFIGS / "transfer.toml").grids()
         assert {name: len(cells) for name, cells in grids.items()} == {
-            "train": 13 * 19 * 3,
-            "rivals": 13 * 19 * 3,
+            "train": 11 * 19 * 3,
+            "rivals": 11 * 19 * 3,
+            "wct2": 19 * 3,
+            "modflows": 19 * 3,
             "colorist": 19 * 3,
         }
         rival = grids["rivals"][0]
@@ -72,6 +74,7 @@ class TestStudy:
             rival.config.method, rival.config.dataset, rival.config.seed,
         )  # fmt: skip
         assert rival.config.pairs == 800
+        assert not any(grids[name][0].inputs for name in ("wct2", "modflows", "colorist"))  # used as published, or untrained
 
     def test_the_quick_one_runs(self, finished: tuple[Study, Ledger]) -> None:
         found = {(row["grid"], row["method"]): row for row in rows(*finished)}
@@ -138,10 +141,35 @@ class TestEvaluation:
         with pytest.raises(OptionError, match="2 cells trained contrimix"):
             transfer.run(config, Context({"train": (cell, cell)}))
 
+    def test_the_control_leaves_contents_as_they_are(self) -> None:
+        kept = Context()
+        config = transfer.Transfer(method="none", dataset=SMALL["dataset"], pairs=2, size=64, metrics=("ssim", "wasserstein"))
+        told = transfer.run(config, kept)
+        shown = transfer_table.shown(kept.kept[transfer.SHOWN])
+        assert np.array_equal(shown[:, 0], shown[:, 2])
+        assert told["ssim"] == 1.0
+        assert float(told["wasserstein"]) > 0.01  # type: ignore[arg-type]
+
     def test_without_weights_it_says_what_to_do(self) -> None:
         config = transfer.Transfer(method="contrimix", dataset=SMALL["dataset"], pairs=2, size=64, metrics=("ssim",))
         with pytest.raises(OptionError, match="baseline train contrimix"):
             transfer.run(config, Context())
+
+    def test_weights_can_come_from_a_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        trained = Context()
+        transfer_train.run(TransferTrain(method="contrimix", **SMALL), trained)
+        (tmp_path / "made.safetensors").write_bytes(trained.kept[transfer_train.WEIGHTS])
+        monkeypatch.setenv("RECOLORIST_WEIGHTS", str(tmp_path))
+        common: dict[str, Any] = {"method": "contrimix", "dataset": SMALL["dataset"], "pairs": 2, "size": 64, "native": 64}
+        cell = SimpleNamespace(config={"method": "contrimix"}, result={}, read=trained.kept.__getitem__)
+        named = transfer.Transfer(**common, weights="made.safetensors", metrics=("ssim",))
+        alike = transfer.run(transfer.Transfer(**common, metrics=("ssim",)), Context({"train": (cell,)}))
+        found = transfer.run(named, Context())
+        assert (found["ssim"], found["weights"], alike["weights"]) == (alike["ssim"], "published", "trained")
+        with pytest.raises(OptionError, match="leave one out"):
+            transfer.run(named, Context({"train": (cell,)}))
+        with pytest.raises(OptionError, match="baseline convert"):
+            transfer.run(transfer.Transfer(**common, weights="other.safetensors", metrics=("ssim",)), Context())
 
     def test_native_sizes(self) -> None:
         assert transfer.native_size(transfer.Transfer(method="colorist")) == 224
@@ -167,6 +195,11 @@ class TestTable:
         lines = text.splitlines()
         assert lines[2].startswith("| AdaIN | 2 | 256 | 0.200 ± 0.000 (0.33) | 0.700 ± 0.000 (0.58) | 52.0 ± 2.8 (70.29)")
         assert "| Colorist | 1 | 256 | 0.200 (0.12)" in lines[3]
+
+    def test_the_control_has_no_printed_number_and_comes_last(self) -> None:
+        lines = transfer_table.table([self.row("none", 1, 30.0), self.row("colorist", 1, 10.0)]).splitlines()
+        assert "| Colorist | 1 | 256 | 0.200 (0.12)" in lines[2]
+        assert lines[3].startswith("| contents left as they are | 1 | 256 | 0.200 | 0.700 | 30.0 |")
 
     def test_nothing_to_show_is_refused(self) -> None:
         with pytest.raises(OptionError, match="no row"):

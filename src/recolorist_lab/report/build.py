@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from recolorist._version import __version__
 from recolorist.errors import OptionError
@@ -17,13 +17,28 @@ from recolorist_lab import figures
 from recolorist_lab.environment import describe
 from recolorist_lab.ledger import Ledger
 from recolorist_lab.report.sections import Section, section_of
-from recolorist_lab.report.tables import FORMS
+from recolorist_lab.report.tables import FORMS, Table
 from recolorist_lab.study import Study
 
 __all__ = ["PAGE", "Written", "build"]
 
 PAGE: Final = "index.html"
+_TITLE: Final = "The study, reported"
 _FIGURES: Final = ("png", "pdf")
+_STYLE: Final = """
+section { display: grid; gap: 0.9rem; padding-top: 1rem; min-width: 0; }
+section > h2 { font-size: 1.2rem; }
+main { max-width: 1440px; }
+.wide { overflow-x: auto; }
+.wide table { width: auto; }
+.wide td, .wide th { font-size: 0.86rem; padding: 0.2rem 0.55rem; }
+.wide thead th { white-space: normal; vertical-align: bottom; }
+.wide td.words { white-space: nowrap; }
+figure.card { margin: 0; }
+figure.card img { max-width: min(100%, 900px); height: auto; background: #ffffff; border-radius: 6px; }
+.files { font-weight: 400; white-space: nowrap; }
+ul.plain li { margin-bottom: 0.45rem; }
+"""
 
 
 @dataclass(frozen=True)
@@ -33,6 +48,7 @@ class Written:
     page: Path
     tables: int
     figures: int
+    gaps: int = 0  #: cells without a result
 
 
 def build(
@@ -48,27 +64,41 @@ def build(
     out.mkdir(parents=True, exist_ok=True)
     parts = [_section(section, out, tick) for section in sections]
     body = "\n".join([_head(sections), *parts, _foot()])
-    written = atomic_write(out / PAGE, page("The study, reported", body).encode())
-    return Written(written, sum(len(one.tables) for one in sections), sum(len(one.figures) for one in sections))
+    written = atomic_write(out / PAGE, page(_TITLE, body, _STYLE).encode())
+    tables, drawn = sum(len(one.tables) for one in sections), sum(len(one.figures) for one in sections)
+    return Written(written, tables, drawn, sum(one.gaps for one in sections))
 
 
 def _section(section: Section, out: Path, tick: Callable[[str], None]) -> str:
     parts = [f'<section id="{escape(section.name)}">', f"<h2>{escape(section.title)}</h2>"]
     parts += [f'<p class="muted small">{escape(words)}</p>' for words in section.basis]
-    for name, (title, table) in section.tables.items():
-        tick(f"{section.name}: {title}")
-        for form in FORMS:
-            _write(out / "tables" / f"{section.name}-{name}{form}", table.rendered(form).encode())
-        parts.append(f"<h3>{escape(title)}</h3>\n{table.html()}")
+    for name, table in section.tables.items():
+        tick(f"{section.name}: {table.title}")
+        parts.append(_table(table, f"{section.name}-{name}", out))
     for name, (title, draw) in section.figures.items():
         tick(f"{section.name}: {title}")
-        drawn = draw()
-        pictures = {suffix: figures.render(drawn, suffix) for suffix in _FIGURES}
-        for suffix, data in pictures.items():
-            _write(out / "figures" / f"{section.name}-{name}.{suffix}", data)
-        inside, words = base64.b64encode(pictures["png"]).decode(), escape(title)
-        parts.append(f'<figure><img alt="{words}" src="data:image/png;base64,{inside}"><figcaption>{words}</figcaption></figure>')
+        parts.append(_figure(draw(), title, f"{section.name}-{name}", out))
     return "\n".join([*parts, "</section>"])
+
+
+def _table(table: Table, name: str, out: Path) -> str:
+    for form in FORMS:
+        _write(out / "tables" / f"{name}{form}", table.rendered(form).encode())
+    links = " · ".join(f'<a href="tables/{name}{form}">{form[1:]}</a>' for form in FORMS)
+    note = f'<p class="muted small">{escape(table.note)}</p>' if table.note else ""
+    head = f'<h3>{escape(table.title)} <span class="muted small files">{links}</span></h3>'
+    return f'<div class="card" id="table-{name}">{head}\n<div class="wide">{table.html()}</div>{note}</div>'
+
+
+def _figure(drawn: Any, title: str, name: str, out: Path) -> str:
+    pictures = {suffix: figures.render(drawn, suffix) for suffix in _FIGURES}
+    for suffix, data in pictures.items():
+        _write(out / "figures" / f"{name}.{suffix}", data)
+    inside, words = base64.b64encode(pictures["png"]).decode(), escape(title)
+    links = " · ".join(f'<a href="figures/{name}.{suffix}">{suffix}</a>' for suffix in _FIGURES)
+    image = f'<img alt="{words}" src="data:image/png;base64,{inside}">'
+    caption = f'<figcaption class="muted small">{words} <span class="files">{links}</span></figcaption>'
+    return f'<figure class="card" id="figure-{name}">{image}{caption}</figure>'
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -77,8 +107,17 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _head(sections: Sequence[Section]) -> str:
-    links = " · ".join(f'<a href="#{escape(one.name)}">{escape(one.title)}</a>' for one in sections)
-    return f'<header><h1>The study, reported</h1><p class="lead">{links}</p></header>'
+    lines = []
+    for one in sections:
+        tables = [_link(f"table-{one.name}-{name}", name) for name in one.tables]
+        drawn = [_link(f"figure-{one.name}-{name}", name) for name in one.figures]
+        parts = [f"{words}: {' · '.join(links)}" for words, links in (("Tables", tables), ("Figures", drawn)) if links]
+        lines.append(f'<li><a href="#{escape(one.name)}">{escape(one.title)}</a><br>{". ".join(parts)}.</li>')
+    return f'<header><h1>{_TITLE}</h1><ul class="plain small">{"".join(lines)}</ul></header>'
+
+
+def _link(target: str, name: str) -> str:
+    return f'<a href="#{escape(target)}">{escape(name.replace("-", " "))}</a>'
 
 
 def _foot() -> str:

@@ -39,6 +39,16 @@ _LATEX: Final = {
     "β": r"$\beta$",
     "λ": r"$\lambda$",
     "µ": r"$\mu$",
+    "ρ": r"$\rho$",
+    "χ": r"$\chi$",
+    "σ": r"$\sigma$",
+    "†": r"$\dagger$",
+    "—": "---",
+    "·": r"$\cdot$",
+    "“": "``",
+    "”": "''",
+    "’": "'",
+    "…": r"\ldots{}",
     "²": "$^2$",
     "³": "$^3$",
 }
@@ -48,11 +58,16 @@ _CODE: Final = re.compile(r"`(.+?)`")
 
 @dataclass(frozen=True)
 class Table:
-    """Head and rows of text; the first ``left`` columns are flush left, the others right."""
+    """Head and rows of text; the first ``left`` columns are flush left, the others right.
+
+    ``title`` and ``note`` go into every file: what the table shows, and what its numbers rest on.
+    """
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     left: int = 1
+    title: str = ""
+    note: str = ""
 
     @classmethod
     def parsed(cls, markdown: str) -> Table:
@@ -70,11 +85,18 @@ class Table:
         return cls(tuple(head), tuple(tuple(row) for row in rows), sum(not cell.endswith(":") for cell in rule))
 
     def rendered(self, form: str) -> str:
-        """The table as a file with this suffix."""
-        forms = {".md": self.markdown, ".tex": self.latex, ".csv": self.csv, ".html": self.html}
-        if form not in forms:
-            raise OptionError(f"{form!r} is no form of a table; accepted are {', '.join(forms)}")
-        return forms[form]()
+        """The table as a file with this suffix, with its title and what it rests on."""
+        if form == ".md":
+            parts = (f"**{self.title}**\n" if self.title else "", self.markdown(), f"{self.note}\n" if self.note else "")
+            return "\n".join(part for part in parts if part)
+        if form == ".tex":
+            return self._floating() if self.title or self.note else self.latex()
+        if form == ".csv":
+            return self.csv()
+        if form == ".html":
+            note = f'<p class="muted small">{escape(self.note)}</p>\n' if self.note else ""
+            return self.html().replace("<table>\n", f"<table>\n<caption>{escape(self.title)}</caption>\n", 1) + note
+        raise OptionError(f"{form!r} is no form of a table; accepted are {', '.join(FORMS)}")
 
     def markdown(self) -> str:
         """As it was."""
@@ -82,10 +104,12 @@ class Table:
         return "\n".join([_line(self.head), f"|{rule}|", *map(_line, self.rows)]) + "\n"
 
     def csv(self) -> str:
-        """Cells as they are printed, without marks of emphasis."""
+        """Cells as they are printed, without marks of emphasis; a last column says of every line what it rests on."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerows([_plain(cell) for cell in row] for row in (self.head, *self.rows))
+        lines = [[_plain(cell) for cell in row] for row in (self.head, *self.rows)]
+        more = ["basis", *[self.note] * len(self.rows)] if self.note else []
+        writer.writerows([*line, more[place]] if more else line for place, line in enumerate(lines))
         return text.getvalue()
 
     def latex(self) -> str:
@@ -115,6 +139,20 @@ class Table:
             ]
         )
 
+    def _floating(self) -> str:
+        """With a caption; the tabular is made narrower where a page is not wide enough for it."""
+        caption = " ".join(_latex(words.rstrip(".") + ".") for words in (self.title, self.note) if words)
+        parts = [
+            "% needs the packages booktabs and graphicx",
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{caption}}}",
+            rf"\label{{tab:{_slug(self.title)}}}",
+        ]
+        return "\n".join(
+            [*parts, r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%", f"{self.latex()}}}", r"\end{table}", ""]
+        )
+
     def html(self) -> str:
         """A plain table; the house's style does the rest."""
         head = "".join(f'<th scope="col"{self._words(place)}>{_html(cell)}</th>' for place, cell in enumerate(self.head))
@@ -141,6 +179,10 @@ def _latex(cell: str) -> str:
     marked = _CODE.sub("\x02\\1\x03", _BOLD.sub("\x01\\1\x03", cell))
     text = "".join(_LATEX.get(letter, letter) for letter in marked)
     return text.replace("\x01", r"\textbf{").replace("\x02", r"\texttt{").replace("\x03", "}")
+
+
+def _slug(words: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")[:40].rstrip("-")
 
 
 def _html(cell: str) -> str:

@@ -21,7 +21,7 @@ from recolorist_lab import paper
 from recolorist_lab.augmentations.table import AUGMENTATIONS
 from recolorist_lab.config import Json
 from recolorist_lab.data.registry import CARDS
-from recolorist_lab.studies.pages import markdown
+from recolorist_lab.studies.pages import GAP, markdown
 
 __all__ = [
     "ALGORITHMS",
@@ -58,7 +58,6 @@ OOD: Final = MappingProxyType(
 COLUMNS: Final = ("MM", "MM, balanced", *OOD, "Avg", "OOD")
 #: The authors' names of their sets where they are not ours.
 _ZOO: Final = MappingProxyType({"camelyon17": "camelyon17wilds", "bone_marrow": "bone_marrow_smears_and_peripheral_blood"})
-_GAP: Final = "—"
 
 
 class Summary(NamedTuple):
@@ -104,11 +103,12 @@ def value_of(row: Row, scored: str = "test", *, balanced: bool = False) -> float
 
 
 def sets(rows: Iterable[Row], value: Value = value_of) -> dict[str, dict[int, dict[str, float]]]:
-    """Values by method, seed and dataset; rows without a result are left out."""
+    """Values by method, seed and dataset. A row without a result leaves its seed in place, so that its absence shows."""
     found: dict[str, dict[int, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for row in rows:
+        mine = found[method_of(row)][int(cast("int", row["seed"]))]
         if "result.test.balanced_accuracy" in row:
-            found[method_of(row)][int(cast("int", row["seed"]))][str(row["dataset"])] = value(row)
+            mine[str(row["dataset"])] = value(row)
     return {method: dict(seeds) for method, seeds in found.items()}
 
 
@@ -145,7 +145,7 @@ def main_table(rows: Sequence[Row]) -> str:
 
 def _with_paper(method: str, column: str, per_seed: Sequence[Mapping[str, float]]) -> str:
     values = [one[column] for one in per_seed if column in one]
-    ours = str(Summary.of(values)) if len(values) == len(per_seed) else _GAP
+    ours = str(Summary.of(values)) if len(values) == len(per_seed) else GAP
     printed = _printed(method, column)
     return ours if printed is None else f"{ours} [{printed:.2f}]"
 
@@ -175,4 +175,4 @@ def by_dataset(rows: Sequence[Row]) -> str:
 
 def _seeds(found: Mapping[int, Mapping[str, float]], dataset: str) -> str:
     values = [one[dataset] for one in found.values() if dataset in one]
-    return str(Summary.of(values)) if values else _GAP
+    return str(Summary.of(values)) if values and len(values) == len(found) else GAP  # of all seeds, or none

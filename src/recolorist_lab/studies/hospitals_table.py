@@ -8,9 +8,9 @@ from typing import Final, TypeAlias
 
 from recolorist_lab.config import Json
 from recolorist_lab.studies.classify_table import Summary, method_of, value_of
-from recolorist_lab.studies.pages import markdown
+from recolorist_lab.studies.pages import GAP, markdown
 
-__all__ = ["SETS", "methods", "probabilities", "tables"]
+__all__ = ["EVERY_SET", "SETS", "methods", "probabilities", "scored", "tables"]
 
 Row: TypeAlias = Mapping[str, Json]
 
@@ -20,6 +20,14 @@ SETS: Final = {
     "val_split": "unseen hospital 1",
     "test": "unseen hospital 2",
 }
+#: Of data that are not the synthetic hospitals.
+EVERY_SET: Final = {
+    "source": "source, held out",
+    "val_split": "validation split",
+    "test": "test",
+    "test_harmonised": "test, harmonised",
+}
+_UNSEEN: Final = ("val_split", "test")
 
 
 def tables(rows: Sequence[Row]) -> dict[str, str]:
@@ -42,8 +50,22 @@ def _table(rows: Sequence[Row], what: str, name: Callable[[Row], str]) -> str:
     found: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         found[name(row)].append(row)
-    lines = []
-    for title, each in found.items():
-        unseen = Summary.of([(value_of(row, "val_split") + value_of(row, "test")) / 2 for row in each])
-        lines.append([title, *(str(Summary.of([value_of(row, scored) for row in each])) for scored in SETS), str(unseen)])
+    lines = [[title, *(_summary(each, (name,)) for name in SETS), _summary(each, _UNSEEN)] for title, each in found.items()]
     return markdown([what, *SETS.values(), "mean of the unseen"], lines)
+
+
+def scored(rows: Sequence[Row]) -> str:
+    """Of any data: one line per method, one column for each set that was scored."""
+    there = [name for name in EVERY_SET if any(f"result.{name}.balanced_accuracy" in row for row in rows)]
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        found[method_of(row)].append(row)
+    lines = [[title, str(len(each)), *(_summary(each, (name,)) for name in there)] for title, each in found.items()]
+    return markdown(["method", "runs", *(EVERY_SET[name] for name in there)], lines)
+
+
+def _summary(rows: Sequence[Row], sets: Sequence[str]) -> str:
+    """Mean over sets and then over seeds; nothing is formed where a run is missing."""
+    if not all(f"result.{name}.balanced_accuracy" in row for row in rows for name in sets):
+        return GAP
+    return str(Summary.of([sum(value_of(row, name) for name in sets) / len(sets) for row in rows]))

@@ -8,15 +8,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 from recolorist.errors import OptionError
 from recolorist_lab.config import unknown
 
-__all__ = ["fill", "markdown", "tables_of"]
+__all__ = ["GAP", "fill", "finished", "has_result", "markdown", "tables_of"]
+
+Row = TypeVar("Row", bound=Mapping[str, Any])
+
+#: What a table shows where a number would rest on a run that has no result, or was not asked for.
+GAP: Final = "—"
 
 _TABLE: Final = re.compile(r"<!-- table: (?P<name>[\w-]+) -->\n(?P<text>.*?)<!-- end -->", re.DOTALL)
+
+
+def has_result(row: Mapping[str, Any]) -> bool:
+    """Whether a row of the ledger is of a finished run; one that is not has its coordinates only.
+
+    >>> has_result({"seed": 0}), has_result({"seed": 0, "result.ssim": 0.8})
+    (False, True)
+    """
+    return any(name.startswith("result.") for name in row)
+
+
+def finished(rows: Iterable[Row]) -> list[Row]:
+    """The rows that have a result."""
+    return [row for row in rows if has_result(row)]
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:

@@ -14,8 +14,9 @@ from recolorist.errors import OptionError
 from recolorist_lab import figures
 from recolorist_lab.config import Json
 from recolorist_lab.paper import PROPERTIES
+from recolorist_lab.studies.pages import has_result
 from recolorist_lab.studies.properties import NO_CAP
-from recolorist_lab.studies.properties_table import titled
+from recolorist_lab.studies.properties_table import family, titled
 
 __all__ = ["clipping", "instances", "limits"]
 
@@ -54,8 +55,11 @@ def clipping(found: Mapping[str, Instances], columns: int = 3) -> Any:
             axes.flat[0].scatter([], [], s=18, color=colour, label=name)
             for name, colour in zip(_NAMES, figures.CHANNELS, strict=True)
         ]
-        drawn.legend(handles=handles, loc="outside upper right", ncols=3, handletextpad=0.1, columnspacing=1.2)
-        drawn.suptitle("Correlation lost to clipping, per channel of a pair", x=0.01, ha="left")
+        wide = columns > 2  # a narrow figure has no room for a title beside the legend
+        corner = "outside upper right" if wide else "outside lower center"
+        drawn.legend(handles=handles, loc=corner, ncols=3, handletextpad=0.1, columnspacing=1.2)
+        if wide:
+            drawn.suptitle("Correlation lost to clipping, per channel of a pair", x=0.01, ha="left")
     return drawn
 
 
@@ -97,7 +101,7 @@ def limits(rows: Sequence[Row]) -> Any:
 
 
 def _lines(axes: Any, rows: Iterable[Row], grid: str, field: str, figure: str) -> None:
-    mine = [row for row in rows if str(row["grid"]).partition("-")[0] == grid]
+    mine = [row for row in rows if family(row) == grid and has_result(row)]
     values = sorted({float(str(row[field])) for row in mine})
     names = sorted({titled(str(row["dataset"])) for row in mine})
     for number, name in enumerate(names):

@@ -7,10 +7,10 @@ from typing import Any, Final, TypeAlias
 
 from recolorist_lab.config import Json
 from recolorist_lab.paper import PROPERTIES
-from recolorist_lab.studies.pages import markdown
+from recolorist_lab.studies.pages import GAP, has_result, markdown
 from recolorist_lab.studies.properties import NO_CAP
 
-__all__ = ["LIMITS", "comparison", "limits", "spaces", "tables", "titled"]
+__all__ = ["LIMITS", "comparison", "family", "limits", "spaces", "tables", "titled"]
 
 Row: TypeAlias = Mapping[str, Json]
 
@@ -62,7 +62,9 @@ def comparison(rows: Iterable[Row]) -> str:
         "",
         f"{PROPERTIES['pearson_pooled_channels']:.3f}",
     ]
-    body = [[_label(row), str(_get(row, "pairs")), *_figures(row)] for row in _of(rows, ("paper", "native"))]
+    chosen = _of(rows, ("paper", "native"))
+    several = len({row["seed"] for row in chosen}) > 1
+    body = [[_label(row, seed=several), str(row["pairs"]), *_figures(row)] for row in chosen]
     return markdown(["data", "pairs", *_FIGURES], [printed, *body])
 
 
@@ -72,13 +74,7 @@ def limits(rows: Iterable[Row]) -> str:
         [
             titled(str(row["dataset"])),
             _limit(row),
-            f"{_get(row, 'pearson_after_mean'):.4f}",
-            f"{_get(row, 'pearson_after_min'):.4f}",
-            _percent(_get(row, "clipped_levels")),
-            _share(_get(row, "unclipped_instances_levels")),
-            f"{_get(row, 'pooled_after'):.3f}",
-            f"{_get(row, 'strength_mean'):.3f}",
-            str(_get(row, "pairs_gain_capped")),
+            *(_limited(row) if has_result(row) else [GAP] * 7),
         ]
         for row in sorted(_of(rows, LIMITS), key=_order)
     ]
@@ -101,17 +97,37 @@ def spaces(rows: Iterable[Row]) -> str:
         [
             titled(str(row["dataset"])),
             str(row["space"]),
-            f"{_get(row, 'pearson_before_min'):.4f}",
-            f"{_get(row, 'pearson_after_mean'):.4f}",
-            _percent(_get(row, "clipped_values")),
-            f"{_get(row, 'pooled_after'):.3f}",
+            *(_in_space(row) if has_result(row) else [GAP] * 4),
         ]
         for row in _of(rows, ("space",))
     ]
     return markdown(["data", "space", "lowest r before", "mean r after", "values clipped", "pooled r"], body, left=2)
 
 
+def _limited(row: Row) -> list[str]:
+    return [
+        f"{_get(row, 'pearson_after_mean'):.4f}",
+        f"{_get(row, 'pearson_after_min'):.4f}",
+        _percent(_get(row, "clipped_levels")),
+        _share(_get(row, "unclipped_instances_levels")),
+        f"{_get(row, 'pooled_after'):.3f}",
+        f"{_get(row, 'strength_mean'):.3f}",
+        str(_get(row, "pairs_gain_capped")),
+    ]
+
+
+def _in_space(row: Row) -> list[str]:
+    return [
+        f"{_get(row, 'pearson_before_min'):.4f}",
+        f"{_get(row, 'pearson_after_mean'):.4f}",
+        _percent(_get(row, "clipped_values")),
+        f"{_get(row, 'pooled_after'):.3f}",
+    ]
+
+
 def _figures(row: Row) -> Sequence[str]:
+    if not has_result(row):
+        return [GAP] * len(_FIGURES)
     low, high = _get(row, "pearson_after_interval")
     least, most = _get(row, "clipped_interval")
     return (
@@ -129,10 +145,14 @@ def _figures(row: Row) -> Sequence[str]:
     )
 
 
-def _label(row: Row) -> str:
+def _label(row: Row, *, seed: bool = False) -> str:
     size = f"{row['size']} px" if row["size"] else "own size"
+    seeded = f", seed {row['seed']}" if seed else ""
+    name = f"{titled(str(row['dataset']))}, {row['split']}, {size}{seeded}"
+    if not has_result(row):
+        return name
     repeats = ", with repeats" if _get(row, "repeats") else ""
-    return f"{titled(str(row['dataset']))}, {row['split']}, {size} ({_get(row, 'images')} images{repeats})"
+    return f"{name} ({_get(row, 'images')} images{repeats})"
 
 
 def _limit(row: Row) -> str:
@@ -144,16 +164,20 @@ def _limit(row: Row) -> str:
 
 
 def _order(row: Row) -> tuple[str, int, float, float]:
-    place = LIMITS.index(_family(row))
+    place = LIMITS.index(family(row))
     return titled(str(row["dataset"])), place, -float(str(row["max_gain"])), -float(str(row["max_clip"]))
 
 
 def _of(rows: Iterable[Row], grids: Sequence[str]) -> list[Row]:
-    return [row for row in rows if _family(row) in grids]
+    return [row for row in rows if family(row) in grids]
 
 
-def _family(row: Row) -> str:
-    """Grids of one kind differ in what follows the hyphen: datasets with other splits or masks."""
+def family(row: Row) -> str:
+    """Grids of one kind differ in what follows the hyphen: datasets with other splits or masks.
+
+    >>> family({"grid": "gain-pathmnist"})
+    'gain'
+    """
     return str(row["grid"]).partition("-")[0]
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import recolorist as rc
+from recolorist._torchvision_ops import declare_missing_ops
 from recolorist.errors import OptionError
 from recolorist.synthetic import SCANNERS, tile
 from recolorist_lab.baselines.registry import METHODS, build, class_of
@@ -195,7 +196,7 @@ def _batch(contents: list[Any], styles: list[Any], device: str) -> Contestant:
 def _peer(contents: list[Any], styles: list[Any], _: str) -> Contestant:
     """The authors' own package, as it documents its use; on tensors, its fastest input."""
     try:
-        importlib.import_module("recolorist._torchvision_ops")
+        declare_missing_ops()
         package: Any = importlib.import_module("colorist")
         transfer = package.transfer_rgb
     except (ImportError, AttributeError) as error:

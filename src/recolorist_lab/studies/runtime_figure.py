@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from recolorist.errors import OptionError
 from recolorist_lab import figures
 from recolorist_lab.config import Json
+from recolorist_lab.studies.pages import finished
 from recolorist_lab.studies.runtime import COLORIST
 from recolorist_lab.studies.runtime_table import figure_of, printed_of, title
 
@@ -26,7 +27,7 @@ def bars(rows: Iterable[Row], quantity: str = "mean_ms", device: str = "cpu") ->
     if quantity not in _QUANTITIES:
         raise OptionError(f"quantity={quantity!r}; accepted are {', '.join(_QUANTITIES)}")
     unit, heading, printed = _QUANTITIES[quantity]
-    chosen = [row for row in rows if row["grid"] == "latency" and row["device"] == device]
+    chosen = finished(row for row in rows if row["grid"] == "latency" and row["device"] == device)
     chosen.sort(key=lambda row: -figure_of(row, quantity))
     drawn, axes = figures.figure(7.2, 0.26 * len(chosen) + 1.2)
     with figures.house():
@@ -41,16 +42,16 @@ def bars(rows: Iterable[Row], quantity: str = "mean_ms", device: str = "cpu") ->
         axes.grid(visible=False, axis="y")
         axes.set_xlabel(unit)
         modelled = quantity == "energy_mwh" and any(row["result.energy_source"] == "modelled" for row in chosen)
-        axes.set_title(heading + (" (modelled power, not measured)" if modelled else ""))
+        drawn.suptitle(heading + (" (modelled power, not measured)" if modelled else ""), x=0.01, ha="left", fontsize=10)
         if printed:
             ring = axes.plot([], [], "o", markersize=5, markerfacecolor="white", markeredgecolor=figures.INK)
-            axes.legend(ring, ["printed in the paper, another machine"], loc="lower right")
+            drawn.legend(ring, ["printed in the paper, another machine"], loc="outside lower right")
     return drawn
 
 
 def growth(rows: Iterable[Row]) -> Any:
     """Mean time against the side of the image, both logarithmic."""
-    chosen = [row for row in rows if row["grid"] == "growth"]
+    chosen = finished(row for row in rows if str(row["grid"]).partition("-")[0] == "growth")
     drawn, axes = figures.figure(6.4, 3.8)
     with figures.house():
         for method in dict.fromkeys(str(row["method"]) for row in chosen):

@@ -8,7 +8,7 @@ from typing import Any, Final
 from recolorist.spaces import SPACES
 from recolorist_lab import figures, paper
 from recolorist_lab.studies.spaces_statistics import Significance
-from recolorist_lab.studies.spaces_table import ORDER, Scores
+from recolorist_lab.studies.spaces_table import CALLED, ORDER, Scores
 
 __all__ = ["costs", "methods", "ranks"]
 
@@ -21,9 +21,10 @@ _NAMES: Final = {
 
 
 def ranks(found: Significance) -> Any:
-    """Which spaces can be told apart by ArtFID under mean–std matching."""
-    title = f"ArtFID of mean–std matching in {len(found.ranks.ranks)} colour spaces"
-    return figures.critical_difference(found.ranks, title, "the lowest ArtFID")
+    """Which spaces can be told apart under mean–std matching, by ArtFID unless the tests are of another metric."""
+    name = CALLED[found.metric]
+    title = f"{name} of mean–std matching in {len(found.ranks.ranks)} colour spaces"
+    return figures.critical_difference(found.ranks, title, f"the lowest {name}")
 
 
 def methods(scores: Scores, metric: str = "artfid", title: str = "ArtFID, mean over datasets (lower is better)") -> Any:

@@ -17,10 +17,11 @@ from recolorist.matchers import MATCHERS
 from recolorist.spaces import SPACES
 from recolorist_lab import paper
 from recolorist_lab.config import Json
-from recolorist_lab.studies.pages import markdown
+from recolorist_lab.studies.pages import GAP, markdown
 from recolorist_lab.studies.spaces import in_paper
 
 __all__ = [
+    "CALLED",
     "DIGITS",
     "ORDER",
     "AlgebraError",
@@ -44,10 +45,11 @@ DIGITS: Final = {
     "wasserstein": ("W ↓", 4),
     "artfid": ("ArtFID ↓", 2),
 }
+#: What a metric is called in a heading.
+CALLED: Final = {name: title.split()[0] for name, (title, _) in DIGITS.items()} | {"wasserstein": "Wasserstein distance"}
 #: Rows as the paper has them, then those it does not have.
 ORDER: Final = (*paper.SPACES, *(space for space in SPACES if space not in paper.SPACES))
 _SAME: Final = ("ycbcr", "ypbpr", "yuv")  # one basis, so one image, whatever mean and deviation
-_GAP: Final = "—"
 
 
 class AlgebraError(RecoloristError):
@@ -59,18 +61,23 @@ class Scores:
     """Results by dataset, space, method and seed."""
 
     cells: Mapping[tuple[str, str, str, int], Row]
-    expected: frozenset[tuple[str, str, str, int]]
+    expected: tuple[tuple[str, str, str, int], ...]
 
     @classmethod
     def of(cls, rows: Iterable[Row]) -> Scores:
         """Take the rows of one grid; those without a result are holes."""
         every = {(str(row["dataset"]), str(row["space"]), str(row["method"]), int(str(row["seed"]))): row for row in rows}
-        return cls({key: row for key, row in every.items() if "result.pairs" in row}, frozenset(every))
+        return cls({key: row for key, row in every.items() if "result.pairs" in row}, tuple(every))
 
     @property
     def datasets(self) -> list[str]:
-        """In the order of the study."""
-        return list(dict.fromkeys(key[0] for key in self.cells))
+        """In the order of the study, those without any result too: no mean may be formed as if they did not belong to it."""
+        return list(dict.fromkeys(key[0] for key in self.expected))
+
+    @property
+    def seeds(self) -> list[int]:
+        """Those there are."""
+        return sorted({key[3] for key in self.expected})
 
     @property
     def spaces(self) -> list[str]:
@@ -93,6 +100,19 @@ class Scores:
     def mean(self, metric: str, space: str, method: str) -> float | None:
         """Mean over datasets of the means over seeds."""
         return _mean([self.value(metric, dataset, space, method) for dataset in self.datasets])
+
+    def spread(self, metric: str, space: str, method: str) -> float | None:
+        """Standard deviation between seeds of the means over datasets (n − 1); None for one seed, or where a cell is missing."""
+        return self.spread_on(self.datasets, metric, space, method)
+
+    def spread_on(self, datasets: Sequence[str], metric: str, space: str, method: str) -> float | None:
+        """The same over some datasets."""
+        within = []
+        for seed in self.seeds:
+            keys = [(dataset, space, method, seed) for dataset in datasets]
+            within.append(_mean([_number(self.cells.get(key, {}), metric) for key in keys]))
+        there = [value for value in within if value is not None]
+        return float(np.std(there, ddof=1)) if len(there) == len(within) > 1 else None
 
 
 def assert_algebra(scores: Scores) -> int:
@@ -127,17 +147,17 @@ def _table_one_row(scores: Scores, space: str, method: str) -> list[str]:
     printed = paper.SPACES.get(space)
     cells = [_title(space, method)]
     for metric, (_, digits) in DIGITS.items():
-        cells.append(_GAP if printed is None else f"{getattr(printed, metric):.2f}")
+        cells.append(GAP if printed is None else f"{getattr(printed, metric):.2f}")
         if metric == "artfid":
             cells.append(_corrected(space))
-        cells.append(_shown(scores.mean(metric, space, method), digits))
+        cells.append(_spread(scores.mean(metric, space, method), scores.spread(metric, space, method), digits))
     return cells
 
 
 def _corrected(space: str) -> str:
     if space in paper.CORRECTED_ARTFID:
         return f"{paper.CORRECTED_ARTFID[space]:.2f}"
-    return "last digit" if space in paper.LAST_DIGIT else _GAP
+    return "last digit" if space in paper.LAST_DIGIT else GAP
 
 
 def agreement(scores: Scores) -> str:
@@ -173,7 +193,7 @@ def by_method(scores: Scores, metric: str = "artfid") -> str:
 
 
 def _marked(scores: Scores, metric: str, space: str, method: str, digits: int) -> str:
-    shown = _shown(scores.mean(metric, space, method), digits)
+    shown = _spread(scores.mean(metric, space, method), scores.spread(metric, space, method), digits)
     return f"{shown} †" if space in paper.SPACES and not in_paper(space, method) else shown  # other spaces are marked as a row
 
 
@@ -181,10 +201,10 @@ def by_dataset(scores: Scores, method: str = "mean_std", metric: str = "artfid")
     """One metric for every space and dataset."""
     digits = DIGITS[metric][1]
     rows = [
-        [_title(space, method), *(_shown(scores.value(metric, dataset, space, method), digits) for dataset in scores.datasets)]
+        [_title(space, method), *(_on(scores, metric, dataset, space, method, digits) for dataset in scores.datasets)]
         for space in scores.spaces
     ]
-    return markdown(["space", *(dataset.partition(":")[0] for dataset in scores.datasets)], rows)
+    return markdown(["space", *_named(scores.datasets)], rows)
 
 
 def times(scores: Scores) -> str:
@@ -205,13 +225,26 @@ def sizes(scores: Scores) -> str:
     """How many images and pairs there are of each dataset."""
     rows = []
     for dataset in scores.datasets:
-        row = next(row for key, row in scores.cells.items() if key[0] == dataset)
+        row = next((row for key, row in scores.cells.items() if key[0] == dataset), None)
         seeds = sorted({key[3] for key in scores.cells if key[0] == dataset})
-        repeats = "yes" if row["result.repeats"] else "no"
         name, _, recipe = dataset.partition(":")
         title = f"{name} ({recipe})" if recipe else name
+        if row is None:
+            rows.append([title, *[GAP] * 5])
+            continue
+        repeats = "yes" if row["result.repeats"] else "no"
         rows.append([title, str(row["split"]), str(row["result.images"]), str(row["result.pairs"]), str(len(seeds)), repeats])
     return markdown(["data", "split", "images", "pairs", "seeds", "images used again"], rows, left=2)
+
+
+def _named(datasets: Sequence[str]) -> list[str]:
+    """Names without recipes, or with them where two would be called the same.
+
+    >>> _named(["pathmnist", "synthetic:tiles=20"]), _named(["synthetic", "synthetic:seed=1"])
+    (['pathmnist', 'synthetic'], ['synthetic', 'synthetic:seed=1'])
+    """
+    short = [dataset.partition(":")[0] for dataset in datasets]
+    return short if len(set(short)) == len(short) else list(datasets)
 
 
 def _number(row: Row, metric: str) -> float | None:
@@ -235,8 +268,18 @@ def _title(space: str, method: str) -> str:
 
 
 def _shown(value: float | None, digits: int) -> str:
-    return _GAP if value is None else f"{value:.{digits}f}"
+    return GAP if value is None else f"{value:.{digits}f}"
+
+
+def _on(scores: Scores, metric: str, dataset: str, space: str, method: str, digits: int) -> str:
+    value = scores.value(metric, dataset, space, method)
+    return _spread(value, scores.spread_on([dataset], metric, space, method), digits)
+
+
+def _spread(value: float | None, spread: float | None, digits: int) -> str:
+    """A mean, and how far seeds lie apart where there are several."""
+    return _shown(value, digits) + ("" if value is None or spread is None else f" ± {spread:.{digits}f}")
 
 
 def _percent(value: float | None) -> str:
-    return _GAP if value is None else f"{100 * value:.3f} %"
+    return GAP if value is None else f"{100 * value:.3f} %"

@@ -7,11 +7,12 @@ where the metrics of the colour-space study are taken. A rival's weights come fr
 from __future__ import annotations
 
 import io
+import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -31,16 +32,22 @@ if TYPE_CHECKING:
     from recolorist_lab.baselines.base import Baseline
     from recolorist_lab.metrics import Evaluation, Triple
 
-__all__ = ["COLORIST", "SHOWN", "Transfer", "native_size", "run"]
+__all__ = ["COLORIST", "NOTHING", "SHOWN", "Transfer", "Work", "model_of", "native_size", "run"]
 
 COLORIST: Final = "colorist"
+NOTHING: Final = "none"  #: the control: contents stay as they are
+_OURS: Final = (COLORIST, NOTHING)
 SHOWN: Final = "shown.npz"  #: kept beside the result: the first pairs, for the picture that sets methods side by side
 _SHOWN: Final = 4
 
 
 @dataclass(frozen=True)
 class Transfer:
-    """One evaluation. ``native`` 0 is the method's own size; ``options`` are the method's, as ``name=value``."""
+    """One evaluation. ``native`` 0 is the method's own size; ``options`` are the method's, as ``name=value``.
+
+    ``weights`` names a file made by `recolorist-lab baseline convert` or `train`: in the folder RECOLORIST_WEIGHTS, or a path.
+    Without it a rival has the weights of the cell that trained it, or published ones that are found by themselves.
+    """
 
     method: str = identity()
     dataset: str = identity("synthetic")
@@ -51,6 +58,7 @@ class Transfer:
     native: int = identity(0)
     resize: Literal["squash", "letterbox"] = identity("squash")
     options: tuple[str, ...] = identity(())
+    weights: str = identity("")
     fid_backend: Literal["classic", "torchvision"] = identity("classic")
     metrics: tuple[str, ...] = identity(METRICS)
     batch: int = identity(16)
@@ -61,7 +69,7 @@ class Transfer:
 
     def __post_init__(self) -> None:
         refuse_odd_pairs(self.pairs, self.seed, self.size)
-        unknown([self.method], (*METHODS, COLORIST), "method")
+        unknown([self.method], (*METHODS, *_OURS), "method")
         unknown(self.metrics, METRICS, "metrics")
         if self.size < 32 or self.native < 0 or self.batch < 1 or self.threads < 0:
             raise OptionError(
@@ -74,7 +82,7 @@ def native_size(config: Transfer) -> int:
     """At which side a method gets its images; Colorist works at the size at which it is looked at."""
     if config.native:
         return config.native
-    return config.size if config.method == COLORIST else class_of(config.method).native_size
+    return config.size if config.method in _OURS else class_of(config.method).native_size
 
 
 def run(config: Transfer, context: Context) -> Mapping[str, Json]:
@@ -87,7 +95,7 @@ def run(config: Transfer, context: Context) -> Mapping[str, Json]:
         torch.set_num_threads(config.threads)
     native = native_size(config)
     paired = open_pairs(replace(config, size=native))
-    work = _Work(config, _model(config, context), native)
+    work = Work(config, *model_of(config, context.inputs), native)
     found = evaluate(
         work.triples(paired),
         metrics=config.metrics,
@@ -100,14 +108,15 @@ def run(config: Transfer, context: Context) -> Mapping[str, Json]:
     if found.n != config.pairs:
         raise RecoloristError(f"{found.n} of {config.pairs} pairs came through the evaluation; no result is reported")
     context.keep(SHOWN, work.shown())
-    return {"native": native, "images": len(paired.samples), "repeats": paired.pairs.repeats, **_told(found, work)}
+    basis: dict[str, Json] = {"native": native, "weights": work.weights, "images": len(paired.samples)}
+    return {**basis, "repeats": paired.pairs.repeats, **_told(found, work)}
 
 
-class _Work:
+class Work:
     """One method going through the pairs, and what it remembers of them."""
 
-    def __init__(self, config: Transfer, model: Baseline | None, native: int) -> None:
-        self.config, self.model, self.native = config, model, native
+    def __init__(self, config: Transfer, model: Baseline | None, weights: str, native: int) -> None:
+        self.config, self.model, self.weights, self.native = config, model, weights, native
         self.seconds: list[float] = []
         self._kept: list[tuple[Bytes, Bytes, Bytes]] = []
 
@@ -118,7 +127,7 @@ class _Work:
         for pair in paired.stream():
             content, style = pair.content.image, pair.style.image
             start = time.perf_counter()
-            output = self._transferred(content, style)
+            output = self.transferred(content, style)
             self.seconds.append(time.perf_counter() - start)
             content, style, output = (resized(image, self.config.size)[0] for image in (content, style, output))
             if len(self._kept) < _SHOWN:
@@ -131,7 +140,10 @@ class _Work:
         np.savez_compressed(target, shown=np.array(self._kept))
         return target.getvalue()
 
-    def _transferred(self, content: Bytes, style: Bytes) -> Bytes:
+    def transferred(self, content: Bytes, style: Bytes) -> Bytes:
+        """One pair."""
+        if self.config.method == NOTHING:
+            return content
         if self.model is None:
             return np.asarray(match(content, style))
         import torch
@@ -141,25 +153,40 @@ class _Work:
         return np.asarray((out[0].permute(1, 2, 0) * 255.0).round().to(torch.uint8).cpu().numpy())
 
 
-def _model(config: Transfer, context: Context) -> Baseline | None:
-    """The rival with the weights its training cell kept, or with published ones; None for Colorist."""
-    if config.method == COLORIST:
-        return None
+def model_of(config: Transfer, inputs: Mapping[str, Sequence[Any]]) -> tuple[Baseline | None, str]:
+    """The rival with the weights its training cell kept, or with published ones, and which; None for ours."""
+    if config.method in _OURS:
+        return None, "none"
     from recolorist_lab.baselines import store
     from recolorist_lab.baselines.options import parsed
     from recolorist_lab.baselines.pretrained import ready
 
     options = parsed(config.method, config.options)
-    given = [cell for cells in context.inputs.values() for cell in cells if cell.config["method"] == config.method]
+    given = [cell for cells in inputs.values() for cell in cells if cell.config["method"] == config.method]
     if len(given) > 1:
         raise OptionError(f"{len(given)} cells trained {config.method}; name the fields that tell them apart in `needs.on`")
+    if config.weights:
+        if given:
+            raise OptionError(f"{config.method} has both a training cell and weights={config.weights!r}; leave one out")
+        return ready(config.method, _file(config.weights), device=config.device, **options), "published"
     if not given:
-        return ready(config.method, device=config.device, **options)
+        return ready(config.method, device=config.device, **options), "published"
     tensors, told = store.unpacked(given[0].read(WEIGHTS), "the weights of the training cell")
-    return store.made_of("the weights of the training cell", tensors, told, device=config.device, **options)
+    return store.made_of("the weights of the training cell", tensors, told, device=config.device, **options), "trained"
 
 
-def _told(found: Evaluation, work: _Work) -> dict[str, Json]:
+def _file(name: str) -> Path:
+    """A file of weights, beside those of the metrics or wherever the path says."""
+    path = Path(os.environ.get("RECOLORIST_WEIGHTS", ".")).expanduser() / name
+    if not path.is_file():
+        raise OptionError(
+            f"weights={name!r} are not at {path}; make them with `recolorist-lab baseline convert`, and put them into the folder "
+            "that RECOLORIST_WEIGHTS names"
+        )
+    return path
+
+
+def _told(found: Evaluation, work: Work) -> dict[str, Json]:
     told = found.to_dict()
     names = [name for name in told if name not in ("n", "seconds", "choices")]
     return {

@@ -14,12 +14,13 @@ from recolorist_lab import figures
 from recolorist_lab.baselines.registry import METHODS
 from recolorist_lab.config import Json
 from recolorist_lab.paper import STYLE_TRANSFER
-from recolorist_lab.studies.pages import markdown
-from recolorist_lab.studies.transfer import COLORIST
+from recolorist_lab.studies.pages import GAP, finished, has_result, markdown
+from recolorist_lab.studies.transfer import COLORIST, NOTHING
 
-__all__ = ["grid", "shown", "table", "title"]
+__all__ = ["budget", "grid", "label", "shown", "table", "tables", "title"]
 
 Row: TypeAlias = Mapping[str, Json]
+_OWN: Final = {COLORIST: "Colorist", NOTHING: "contents left as they are"}
 _METRICS: Final = {"lpips": 3, "ssim": 3, "fid": 1, "wasserstein": 3, "artfid": 1}  # and digits
 
 
@@ -29,39 +30,99 @@ def title(method: str) -> str:
     >>> title("sanet"), title("colorist")
     ('SANET', 'Colorist')
     """
-    return "Colorist" if method == COLORIST else METHODS[method].name
+    return _OWN.get(method) or METHODS[method].name
+
+
+def tables(rows: Sequence[Row]) -> dict[str, str]:
+    """Every table of the page of results, by its mark."""
+    return {"comparison": table(rows), "budget": budget(rows)}
+
+
+def label(row: Row) -> str:
+    """What a row is called: the method, how it was set, and whether its weights are the published ones.
+
+    >>> label({"method": "modflows", "options": ["flows=fit"], "result.weights": "published"})
+    'Modflows, flows=fit'
+    >>> label({"method": "adain", "result.weights": "published"})
+    'AdaIN, published weights'
+    """
+    options: Any = row.get("options") or []
+    published = ["published weights"] if row.get("result.weights") == "published" and not options else []
+    return ", ".join([title(str(row["method"])), *options, *published])
 
 
 def table(rows: Iterable[Row]) -> str:
-    """Means over datasets and seeds, ± the deviation between seeds where there are several; the paper's in brackets."""
-    chosen = [row for row in rows if "result.lpips" in row]
-    if not chosen:
+    """Means over datasets and seeds, ± the deviation between seeds where there are several; the paper's in brackets.
+
+    A metric that was not asked for, and one that a missing run belongs to, is a dash.
+    """
+    chosen = [row for row in rows if "result.seconds_per_step" not in row and "iterations" not in row]  # not the trainings
+    if not finished(chosen):
         raise OptionError("there is no row with a result")
+    order = [*STYLE_TRANSFER, title(NOTHING)]
+    chosen.sort(key=lambda row: order.index(title(str(row["method"]))))
+    names = _labels(chosen)
     body = []
-    for method in dict.fromkeys(str(row["method"]) for row in chosen):
-        mine = [row for row in chosen if row["method"] == method]
-        printed = STYLE_TRANSFER[title(method)]
-        cells = [f"{_spread(mine, f'result.{name}', digits)} ({getattr(printed, name):.2f})" for name, digits in _METRICS.items()]
-        body.append(
-            [
-                title(method),
-                str(len(mine)),
-                f"{_mean(mine, 'result.native'):.0f}",
-                *cells,
-                f"{_mean(mine, 'result.transform_ms'):.3g}",
-            ]
-        )
-    body.sort(key=lambda line: list(STYLE_TRANSFER).index(line[0]))
+    for name in dict.fromkeys(names):
+        mine = [row for row, called in zip(chosen, names, strict=True) if called == name]
+        there = finished(mine)
+        printed = STYLE_TRANSFER.get(title(str(mine[0]["method"])))
+        beside = {each: "" if printed is None else f" ({getattr(printed, each):.2f})" for each in _METRICS}
+        cells = [f"{_spread(mine, f'result.{each}', digits)}{beside[each]}" for each, digits in _METRICS.items()]
+        runs = str(len(mine)) if len(there) == len(mine) else f"{len(there)} of {len(mine)}"
+        side = f"{_mean(there, 'result.native'):.0f}" if there else GAP
+        taken = _three_digits(_mean(there, "result.transform_ms")) if len(there) == len(mine) else GAP
+        body.append([name, runs, side, *cells, taken])
     return markdown(["method", "runs", "side", "LPIPS ↓", "SSIM ↑", "FID ↓", "Wasserstein ↓", "ArtFID ↓", "ms per pair"], body)
 
 
+def _labels(rows: Sequence[Row]) -> list[str]:
+    """What rows are called; one without a result is called as those of the same setting that have one."""
+    known = {(row.get("grid"), row["method"], str(row.get("options"))): label(row) for row in finished(rows)}
+    return [
+        label(row) if has_result(row) else known.get((row.get("grid"), row["method"], str(row.get("options"))), label(row))
+        for row in rows
+    ]
+
+
+def budget(rows: Iterable[Row]) -> str:
+    """What each rival was given to learn from, and what a step took."""
+    body = []
+    for row in rows:
+        if "result.seconds_per_step" not in row:
+            body += [[label(row), *[GAP] * 6]] if "iterations" in row and not has_result(row) else []
+            continue
+        loss: Any = row["result.loss"] if "result.loss" in row else _losses(row)
+        body.append(
+            [
+                label(row),
+                str(row["result.steps"]),
+                str(row["result.batch"]),
+                str(row["result.crop_size"]),
+                str(row["result.images"]),
+                ", ".join(f"{name} {float(value):.3g}" for name, value in loss.items()),
+                f"{_mean([row], 'result.seconds_per_step'):.2g}",
+            ]
+        )
+    return markdown(["method", "steps", "pairs a step", "crop", "images", "loss in the end", "seconds a step"], body)
+
+
+def _losses(row: Row) -> dict[str, Json]:
+    start = "result.loss."
+    return {name.removeprefix(start): value for name, value in row.items() if name.startswith(start)}
+
+
 def grid(pictures: Mapping[str, NDArray[Any]], pairs: Sequence[int] = (0, 1, 2, 3)) -> Any:
-    """Rows: content, style, then every method; columns: pairs. ``pictures`` are what :func:`shown` reads, by method."""
+    """Rows: content, style, then every method; columns: pairs. ``pictures``: what :func:`shown` reads, by method or label."""
     if not pictures:
         raise OptionError("there is no method to show")
     first = next(iter(pictures.values()))
     columns = [place for place in pairs if place < len(first)]
-    lines = [("content", first[:, 0]), ("style", first[:, 1]), *((title(name), found[:, 2]) for name, found in pictures.items())]
+    lines = [
+        ("content", first[:, 0]),
+        ("style", first[:, 1]),
+        *((_heading(name), found[:, 2]) for name, found in pictures.items()),
+    ]
     drawn, axes = figures.figure(1.15 * len(columns) + 1.3, 1.15 * len(lines), len(lines), len(columns), squeeze=False)
     with figures.house():
         for row, (name, images) in zip(axes, lines, strict=True):
@@ -76,10 +137,25 @@ def grid(pictures: Mapping[str, NDArray[Any]], pairs: Sequence[int] = (0, 1, 2, 
     return drawn
 
 
+def _heading(name: str) -> str:
+    """Of one line of the picture: a label is broken where it is long."""
+    return title(name) if name in METHODS or name in _OWN else name.replace(", ", ",\n")
+
+
 def shown(data: bytes) -> NDArray[Any]:
     """The pictures a cell kept: (pairs, 3, H, W, 3)."""
     with np.load(io.BytesIO(data), allow_pickle=False) as archive:
         return np.asarray(archive["shown"])
+
+
+def _three_digits(value: float) -> str:
+    """Without powers of ten.
+
+    >>> _three_digits(0.04581), _three_digits(5894.2)
+    ('0.0458', '5,890')
+    """
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:,.0f}" if rounded >= 1000 else f"{rounded:g}"
 
 
 def _numbers(rows: Sequence[Row], name: str) -> NDArray[np.float64]:
@@ -92,6 +168,8 @@ def _mean(rows: Sequence[Row], name: str) -> float:
 
 
 def _spread(rows: Sequence[Row], name: str, digits: int) -> str:
+    if any(row.get(name) is None for row in rows):  # missing, or not asked for
+        return GAP
     by_seed = [_mean([row for row in rows if row["seed"] == seed], name) for seed in dict.fromkeys(row["seed"] for row in rows)]
     text = f"{np.mean(by_seed):.{digits}f}"
     return f"{text} ± {np.std(by_seed, ddof=1):.{digits}f}" if len(by_seed) > 1 else text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -12,13 +12,16 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from recolorist_lab.augmentations import Augmentation
-from recolorist_lab.data.loader import Samples
+from recolorist_lab.data.loader import Sample, Samples
 from recolorist_lab.data.pixels import Bytes
 from recolorist_lab.training.harmony import Harmony
 
 __all__ = ["Feed", "Minibatch", "loader"]
 
 _PRELOAD: Final = "recolorist_lab.training.feed"
+
+
+Item: TypeAlias = tuple[Bytes, Any, int]  # image (3, H, W), target, number of the domain
 
 
 class Minibatch(NamedTuple):
@@ -44,9 +47,20 @@ class Feed(Dataset[Any]):
         self.samples, self.augmentation, self.harmony = samples, augmentation, harmony
         self._numbers = {name: number for number, name in enumerate(domains)}
 
-    def __getitem__(self, where: tuple[int, int]) -> tuple[Bytes, Any, int]:
+    def __getitem__(self, where: tuple[int, int]) -> Item:
+        return self._item(where, self.samples[where[1]])
+
+    def __getitems__(self, where: Sequence[tuple[int, int]]) -> list[Item]:
+        """A whole batch, which torch asks for if it can.
+
+        All images are decoded first and then augmented: small work right after a decoder finds neither its code nor its tables
+        in the caches, and takes several times as long.
+        """
+        samples = [self.samples[place] for _, place in where]
+        return [self._item(one, sample) for one, sample in zip(where, samples, strict=True)]
+
+    def _item(self, where: tuple[int, int], sample: Sample) -> Item:
         epoch, place = where
-        sample = self.samples[place]
         image = sample.image if self.harmony is None else self.harmony(sample)
         if self.augmentation is not None:
             image = self.augmentation(
@@ -58,7 +72,7 @@ class Feed(Dataset[Any]):
         return len(self.samples)
 
 
-def collate(items: Sequence[tuple[Bytes, Any, int]]) -> Minibatch:
+def collate(items: Sequence[Item]) -> Minibatch:
     """Stack a list of items."""
     images, labels, domains = zip(*items, strict=True)
     return Minibatch(

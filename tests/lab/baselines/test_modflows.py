@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -237,3 +239,22 @@ def test_official(tmp_path: Path) -> None:
 def test_options_are_checked(options: dict[str, Any]) -> None:
     with pytest.raises(OptionError, match="accepted"):
         fresh(**options)
+
+
+LARGE = """
+import resource, torch
+from recolorist_lab.baselines import build
+model = build("modflows", encoder="random", steps=1).eval()
+out = model.stylise(torch.rand(1, 3, 512, 512), torch.rand(1, 3, 512, 512))
+assert out.shape == (1, 3, 512, 512)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def test_a_picture_of_512_pixels_stays_below_two_gigabytes() -> None:
+    """The whole network, the published size, in a process of its own; more steps take longer and no more room."""
+    done = subprocess.run(  # noqa: S603 - our own words
+        [sys.executable, "-c", LARGE], capture_output=True, text=True, check=True, timeout=300
+    )
+    unit = 1 if sys.platform == "darwin" else 1024
+    assert int(done.stdout.split()[-1]) * unit < 2e9

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from recolorist.errors import OptionError
+from recolorist_lab.cli import app
 from recolorist_lab.ledger import Ledger
+from recolorist_lab.remembered import remember, studies_of
 from recolorist_lab.report.build import build
-from recolorist_lab.report.sections import Section, section_of
-from recolorist_lab.report.sections import _runtime as show_runtime
+from recolorist_lab.report.sections import section_of
 from recolorist_lab.study import Study, load
-from recolorist_lab.sweep import run_study
-from recolorist_lab.sweep_local import LocalEngine
 from recolorist_lab.table import IncompleteError
-from tests.lab.command import lab
-from tests.lab.test_runtime import ROWS, row
+from tests.lab.command import answer, lab
+from tests.lab.studies import finished as run_here
 
 CONFIGS = Path(__file__).parents[3] / "configs"
 
@@ -26,7 +25,7 @@ CONFIGS = Path(__file__).parents[3] / "configs"
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Ledger]:
     study, book = load(CONFIGS / "check.quick.toml"), Ledger(tmp_path_factory.mktemp("ledger"))
-    assert run_study(study, book, LocalEngine(book, jobs=2)).is_complete
+    run_here(study, book)
     return study, book
 
 
@@ -38,8 +37,8 @@ def test_every_file_is_there_and_the_page_needs_no_other(finished: tuple[Study, 
     assert names == [f"check-transfer_check{form}" for form in (".csv", ".html", ".md", ".tex")]
     page = told.page.read_text("utf-8")
     assert "8 of 8 cells" in page
-    assert "Seeds: 0, 1" in page
-    assert not re.search(r'(?:src|href)="(?!data:|#)', page)
+    assert "seeds 0, 1" in page
+    assert not re.search(r'(?:src|href)="(?!data:|#|tables/|figures/)', page)
 
 
 def test_the_same_ledger_gives_the_same_bytes(finished: tuple[Study, Ledger], tmp_path: Path) -> None:
@@ -59,12 +58,12 @@ def test_a_missing_cell_is_named_and_nothing_is_written(finished: tuple[Study, L
 def test_gaps_are_marked_when_they_are_allowed(tmp_path: Path) -> None:
     study, book = load(CONFIGS / "check.quick.toml"), Ledger(tmp_path / "ledger")
     half = Study(study.name, study.cells[:4])
-    assert run_study(half, book, LocalEngine(book, jobs=2)).is_complete
+    run_here(half, book)
     section = section_of(study, book, partial=True)
     assert section.basis[0].startswith("4 of 8 cells")
-    _, gaps = section.tables["missing"]
-    assert [line[0] for line in gaps.rows] == [cell.name for cell in study.cells[4:]]
-    assert len(section.tables["transfer_check"][1].rows) == 4
+    assert [line[0] for line in section.tables["missing"].rows] == [cell.name for cell in study.cells[4:]]
+    every = section.tables["transfer_check"].rows
+    assert [line[-1] == "—" for line in every] == [False] * 4 + [True] * 4
 
 
 def test_two_studies_of_one_name_are_refused(finished: tuple[Study, Ledger], tmp_path: Path) -> None:
@@ -75,33 +74,64 @@ def test_two_studies_of_one_name_are_refused(finished: tuple[Study, Ledger], tmp
         build([], book, tmp_path)
 
 
-def test_a_printed_table_does_not_move() -> None:
-    made = Section("runtime", "Time")
-    rows = [*ROWS, *(row("colorist", 0.001 * side, side, "growth") for side in (64, 128))]
-    nothing: Any = None  # neither cells nor a ledger are asked
-    show_runtime(made, [(nothing, one) for one in rows], nothing)
-    assert list(made.tables) == ["latency-cpu", "energy-cpu", "growth"]
-    assert list(made.figures) == ["time-cpu", "energy-cpu", "growth"]
-    assert made.tables["latency-cpu"][1].markdown() == GOLDEN
-    for _, draw in made.figures.values():
-        draw()
-
-
-GOLDEN = """\
-| method | side | iterations | mean, ms | P50 | P90 | P95 | P99 | images/s | × Colorist | paper, ms | paper, × Colorist |
-|:---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
-| AdaIN | 256 | 1,000 | 200 | 200 | 200 | 200 | 200 | 5 | 4,000 | 132 | 52 |
-| Modflows | 512 | 1,000 | 9,000 | 9,000 | 9,000 | 9,000 | 9,000 | 0.1111 | 180,000 | 14,400 | 5,680 |
-| Colorist, two 8-bit images | 256 | 1,000 | 0.05 | 0.05 | 0.05 | 0.05 | 0.05 | 2e+04 | 1 | 2.53 | 1 |
-| Colorist, style from a bank | 256 | 1,000 | 0.03 | 0.03 | 0.03 | 0.03 | 0.03 | 3.333e+04 | 0.6 | – | – |
-"""
-
-
 def test_the_command(finished: tuple[Study, Ledger], tmp_path: Path) -> None:
     _, book = finished
-    done = lab("report", CONFIGS / "check.quick.toml", "--ledger", book.root, "-o", tmp_path / "out")
+    done = lab("report", "--study", CONFIGS / "check.quick.toml", "--ledger", book.root, "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert "1 tables and 0 figures" in done.stdout
-    refused = lab("report", CONFIGS / "check.quick.toml", "--ledger", tmp_path / "none", "-o", tmp_path / "no")
-    assert refused.returncode == 1
-    assert "check[" in refused.stderr
+    unnamed = lab("report", "--ledger", book.root, "-o", tmp_path / "no")
+    assert unnamed.returncode == 1
+    assert "name their files with --study" in unnamed.stderr
+
+
+class Idle:
+    """An engine with nothing to do."""
+
+    def free(self) -> int:
+        return 0
+
+    def stop(self) -> None:
+        pass
+
+
+class TestFromTheLedgerAlone:
+    """`sweep run` leaves the study in the ledger, so that nobody needs the file to report."""
+
+    def test_all_that_were_run_or_one_by_name(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        book, file = tmp_path / "ledger", tmp_path / "small.toml"
+        file.write_text(SMALL, "utf-8")
+        run_here(load(file), Ledger(book))
+        monkeypatch.setattr("recolorist_lab.cli_sweep.engine_of", lambda *_: Idle())  # all is done already
+        assert CliRunner().invoke(app, ["sweep", "run", str(file), "--ledger", str(book)]).exit_code == 0
+        file.unlink()
+        assert answer("report", "--ledger", book, "-o", tmp_path / "all")["tables"] == 1
+        assert [study.name for study in studies_of(Ledger(book), ["small"])] == ["small"]
+        with pytest.raises(OptionError, match="knows no study 'other'; it knows small"):
+            studies_of(Ledger(book), ["other"])
+
+    def test_the_last_of_one_name_counts(self, tmp_path: Path) -> None:
+        book = Ledger(tmp_path / "ledger")
+        for seeds in ("[0]", "[0, 1]"):
+            (tmp_path / "small.toml").write_text(SMALL.replace("[0]", seeds), "utf-8")
+            remember(book, tmp_path / "small.toml")
+        (study,) = studies_of(book)
+        assert len(study.cells) == 2
+
+    def test_a_missing_cell_is_named(self, tmp_path: Path) -> None:
+        book = Ledger(tmp_path / "ledger")
+        (tmp_path / "small.toml").write_text(SMALL, "utf-8")
+        remember(book, tmp_path / "small.toml")
+        refused = lab("report", "--ledger", book.root, "-o", tmp_path / "no")
+        assert refused.returncode == 1
+        assert "small[seed=0]" in refused.stderr
+        assert answer("report", "--ledger", book.root, "-o", tmp_path / "yes", "--partial")["gaps"] == 1
+
+
+SMALL = """\
+name = "small"
+
+[[grid]]
+kind = "transfer_check"
+set = { space = "rgb", method = "mean_std", pairs = 1, size = 32 }
+axes.seed = [0]
+"""

@@ -38,10 +38,13 @@ class TestCommitted:
         rows, _ = publish.read((FOLDER / f"{name}.json").read_bytes())
         cells = load(FOLDER / f"{name}.toml").cells
         assert [row["grid"] for row in rows] == [cell.grid for cell in cells]
-        assert all(row["dataset"] == cell.config.dataset for row, cell in zip(rows, cells, strict=True))
+        for row, cell in zip(rows, cells, strict=True):
+            for field in ("dataset", "method", "seed"):
+                if hasattr(cell.config, field):
+                    assert row[field] == getattr(cell.config, field)
 
     def test_pictures_are_there_and_small(self, name: str) -> None:
-        pictures = re.findall(r"\]\(([\w.]+\.png)\)", (FOLDER / f"{name}.md").read_text("utf-8"))
+        pictures = re.findall(r"\]\(([\w.]+\.(?:png|jpg))\)", (FOLDER / f"{name}.md").read_text("utf-8"))
         assert pictures
         for picture in pictures:
             assert 5_000 < (FOLDER / picture).stat().st_size < 400_000, picture

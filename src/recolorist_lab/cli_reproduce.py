@@ -1,0 +1,261 @@
+"""`recolorist-lab reproduce`: from nothing to the report in one command."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from recolorist import cli_common as common
+from recolorist.check import option
+from recolorist.errors import OptionError
+
+if TYPE_CHECKING:
+    from recolorist_lab.estimate import Needs
+    from recolorist_lab.ledger import Ledger
+    from recolorist_lab.reproduce import Plan
+    from recolorist_lab.sweep import Report
+
+__all__ = ["register"]
+
+_Quick = Annotated[
+    bool, typer.Option("--quick", help="Every study's quick twin, on synthetic hospitals: minutes, no data needed.")
+]
+_Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the ledger and the report.")]
+_LedgerAt = Annotated[Path | None, typer.Option("--ledger", help="Folder of results; OUT/ledger unless said.")]
+_Configs = Annotated[Path | None, typer.Option("--configs", help="Folder of study files; the paper's unless said.")]
+_Only = Annotated[list[str] | None, typer.Option("--only", help="Only this study; may be repeated.")]
+_Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Cells at once on this machine; by default one per core.")]
+_Address = Annotated[str | None, typer.Option("--address", help="Ray cluster ('auto' or host:port); else one is started.")]
+_Yes = Annotated[bool, typer.Option("--yes", "-y", help="Start without asking.")]
+_Dry = Annotated[bool, typer.Option("--dry-run", help="Only say what is needed.")]
+_Partial = Annotated[bool, typer.Option("--partial", help="Go on without datasets that cannot be had; the gaps are marked.")]
+
+_HERE: Final = Path("reproduction")
+_RETRIES: Final = 3
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command.
+
+    >>> app = typer.Typer()
+    >>> register(app)
+    >>> [command.name for command in app.registered_commands]
+    ['reproduce']
+    """
+    app.command("reproduce")(reproduce)
+
+
+def reproduce(
+    *,
+    quick: _Quick = False,
+    out: _Out = _HERE,
+    ledger: _LedgerAt = None,
+    configs: _Configs = None,
+    only: _Only = None,
+    jobs: _Jobs = None,
+    engine: common.EngineName = "local",
+    address: _Address = None,
+    partial: _Partial = False,
+    yes: _Yes = False,
+    dry_run: _Dry = False,
+    as_json: common.Json = False,
+) -> None:
+    """Run every study and write the report. It is always safe to start this again: what is finished is kept and found."""
+    from recolorist.batch_run import usable_cores
+    from recolorist_lab.ledger import Ledger
+    from recolorist_lab.reproduce import configs as own
+    from recolorist_lab.reproduce import planned
+
+    option(engine, ("local", "ray"), "engine")
+    if address is not None and engine != "ray":
+        raise OptionError("--address names a Ray cluster; add --engine ray, or leave it out")
+    plan, book = planned(configs or own(), quick=quick, only=only or ()), Ledger(ledger or out / "ledger")
+    book.refuse_unwritable()
+    told: dict[str, Any] = {"quick": quick, "left_out": list(plan.left_out)}
+    say = _nothing if as_json else typer.echo
+    say(f"{len(plan.studies)} studies, {plan.cells} cells; results in {book.root}.")
+    for words in plan.left_out:
+        say(f"Left out: {words}.")
+    if not quick:
+        plan, needs = _prepared(plan, book, say, start=not dry_run, yes=yes, partial=partial)
+        told["needs"] = needs.to_json()
+    if dry_run:
+        say("Nothing was started.")
+    else:
+        where = {"engine": engine, "address": address, "jobs": jobs or usable_cores()}
+        told |= _done(plan, book, out / "report", say, where, bars=not as_json)
+    if as_json:
+        typer.echo(json.dumps(told, indent=2))
+    if not told.get("complete", True):
+        raise typer.Exit(common.SOME_FAILED)
+
+
+# ---- the full study: what it needs, and whether to start --------------------------------------------------------------------
+
+
+def _prepared(plan: Plan, book: Ledger, say: Any, *, start: bool, yes: bool, partial: bool) -> tuple[Plan, Needs]:
+    """Say what is needed, ask, fetch what may be fetched; the plan is read again, since the data are part of every run id."""
+    from dataclasses import replace
+
+    from recolorist_lab.estimate import measured, needs_of
+    from recolorist_lab.reproduce import NETWORKS, on_device
+    from recolorist_lab.study import load
+    from recolorist_lab.weights import found
+
+    device = _device()
+    say("Running small cells to estimate from …")
+    with redirect_stdout(sys.stderr):
+        rates = measured(plan.studies, networks=all(found(name) is not None for name in NETWORKS), device=device)
+    needs = needs_of(plan.studies, book, rates)
+    for line in lines_of(needs):
+        say(line)
+    if start:
+        _confirm(needs, yes=yes, partial=partial)
+        _fetch(needs, say)
+        plan = replace(plan, studies=on_device((load(path) for path in plan.files.values()), device))
+    return plan, needs
+
+
+def _device() -> str:
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def lines_of(needs: Needs) -> list[str]:
+    """What is needed, as text."""
+    lines = ["Data:"]
+    for one in needs.data:
+        size = "size not published" if one.bytes is None else _bytes(one.bytes)
+        how = "to download" if one.fetchable else f"to be asked for ({one.access})"
+        lines.append(f"  {one.name:<18}{'here' if one.here else f'missing, {how}, {size}'}")
+    lines += [] if needs.data else ["  none but what is drawn here"]
+    lines.append("Time, one cell after the other:")
+    for work in needs.work:
+        hours = "moments" if work.hours is None else f"{_hours(work.hours)} h on this machine"
+        hours += f", most of it {work.largest}" if work.largest else ""
+        lines.append(f"  {work.study:<18}{work.left:,} of {work.cells:,} cells left, {hours}")
+    if needs.gpu_hours is not None:
+        lines.append(f"  together about {_hours(needs.gpu_hours)} GPU hours")
+    unknown = sum(one.bytes is None and not one.here for one in needs.data)
+    more = f", and {unknown} datasets whose size is not published" if unknown else ""
+    lines.append(f"Disk: {_bytes(needs.disk)} for data and trained weights{more}.")
+    return [*lines, *(f"How: {words}" for words in needs.how)]
+
+
+def _hours(count: float) -> str:
+    """A number of hours to read; more digits would only look exact.
+
+    >>> _hours(23244606.05), _hours(0.0231), _hours(0.0)
+    ('23,000,000', '0.023', '0')
+    """
+    return f"{float(f'{count:.2g}'):,.10g}"
+
+
+def _bytes(count: int) -> str:
+    """A size to read.
+
+    >>> _bytes(12_629_854_322), _bytes(30_903_564)
+    ('12.6 GB', '30.9 MB')
+    """
+    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
+
+
+def _confirm(needs: Needs, *, yes: bool, partial: bool) -> None:
+    asked_for = [one.name for one in needs.data if not one.here and not one.fetchable]
+    if asked_for and not partial:
+        raise OptionError(
+            f"{len(asked_for)} datasets are not here and cannot be downloaded by a program: {', '.join(asked_for)}. "
+            "`recolorist-lab data info NAME` says how to get each; --partial goes on without them and marks the gaps"
+        )
+    if yes:
+        return
+    if not _is_terminal():
+        raise OptionError("nothing was started: this is no terminal to ask at; add --yes to start, or --quick for a first look")
+    if not typer.confirm("Start?"):
+        typer.echo("Nothing was started.")
+        raise typer.Exit(1)
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()
+
+
+def _fetch(needs: Needs, say: Any) -> None:
+    """Bring and index what is open and missing."""
+    from recolorist_lab.data import fetch as fetching
+    from recolorist_lab.data.index import index
+    from recolorist_lab.data.named import data_root
+    from recolorist_lab.data.registry import card_of
+    from recolorist_lab.progress import bytes_bar
+
+    for one in needs.data:
+        if one.here or not one.fetchable:
+            continue
+        root = data_root()
+        say(f"Fetching {one.title} into {root} …")
+        with bytes_bar() as tick:
+            fetching.fetch(card_of(one.name), root, tick=tick)
+        index(card_of(one.name), root).write(root / f"{one.name}.parquet")
+
+
+# ---- running and reporting --------------------------------------------------------------------------------------------------
+
+
+def _done(plan: Plan, book: Ledger, out: Path, say: Any, where: dict[str, Any], *, bars: bool) -> dict[str, Any]:
+    from recolorist.batch_run import terminated_like_interrupted
+    from recolorist_lab import cli_sweep
+    from recolorist_lab.report.build import build
+    from recolorist_lab.reproduce import run
+
+    start = time.monotonic()
+    try:
+        with terminated_like_interrupted():
+            found = run(
+                plan,
+                book,
+                lambda jobs: cli_sweep.engine_of(where["engine"], book, jobs, where["address"], _RETRIES),
+                where["jobs"],
+                lambda name: _bar(name, shown=bars),
+                lambda name, report: _tell(name, report, say),
+            )
+            complete = all(report.is_complete for report in found.values())
+            say("Writing the report …")
+            written = build(plan.studies, book, out, partial=not complete)
+    except KeyboardInterrupt:
+        typer.echo("recolorist-lab: interrupted; what is finished is kept, and the same command goes on from here", err=True)
+        raise typer.Exit(common.INTERRUPTED) from None
+    seconds = time.monotonic() - start
+    say(f"{written.tables} tables and {written.figures} figures in {seconds / 60:.1f} minutes; open {written.page}")
+    studies = [{"study": name, **vars(report), "done": report.done} for name, report in found.items()]
+    told = {"page": str(written.page), "tables": written.tables, "figures": written.figures, "gaps": written.gaps}
+    return {"complete": complete, "seconds": seconds, "studies": studies, "report": told}
+
+
+@contextmanager
+def _bar(name: str, *, shown: bool) -> Iterator[Callable[[Any], None]]:
+    """Standard output is for what is said; what Ray and others have to say meanwhile goes where messages go."""
+    from recolorist_lab.cli_sweep import bar
+
+    with redirect_stdout(sys.stderr), bar(name, shown=shown) as told:
+        yield told
+
+
+def _tell(name: str, report: Report, say: Any) -> None:
+    counts = f"{report.ran} now, {report.found} before, {report.elsewhere} by others"
+    say(f"{name}: {report.done} of {report.total} cells done ({counts}) in {report.seconds:.0f} s.")
+    for cell, message in report.failed.items():
+        typer.echo(f"recolorist-lab: {cell} failed: {' '.join(message.split())}", err=True)
+    for cell in report.blocked:
+        typer.echo(f"recolorist-lab: {cell} was not run, because a cell it builds on failed", err=True)
+
+
+def _nothing(_: str) -> None:
+    """With --json only the JSON is said."""

@@ -1,0 +1,308 @@
+"""What the whole study needs before it starts: data, hours, disk. Hours come from small cells that are run here and now.
+
+A cell of each costly kind is run at the study's own image size on a few synthetic tiles. Its time for one image is multiplied by
+the images of every cell that has no result yet. That is rough, and the words beside the numbers say how they came about.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from recolorist.errors import RecoloristError
+from recolorist_lab.baselines.registry import METHODS, class_of
+from recolorist_lab.cells import run_cell
+from recolorist_lab.data.named import ABSENT, fingerprint_of, named
+from recolorist_lab.data.registry import CARDS
+from recolorist_lab.fingerprint import code_fingerprint
+from recolorist_lab.kinds import KINDS
+from recolorist_lab.ledger import Ledger, Result
+from recolorist_lab.paper import RUNTIME
+from recolorist_lab.studies.protocol import EVALUATION_SIZE
+from recolorist_lab.studies.transfer import native_size
+from recolorist_lab.study import Cell, Study
+
+__all__ = ["Data", "Needs", "Rates", "Work", "data_needed", "measured", "needs_of", "seconds_of", "speed_up"]
+
+_FORWARD: Final = 1 / 3  # of a training step: looking at an image without learning from it
+_TILES: Final = "synthetic:hospitals=3,tiles=16,size=64"
+_TILES_TO_LEARN: Final = "synthetic:tiles=6,size=64"
+_PAIRS: Final = 4
+_STEPS: Final = 2
+_LEASE: Final = 600.0
+_SIDE: Final = 256  # at which AdaIN learns
+
+
+@dataclass(frozen=True)
+class Data:
+    """One dataset."""
+
+    name: str
+    title: str
+    here: bool
+    bytes: int | None  #: to download; None where the sizes are not published
+    arrays: int  #: bytes it takes when unpacked into arrays, where it is
+    access: str
+    fetchable: bool  #: by this program, without asking anybody
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What the small cells took, in seconds, and what they kept, in bytes."""
+
+    train: float  #: one image learnt from by the classifier
+    learn: float  #: one image of one training step of AdaIN
+    pair: float  #: one pair transferred and measured
+    properties: float  #: one pair of the properties study
+    classifier_bytes: int
+    rival_bytes: int
+    networks: bool  #: whether `pair` holds LPIPS and FID
+    device: str
+
+
+@dataclass(frozen=True)
+class Work:
+    """One study: what is left to do."""
+
+    study: str
+    cells: int
+    left: int
+    hours: float | None  #: on this machine, one cell after the other; None where nothing was measured for it
+    bytes: int
+    largest: str = ""  #: the method that takes most of it, where one does
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Everything that is said before the start."""
+
+    data: tuple[Data, ...]
+    work: tuple[Work, ...]
+    rates: Rates | None
+    gpu_hours: float | None
+    how: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """For other programs."""
+        return {**asdict(self), "disk_bytes": self.disk}
+
+    @property
+    def disk(self) -> int:
+        """Bytes that are known to be needed and are not taken yet."""
+        return sum((one.bytes or 0) + one.arrays for one in self.data if not one.here) + sum(one.bytes for one in self.work)
+
+
+# ---- data -------------------------------------------------------------------------------------------------------------------
+
+
+def data_needed(studies: Iterable[Study]) -> tuple[Data, ...]:
+    """Every dataset that cells name, but for synthetic ones, which need no file."""
+    roots: dict[str, str] = {}
+    for cell in (cell for study in studies for cell in study.cells):
+        dataset = getattr(cell.config, "dataset", "synthetic")
+        if dataset.partition(":")[0] != "synthetic":
+            roots.setdefault(dataset, cell.config.root)
+    return tuple(_data(name, root) for name, root in roots.items())
+
+
+def _data(name: str, root: str) -> Data:
+    here, card = fingerprint_of(name, root) != ABSENT, CARDS.get(name)
+    if card is None:
+        return Data(name, name, here, None, 0, "your own", fetchable=False)
+    sizes = [file.bytes for file in card.files]
+    known = sum(size or 0 for size in sizes) if sizes and None not in sizes else None
+    arrays = (
+        sum(card.expected.sizes.values()) * 224 * 224 * (3 if card.colour == "RGB" else 1) if card.layout == "medmnist" else 0
+    )
+    access = ", ".join(dict.fromkeys(source.access for source in card.sources))
+    return Data(name, card.title, here, known, arrays, access, all(source.complete for source in card.sources))
+
+
+# ---- measuring --------------------------------------------------------------------------------------------------------------
+
+
+def measured(studies: Sequence[Study], *, networks: bool, device: str, side: int = _SIDE) -> Rates:
+    """Run the small cells in a ledger that is thrown away; ``side`` is that of the images of all but the classifier."""
+    with tempfile.TemporaryDirectory(prefix="recolorist-") as folder:
+        book = Ledger(Path(folder) / "ledger", lease=_LEASE)
+        train, kept = _classifier(book, studies)
+        learn, learnt = _rival(book, device, side)
+        pair, properties = (
+            _pair(book, networks, device, min(side, EVALUATION_SIZE)),
+            _properties(book, min(side, EVALUATION_SIZE)),
+        )
+        return Rates(train, learn, pair, properties, kept, learnt, networks, device)
+
+
+def _classifier(book: Ledger, studies: Sequence[Study]) -> tuple[float, int]:
+    """The difference between two epochs and one, so that starting up and testing do not count."""
+    configs = [cell.config for study in studies for cell in study.cells if cell.kind == "classify"]
+    if not configs:
+        return 0.0, 0
+    small = replace(
+        configs[0], dataset=_TILES, augmentation="colorist", probability=None, algorithm="plain", epochs=1, batch=8,
+        accumulate=1, devices=1, validation="train", workers=0, root="", tensorboard="",
+    )  # fmt: skip
+    _ran(book, "classify", replace(small, seed=0))  # libraries are imported by the first
+    one, two = (_ran(book, "classify", replace(small, seed=1, epochs=epochs)) for epochs in (1, 2))
+    images: Any = two.result["images"]
+    seen = images["train"] + _FORWARD * images["val"]
+    return max(two.seconds - one.seconds, 0.05 * two.seconds) / seen, _kept(two)
+
+
+def _rival(book: Ledger, device: str, side: int) -> tuple[float, int]:
+    from recolorist_lab.studies.transfer_train import TransferTrain
+
+    config = TransferTrain(
+        method="adain",
+        dataset=_TILES_TO_LEARN,
+        iterations=_STEPS,
+        batch=1,
+        load_size=side,
+        crop_size=side,
+        encoder="random",
+        device=device,
+    )
+    done = _ran(book, "transfer_train", config)
+    return float(str(done.result["seconds_per_step"])), _kept(done)
+
+
+def _pair(book: Ledger, networks: bool, device: str, side: int) -> float:
+    from recolorist_lab.studies.spaces import METRICS, Spaces
+
+    metrics = METRICS if networks else METRICS[: METRICS.index("lpips")]
+    done = _ran(book, "spaces", Spaces(dataset="synthetic:tiles=10", pairs=_PAIRS, size=side, metrics=metrics, device=device))
+    told: Any = done.result["time"]
+    return float(told["whole"]) / _PAIRS
+
+
+def _properties(book: Ledger, side: int) -> float:
+    from recolorist_lab.studies.properties import Properties
+
+    return _ran(book, "properties", Properties(dataset="synthetic:tiles=10", pairs=_PAIRS, size=side)).seconds / _PAIRS
+
+
+def _ran(book: Ledger, kind: str, config: Any) -> Result:
+    known = KINDS[kind]
+    cell = Cell("measured", kind, config, code=code_fingerprint(known.run.__module__), data=known.data(config))
+    outcome = run_cell(book.root, book.lease, cell)
+    if outcome.name != "done":
+        raise RecoloristError(f"the small {kind} cell that times are estimated from did not run: {outcome.message}")
+    return book.result(cell)
+
+
+def _kept(done: Result) -> int:
+    return sum(int(file["bytes"]) for file in done.payload["files"].values())
+
+
+# ---- estimating -------------------------------------------------------------------------------------------------------------
+
+
+def needs_of(studies: Sequence[Study], ledger: Ledger, rates: Rates | None) -> Needs:
+    """All needs; without rates, those that need no measuring."""
+    work = tuple(_work(study, ledger, rates) for study in studies)
+    hours = [one.hours for one in work]
+    total = sum(hour for hour in hours if hour is not None) if rates is not None else None
+    gpu = None if total is None or rates is None else total if rates.device == "cuda" else total / speed_up()
+    return Needs(data_needed(studies), work, rates, gpu, _how(rates))
+
+
+def _work(study: Study, ledger: Ledger, rates: Rates | None) -> Work:
+    now = ledger.now()
+    left = [cell for cell in study.cells if ledger.state(cell, now).name != "done"]
+    if rates is None:
+        return Work(study.name, len(study.cells), len(left), None, 0)
+    seconds = [seconds_of(cell, rates) for cell in left]
+    known = [one for one in seconds if one is not None]
+    kept = {"classify": rates.classifier_bytes, "transfer_train": rates.rival_bytes}
+    size = sum(kept.get(cell.kind, 0) for cell in left)
+    hours = sum(known) / 3600 if known or not left else None
+    return Work(study.name, len(study.cells), len(left), hours, size, _largest(left, seconds))
+
+
+def _largest(cells: Sequence[Cell], seconds: Sequence[float | None]) -> str:
+    """The method that takes more than half of the time, if there are several and one does."""
+    found: dict[str, float] = {}
+    for cell, each in zip(cells, seconds, strict=True):
+        name = str(getattr(cell.config, "method", ""))
+        found[name] = found.get(name, 0.0) + (each or 0.0)
+    most = max(found, key=lambda name: found[name], default="")
+    return most if len(found) > 1 and found[most] > sum(found.values()) / 2 else ""
+
+
+def seconds_of(cell: Cell, rates: Rates) -> float | None:
+    """What a cell would take here; None for kinds that take moments."""
+    config = cell.config
+    if cell.kind == "classify":
+        train, val, test = _sizes(config)
+        return rates.train * float(config.epochs * (train + _FORWARD * val) + _FORWARD * test)
+    if cell.kind == "transfer_train":
+        return rates.learn * _learnt(config)
+    if cell.kind == "transfer":
+        own = _relative(config.method, native_size(config)) if config.method in METHODS else 0.0
+        return float(config.pairs) * (rates.pair + _FORWARD * rates.learn * own)
+    if cell.kind == "spaces":
+        return float(config.pairs * rates.pair)
+    if cell.kind == "properties":
+        return float(config.pairs * rates.properties)
+    return 1.25 * float(config.seconds) if cell.kind == "runtime" else None  # its limit, and the warm-up's
+
+
+def _sizes(config: Any) -> tuple[int, int, int]:
+    if config.dataset in CARDS:
+        want = CARDS[config.dataset].expected
+        return want.train, want.val, want.test
+    sizes = named(config.dataset, config.root).manifest.sizes()
+    return sizes.get("train", 0), sizes.get("val", 0), sizes.get("test", 0)
+
+
+def _learnt(config: Any) -> float:
+    """What a rival's training looks at, in images of AdaIN's."""
+    own = class_of(config.method).defaults
+    images = (config.iterations or own.iterations) * (config.batch or own.batch)
+    if not config.iterations and own.epochs:
+        images = own.epochs * _sizes(config)[0]
+    return float(images * _relative(config.method, min(own.crop_size, config.crop_size or own.crop_size)))
+
+
+def _relative(method: str, side: int) -> float:
+    """How much longer than AdaIN a method takes for an image of this side, by the paper's times on a GPU, pixel for pixel."""
+    printed = RUNTIME["gpu", METHODS[method].name]
+    return printed.mean / RUNTIME["gpu", "AdaIN"].mean * (side / printed.resolution) ** 2
+
+
+def speed_up() -> float:
+    """How many times faster than a processor a GPU is in the paper's runtimes: the median of thirteen networks.
+
+    >>> 10 < speed_up() < 200
+    True
+    """
+    both = [name for device, name in RUNTIME if device == "gpu"]
+    return statistics.median(RUNTIME["cpu", name].mean / RUNTIME["gpu", name].mean for name in both)
+
+
+def _how(rates: Rates | None) -> tuple[str, ...]:
+    if rates is None:
+        return ()
+    where = "the GPU of this machine" if rates.device == "cuda" else "the processor of this machine"
+    without = "" if rates.networks else " without LPIPS and FID, whose weights are not here"
+    first = (
+        f"Small cells were run just now on {where}: {rates.train:.3g} s for one image that the classifier learns from (the "
+        f"second of two epochs over a few tiles), {rates.learn:.3g} s for one image of a training step of AdaIN, "
+        f"{rates.pair:.3g} s for one pair transferred and measured{without}, and {rates.properties:.3g} s for one pair of the "
+        "properties."
+    )
+    second = (
+        "Hours are these times the images of all cells that have no result, one cell after the other, all epochs (early stopping "
+        "will save some). Looking at an image is counted as a third of learning from it; other rivals than AdaIN are counted by "
+        "how much longer they take for a pixel in the paper's Table S2."
+    )
+    third = (
+        f"There is no GPU here. GPU hours are the processor's divided by {speed_up():.0f}, the median over thirteen networks of "
+        "the paper's times on its processor over those on its GPU; another GPU, and another processor, will differ."
+    )
+    return (first, second) if rates.device == "cuda" else (first, second, third)

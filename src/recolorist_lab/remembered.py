@@ -1,0 +1,54 @@
+"""The studies a ledger was filled by, kept in it, so that tables can be made from the ledger alone.
+
+LEDGER/studies/<name>.toml    the study file as it was when `sweep run` or `reproduce` last ran it
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from recolorist.errors import OptionError
+from recolorist.files import atomic_write
+from recolorist_lab.ledger import Ledger, writing
+from recolorist_lab.study import Study, load
+
+__all__ = ["recalled", "remember", "studies_of"]
+
+
+def remember(ledger: Ledger, file: Path) -> None:
+    """Keep a study's file; another of the same name takes its place."""
+    name = re.sub(r"[^\w.-]+", "_", load(file).name)
+    target, text = ledger.root / "studies" / f"{name}.toml", file.read_bytes()
+    if target.is_file() and target.read_bytes() == text:
+        return
+    with writing(target):
+        target.parent.mkdir(exist_ok=True)
+        atomic_write(target, text)
+
+
+def recalled(ledger: Ledger) -> dict[str, Path]:
+    """The files that are kept, by the name of the study."""
+    return {load(path).name: path for path in sorted((ledger.root / "studies").glob("*.toml"))}
+
+
+def studies_of(ledger: Ledger, asked: Sequence[str | Path] = ()) -> list[Study]:
+    """The studies asked for, each as a file or by the name under which the ledger knows it; without any, all it knows."""
+    if not asked:
+        known = recalled(ledger)
+        if not known:
+            raise OptionError(f"{ledger.root} does not say which studies it was filled by; name their files with --study")
+        return [load(path) for path in known.values()]
+    return [load(_file(ledger, str(one))) for one in asked]
+
+
+def _file(ledger: Ledger, asked: str) -> Path:
+    if asked.endswith(".toml"):
+        return Path(asked)
+    known = recalled(ledger)
+    if asked not in known:
+        raise OptionError(
+            f"the ledger {ledger.root} knows no study {asked!r}; it knows {', '.join(known) or 'none'}, and files end in .toml"
+        )
+    return known[asked]

@@ -1,0 +1,137 @@
+"""One command from nothing to the report: which studies, what to leave out, run them, report.
+
+The studies are files; which of them there are, and their quick twins, is read from their folder. Everything that was done is in
+the ledger, so a second run goes on where the first one ended.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from recolorist.errors import OptionError
+from recolorist_lab import weights
+from recolorist_lab.config import roles
+from recolorist_lab.data.named import ABSENT
+from recolorist_lab.ledger import Ledger
+from recolorist_lab.remembered import remember
+from recolorist_lab.study import Cell, Study, load
+from recolorist_lab.sweep import Engine, Progress, Report, run_study
+
+__all__ = ["ALONE", "NETWORKS", "ORDER", "Plan", "configs", "on_device", "planned", "run"]
+
+#: In the order of the paper; others follow by name.
+ORDER: Final = ("spaces", "transfer", "classify", "probability", "properties", "runtime", "check")
+#: Kinds whose result is a time of the whole machine: nothing runs beside them.
+ALONE: Final = frozenset({"runtime"})
+#: Weights of the networks that measure a transfer.
+NETWORKS: Final = ("fid_inception", "alexnet_features")
+_QUICK, _BARE = ".quick.toml", ".quick-bare.toml"
+
+Told = Callable[[Progress], None]
+#: Makes an engine for so many jobs.
+Engines = Callable[[int], Engine]
+#: Shows how far a study is.
+Bars = Callable[[str], AbstractContextManager[Told]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be run, in this order, and what was left out and why."""
+
+    files: Mapping[str, Path]  #: by name of the study
+    studies: tuple[Study, ...]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def cells(self) -> int:
+        """Of all studies."""
+        return sum(len(study.cells) for study in self.studies)
+
+
+def configs() -> Path:
+    """The folder of the paper's studies: in the package, or in the repository it is run from.
+
+    >>> (configs() / "spaces.toml").is_file()
+    True
+    """
+    here = Path(__file__).resolve()
+    for folder in (here.parent / "configs", here.parents[2] / "configs"):
+        if any(folder.glob("*.toml")):
+            return folder
+    raise OptionError("the studies of the paper are not with this installation; name their folder with --configs")
+
+
+def planned(folder: Path, *, quick: bool, only: Sequence[str] = ()) -> Plan:
+    """The studies of a folder, or their quick twins.
+
+    A quick twin that needs the networks' weights gives way to the one beside it that does without, if they are not on this
+    machine: nothing is downloaded unasked, and no other number stands in for a metric that could not be had.
+    """
+    found = {
+        path.name.removesuffix(_QUICK if quick else ".toml"): path for path in sorted(folder.glob("*.toml")) if _is(path, quick)
+    }
+    if not found:
+        raise OptionError(
+            f"{folder} holds no {'*.quick.toml' if quick else '*.toml'}; name the folder of the studies with --configs"
+        )
+    if unknown := [name for name in only if name not in found]:
+        raise OptionError(f"{', '.join(unknown)}: no such study in {folder}; there are {', '.join(found)}")
+    names = sorted(only or found, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
+    files, left_out = {}, []
+    for name in names:
+        bare = folder / f"{name}{_BARE}"
+        if quick and bare.is_file() and not _have_networks():
+            files[name] = bare
+            left_out.append(
+                f"{name}: LPIPS, FID, KID and ArtFID are left out, because the weights of their networks are not here; "
+                f"`recolorist-lab weights fetch {' '.join(NETWORKS)}` brings them, and the same command then measures them"
+            )
+        else:
+            files[name] = found[name]
+    studies = tuple(load(path) for path in files.values())
+    return Plan({study.name: path for study, path in zip(studies, files.values(), strict=True)}, studies, tuple(left_out))
+
+
+def _is(path: Path, quick: bool) -> bool:
+    return path.name.endswith(_QUICK) if quick else ".quick" not in path.name
+
+
+def _have_networks() -> bool:
+    return all(weights.found(name) is not None for name in NETWORKS)
+
+
+def on_device(studies: Iterable[Study], device: str) -> tuple[Study, ...]:
+    """The same studies on a device. Only a field that says where the work is done is changed, so every run id stays."""
+    return tuple(dataclasses.replace(study, cells=tuple(_moved(cell, device) for cell in study.cells)) for study in studies)
+
+
+def _moved(cell: Cell, device: str) -> Cell:
+    inputs = tuple((grid, _moved(earlier, device)) for grid, earlier in cell.inputs)
+    if roles(type(cell.config)).get("device") != "operational":
+        return dataclasses.replace(cell, inputs=inputs)
+    return dataclasses.replace(cell, inputs=inputs, config=dataclasses.replace(cell.config, device=device))
+
+
+def run(
+    plan: Plan, ledger: Ledger, engines: Engines, jobs: int, bars: Bars, said: Callable[[str, Report], None]
+) -> dict[str, Report]:
+    """Run every study to its end; one that fails somewhere does not keep the others from running.
+
+    Cells whose data are not here are not begun: they would only fail. The report marks what they leave open.
+    """
+    found: dict[str, Report] = {}
+    for study in plan.studies:
+        remember(ledger, plan.files[study.name])
+        ready = tuple(cell for cell in study.cells if cell.data != ABSENT)
+        alone = any(cell.kind in ALONE for cell in ready)
+        with bars(study.name) as told:
+            report = run_study(dataclasses.replace(study, cells=ready), ledger, engines(1 if alone else jobs), told=told)
+        report.total = len(study.cells)
+        found[study.name] = report
+        said(study.name, report)
+    return found

@@ -1,0 +1,37 @@
+"""The probability sweep as a table: both aggregates at every probability, and what the paper says of three of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from recolorist_lab.config import Json
+from recolorist_lab.paper import PROPERTIES
+from recolorist_lab.studies.classify_table import MEDMNIST, OOD, Summary
+from recolorist_lab.studies.pages import GAP, finished, markdown
+from recolorist_lab.studies.probability_figure import Curve, aggregate
+
+__all__ = ["table"]
+
+Row: TypeAlias = Mapping[str, Json]
+_SETS: Final = MappingProxyType({"medmnist": MEDMNIST, "ood": tuple(OOD.values())})
+
+
+def table(rows: Sequence[Row]) -> str:
+    """One line per probability; the paper's, where its text gives one, in brackets."""
+    seeds = {row["seed"] for row in rows}
+    curves = {name: aggregate(finished(rows), name, sets) for name, sets in _SETS.items()}
+    lines = [
+        [f"{p:.0%}", *(_cell(name, curve, p, len(seeds)) for name, curve in curves.items())]
+        for p in sorted({float(str(row["probability"])) for row in rows})
+    ]
+    return markdown(["probability", "MedMNIST+ (12)", "OOD (7)"], lines)
+
+
+def _cell(name: str, curve: Curve, p: float, seeds: int) -> str:
+    """Of all seeds, or none: the mean of those that are left would be of something else."""
+    values = curve.points.get(p, ())
+    ours = str(Summary.of(values)) if len(values) == seeds else GAP
+    printed = PROPERTIES.get(f"{name}_balanced_accuracy_p{100 * p:.0f}")
+    return ours if printed is None else f"{ours} [{printed:.4g}]"

@@ -1,0 +1,117 @@
+"""Pictures of transfers from what the cells kept: triplets over modalities, and every method beside every other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from numpy.typing import NDArray
+
+from recolorist.errors import OptionError
+from recolorist_lab import figures
+from recolorist_lab.data.registry import CARDS
+
+__all__ = ["Example", "examples", "one_per_modality", "qualitative", "subject", "triplets"]
+
+#: What a cell kept: (pairs, 3, H, W, 3), content, style and output.
+Shown: TypeAlias = NDArray[Any]
+_LEAST: Final = 4  # examples; with few kinds of images several pairs of each are shown
+_INCH: Final = 0.95  # of one picture
+
+
+class Example(NamedTuple):
+    """One pair, and what the methods made of it."""
+
+    title: str
+    content: NDArray[Any]
+    style: NDArray[Any]
+    outputs: Mapping[str, NDArray[Any]]  #: by method
+
+
+def subject(dataset: str) -> str:
+    """What a reader is told of a dataset's images: their modality where there is a card.
+
+    >>> subject("pathmnist"), subject("synthetic:tiles=6,size=64")
+    ('PathMNIST (Colon Pathology)', 'synthetic hospitals')
+    """
+    card = CARDS.get(dataset)
+    if card is not None:
+        return f"{card.title} ({card.modality})"
+    name = dataset.partition(":")[0].rpartition("/")[2].removesuffix(".parquet")
+    return "synthetic hospitals" if name == "synthetic" else name
+
+
+def one_per_modality(datasets: Sequence[str]) -> list[str]:
+    """The first dataset of each modality, in the order given; a set without a card is a modality of its own.
+
+    >>> one_per_modality(["organamnist", "organcmnist", "bloodmnist"])
+    ['organamnist', 'bloodmnist']
+    """
+    found: dict[str, str] = {}
+    for dataset in datasets:
+        card = CARDS.get(dataset)
+        found.setdefault(dataset if card is None else card.modality, dataset)
+    return list(found.values())
+
+
+def examples(kept: Mapping[str, Mapping[str, Shown]]) -> list[Example]:
+    """Pairs to show, from what was kept by dataset and method: one of each modality, or more where there are few."""
+    chosen = one_per_modality(list(kept))
+    if not chosen:
+        raise OptionError("no cell kept pictures; there is nothing to show")
+    each = -(-_LEAST // len(chosen))
+    found = []
+    for dataset in chosen:
+        methods = kept[dataset]
+        first = next(iter(methods.values()))
+        found += [
+            Example(subject(dataset), first[number, 0], first[number, 1], {name: one[number, 2] for name, one in methods.items()})
+            for number in range(min(each, *(len(one) for one in methods.values())))
+        ]
+    return found
+
+
+def triplets(found: Sequence[Example], method: str) -> Any:
+    """The paper's first figure: content, style and result, two triplets side by side."""
+    across = min(2, len(found))
+    lines = -(-len(found) // across)
+    drawn, axes = figures.figure(across * 3 * _INCH * 1.2, lines * _INCH * 1.08 + 0.25, lines, across * 3, squeeze=False)
+    with figures.house():
+        for axis in axes.flat:
+            _bare(axis)
+        for place, one in enumerate(found):
+            line, start = axes[place // across], 3 * (place % across)
+            for step, picture in enumerate((one.content, one.style, one.outputs[method])):
+                line[start + step].imshow(picture, interpolation="nearest")
+                if place < across:
+                    line[start + step].set_title(
+                        ("content", "style", "result")[step], fontsize=8, fontweight="normal", loc="center"
+                    )
+            line[start].set_ylabel(one.title.replace(" (", "\n("), fontsize=6.5)
+    return drawn
+
+
+def qualitative(found: Sequence[Example], titles: Mapping[str, str]) -> Any:
+    """One line per pair; content, style, and the result of every method."""
+    methods = [name for name in titles if all(name in one.outputs for one in found)]
+    columns = 2 + len(methods)
+    drawn, axes = figures.figure(columns * _INCH + 0.4, len(found) * _INCH + 0.35, len(found), columns, squeeze=False)
+    with figures.house():
+        for line, one in zip(axes, found, strict=True):
+            pictures = (one.content, one.style, *(one.outputs[name] for name in methods))
+            for axis, picture in zip(line, pictures, strict=True):
+                _bare(axis)
+                axis.imshow(picture, interpolation="nearest")
+            line[0].set_ylabel(one.title.replace(" (", "\n("), fontsize=6.5)
+        for axis, words in zip(axes[0], ("content", "style", *(titles[name] for name in methods)), strict=True):
+            axis.set_title(words.replace(", ", ",\n"), fontsize=7.5, fontweight="normal", loc="center")
+    return drawn
+
+
+def _bare(axis: Any) -> None:
+    """Pictures need neither ticks nor frames."""
+    axis.set_xticks([])
+    axis.set_yticks([])
+    axis.grid(visible=False)
+    for side in axis.spines.values():
+        side.set_visible(False)
