@@ -73,8 +73,9 @@ class TestMoments:
             assert compiled.sums_float(*arguments) == (sums, lows, highs)
             assert (list(lows), list(highs)) == (image.min(axis=0).tolist(), image.max(axis=0).tolist())
             means = [total / pixels for total in sums]
-            products = kernels_numpy.products_float(*arguments, means)
-            assert compiled.products_float(*arguments, means) == products
+            for diagonal in (True, False):
+                products = kernels_numpy.products_float(*arguments, means, diagonal)
+                assert compiled.products_float(*arguments, means, diagonal) == products
             assert sums[0] == pytest.approx(math.fsum(image[:, 0].tolist()), rel=1e-13)  # 500 roundings at most
 
     @pytest.mark.parametrize("dtype", FLOATS)

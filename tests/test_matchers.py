@@ -13,7 +13,7 @@ from skimage.exposure import match_histograms
 
 import recolorist as rc
 from recolorist.histograms import match_exactly
-from tests.strategies import DTYPES, INTEGERS, Image, build
+from tests.strategies import DTYPES, FLOATS, INTEGERS, PATTERNS, SHAPES, Image, build
 
 pytestmark = pytest.mark.usefixtures("kernel")
 
@@ -53,6 +53,39 @@ class TestOpenCV:
         table = (np.arange(256.0)[:, None] - c_mean) * (s_dev / c_dev) + s_mean
         looked_up = cv2.LUT(content, np.clip(np.rint(table), 0, 255).astype(np.uint8)[None])
         assert np.array_equal(rc.match(content, style), looked_up)
+
+
+class TestShortRoute:
+    """Mean–std in RGB is matched channel by channel, without a plan; the numbers must be those of the three steps."""
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    @pytest.mark.parametrize("channels", [1, 2, 3])
+    @pytest.mark.parametrize("options", [{}, {"strength": 0.3}, {"max_gain": 1.5}, {"eps_mode": "paper"}], ids=str)
+    def test_same_bits_as_measure_plan_apply(self, dtype: str, channels: int, options: dict[str, Any]) -> None:
+        for seed, (pattern, other) in enumerate(product(PATTERNS, PATTERNS)):
+            content = build(pattern, (SHAPES[seed % len(SHAPES)][0] + 3, 71, channels), dtype, seed)
+            style = build(other, (9, 14, channels), dtype, seed + 1000)
+            plan = rc.plan(rc.measure(content), rc.measure(style), **options)
+            wanted = rc.apply(content, plan)
+            assert rc.match(content, style, **options).tobytes() == wanted.tobytes()
+            assert rc.match(content, rc.measure(style), **options).tobytes() == wanted.tobytes()
+
+    @pytest.mark.parametrize("dtype", FLOATS)
+    def test_floats_in_other_ranges(self, dtype: str) -> None:
+        scale = np.dtype(dtype).type
+        content, style = build("uniform", (33, 71, 3), dtype, 1) * scale(255), build("uniform", (33, 71, 3), dtype, 2) * scale(4)
+        plan = rc.plan(rc.measure(content, data_range=255), rc.measure(style, data_range=4))
+        wanted = rc.apply(content, plan, data_range=255)
+        assert rc.match(content, style, data_range=255, style_range=4).tobytes() == wanted.tobytes()
+        levels = build("narrow", (20, 30, 3), "uint8", 3)
+        wanted = rc.apply(content, rc.plan(rc.measure(content, data_range=255), rc.measure(levels)), data_range=255)
+        assert rc.match(content, levels, data_range=255).tobytes() == wanted.tobytes()
+
+    @pytest.mark.parametrize("dtype", FLOATS)
+    def test_a_zero_keeps_its_sign_where_nothing_changes(self, dtype: str) -> None:
+        content = build("uniform", (5, 7, 3), dtype, 1)
+        content[0, 0] = -0.0
+        assert rc.match(content, content).tobytes() == content.tobytes()
 
 
 class TestHistogram:

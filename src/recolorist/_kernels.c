@@ -172,78 +172,7 @@ static void moments_integer(const void *data, int itemsize, size_t pixels, int c
         for (int i = channels - d; i < channels; i++) products[d * channels + i] = 0;
 }
 
-/* ---- float moments: fixed blocks and lanes, so that the sum depends on the image alone -------------------------- */
-
-#define DEFINE_UNWEAVE(NAME, TYPE)                                                                                     \
-    CLONED static void NAME(const TYPE *p, size_t pixels, int channels, const double *shift, double *planes)           \
-    {                                                                                                                  \
-        double *x = planes, *y = planes + BLOCK, *z = planes + 2 * BLOCK;                                              \
-        if (channels == 3) /* one loop for all three, or the strided loads do not vectorise */                         \
-            for (size_t k = 0; k < pixels; k++) {                                                                      \
-                x[k] = (double)p[3 * k] - shift[0];                                                                    \
-                y[k] = (double)p[3 * k + 1] - shift[1];                                                                \
-                z[k] = (double)p[3 * k + 2] - shift[2];                                                                \
-            }                                                                                                          \
-        else                                                                                                           \
-            for (int c = 0; c < channels; c++)                                                                         \
-                for (size_t k = 0; k < pixels; k++)                                                                    \
-                    planes[(size_t)c * BLOCK + k] = (double)p[k * channels + c] - shift[c];                            \
-    }
-DEFINE_UNWEAVE(unweave_f32, float)
-DEFINE_UNWEAVE(unweave_f64, double)
-
-static void unweave(const void *data, int itemsize, size_t pixels, int channels, const double *shift, double *planes)
-{
-    if (itemsize == 4) unweave_f32(data, pixels, channels, shift, planes);
-    else unweave_f64(data, pixels, channels, shift, planes);
-}
-
-static double add_lanes(const double *lanes)
-{
-    double total = 0.0;
-    for (int j = 0; j < FLOAT_LANES; j++) total += lanes[j];
-    return total;
-}
-
-CLONED static double sum_block(const double *x, size_t n)
-{
-    double lanes[FLOAT_LANES] = {0};
-    size_t k = 0;
-    for (; k + FLOAT_LANES <= n; k += FLOAT_LANES)
-        for (int j = 0; j < FLOAT_LANES; j++) lanes[j] += x[k + j];
-    for (int j = 0; k + j < n; j++) lanes[j] += x[k + j];
-    return add_lanes(lanes);
-}
-
-CLONED static double dot_block(const double *x, const double *y, size_t n)
-{
-    double lanes[FLOAT_LANES] = {0};
-    size_t k = 0;
-    for (; k + FLOAT_LANES <= n; k += FLOAT_LANES)
-        for (int j = 0; j < FLOAT_LANES; j++) lanes[j] += x[k + j] * y[k + j];
-    for (int j = 0; k + j < n; j++) lanes[j] += x[k + j] * y[k + j];
-    return add_lanes(lanes);
-}
-
-CLONED static void widen_extremes(const double *x, size_t n, double *low, double *high)
-{
-    double a[FLOAT_LANES], b[FLOAT_LANES];
-    size_t k = 0;
-    for (int j = 0; j < FLOAT_LANES; j++) a[j] = *low, b[j] = *high;
-    for (; k + FLOAT_LANES <= n; k += FLOAT_LANES)
-        for (int j = 0; j < FLOAT_LANES; j++) {
-            a[j] = x[k + j] < a[j] ? x[k + j] : a[j];
-            b[j] = x[k + j] > b[j] ? x[k + j] : b[j];
-        }
-    for (int j = 0; k + j < n; j++) {
-        a[j] = x[k + j] < a[j] ? x[k + j] : a[j];
-        b[j] = x[k + j] > b[j] ? x[k + j] : b[j];
-    }
-    for (int j = 0; j < FLOAT_LANES; j++) {
-        *low = a[j] < *low ? a[j] : *low;
-        *high = b[j] > *high ? b[j] : *high;
-    }
-}
+#include "_kernels_floats.h"
 
 /* ---- the map ------------------------------------------------------------------------------------------------------ */
 

@@ -69,34 +69,34 @@ static PyObject *py_moments_integer(PyObject *self, PyObject *args)
     return result;
 }
 
+/* Room for some numbers and, where the loops go through planes, for a block of those. */
+static double *scratch(size_t numbers, int channels)
+{
+    size_t planes = channels == 1 || channels == 3 ? 0 : (size_t)channels * BLOCK;
+    return PyMem_Malloc((numbers + planes) * sizeof(double));
+}
+
+static int refuse_floats(int itemsize, int channels)
+{
+    if (channels >= 1 && channels <= MAX_CHANNELS && (itemsize == 4 || itemsize == 8)) return 0;
+    PyErr_SetString(PyExc_ValueError, "channels or itemsize out of range");
+    return -1;
+}
+
 /* sums_float(pixels, itemsize, channels) -> (sums, lows, highs) */
 static PyObject *py_sums_float(PyObject *self, PyObject *args)
 {
     Py_buffer view;
     PyObject *pixels, *result = NULL;
     int itemsize, channels;
-    if (!PyArg_ParseTuple(args, "Oii", &pixels, &itemsize, &channels)) return NULL;
-    if (channels < 1 || channels > MAX_CHANNELS || (itemsize != 4 && itemsize != 8)) {
-        PyErr_SetString(PyExc_ValueError, "channels or itemsize out of range");
-        return NULL;
-    }
-    double *numbers = PyMem_Calloc((size_t)channels * (4 + BLOCK), sizeof(double));
+    if (!PyArg_ParseTuple(args, "Oii", &pixels, &itemsize, &channels) || refuse_floats(itemsize, channels)) return NULL;
+    double *numbers = scratch(3 * (size_t)channels, channels);
     if (!numbers) return PyErr_NoMemory();
     if (borrow(pixels, &view, 0) == 0) {
-        double *sums = numbers, *lows = numbers + channels, *highs = lows + channels;
-        double *zero = highs + channels, *planes = zero + channels;
-        size_t total = (size_t)view.len / itemsize / channels;
+        double *sums = numbers, *lows = numbers + channels, *highs = lows + channels, *planes = highs + channels;
         Py_BEGIN_ALLOW_THREADS
-        for (int c = 0; c < channels; c++) lows[c] = HUGE_VAL, highs[c] = -HUGE_VAL;
-        for (size_t start = 0; start < total; start += BLOCK) {
-            size_t n = total - start < BLOCK ? total - start : BLOCK;
-            const char *block = (const char *)view.buf + start * channels * itemsize;
-            unweave(block, itemsize, n, channels, zero, planes);
-            for (int c = 0; c < channels; c++) {
-                sums[c] += sum_block(planes + (size_t)c * BLOCK, n);
-                widen_extremes(planes + (size_t)c * BLOCK, n, lows + c, highs + c);
-            }
-        }
+        for (int c = 0; c < channels; c++) sums[c] = 0.0, lows[c] = HUGE_VAL, highs[c] = -HUGE_VAL;
+        sums_float(view.buf, itemsize, (size_t)view.len / itemsize / channels, channels, planes, sums, lows, highs);
         Py_END_ALLOW_THREADS
         PyBuffer_Release(&view);
         PyObject *s = doubles(sums, channels), *l = doubles(lows, channels), *h = doubles(highs, channels);
@@ -109,32 +109,24 @@ static PyObject *py_sums_float(PyObject *self, PyObject *args)
     return result;
 }
 
-/* products_float(pixels, itemsize, channels, means) -> sums of products of deviations, upper triangle row by row */
+/* products_float(pixels, itemsize, channels, means, diagonal) -> sums of products of deviations: squares if diagonal, else
+ * the upper triangle row by row */
 static PyObject *py_products_float(PyObject *self, PyObject *args)
 {
     Py_buffer view;
     PyObject *pixels, *means, *result = NULL;
-    int itemsize, channels;
-    if (!PyArg_ParseTuple(args, "OiiO", &pixels, &itemsize, &channels, &means)) return NULL;
-    if (channels < 1 || channels > MAX_CHANNELS || (itemsize != 4 && itemsize != 8)) {
-        PyErr_SetString(PyExc_ValueError, "channels or itemsize out of range");
+    int itemsize, channels, diagonal;
+    if (!PyArg_ParseTuple(args, "OiiOp", &pixels, &itemsize, &channels, &means, &diagonal) || refuse_floats(itemsize, channels))
         return NULL;
-    }
-    size_t pairs = (size_t)channels * (channels + 1) / 2;
-    double *numbers = PyMem_Calloc(pairs + channels + (size_t)channels * BLOCK, sizeof(double));
+    size_t pairs = diagonal ? (size_t)channels : (size_t)channels * (channels + 1) / 2;
+    double *numbers = scratch(pairs + channels, channels);
     if (!numbers) return PyErr_NoMemory();
     double *centre = numbers + pairs, *planes = centre + channels;
     if (numbers_from(means, centre, channels) == 0 && borrow(pixels, &view, 0) == 0) {
         size_t total = (size_t)view.len / itemsize / channels;
         Py_BEGIN_ALLOW_THREADS
-        for (size_t start = 0; start < total; start += BLOCK) {
-            size_t n = total - start < BLOCK ? total - start : BLOCK, pair = 0;
-            const char *block = (const char *)view.buf + start * channels * itemsize;
-            unweave(block, itemsize, n, channels, centre, planes);
-            for (int i = 0; i < channels; i++)
-                for (int j = i; j < channels; j++, pair++)
-                    numbers[pair] += dot_block(planes + (size_t)i * BLOCK, planes + (size_t)j * BLOCK, n);
-        }
+        for (size_t i = 0; i < pairs; i++) numbers[i] = 0.0;
+        products_float(view.buf, itemsize, total, channels, diagonal, centre, planes, numbers);
         Py_END_ALLOW_THREADS
         PyBuffer_Release(&view);
         result = doubles(numbers, (Py_ssize_t)pairs);

@@ -68,10 +68,12 @@ def sums_float(
     return tuple(totals.tolist()), tuple(map(float, low)), tuple(map(float, high))
 
 
-def products_float(pixels: NDArray[Any], itemsize: int, channels: int, means: Sequence[float]) -> tuple[float, ...]:
-    """Sums of products of deviations from ``means``, upper triangle row by row."""
+def products_float(
+    pixels: NDArray[Any], itemsize: int, channels: int, means: Sequence[float], diagonal: bool
+) -> tuple[float, ...]:
+    """Sums of products of deviations from ``means``: squares if ``diagonal``, else the upper triangle row by row."""
     centre = np.asarray(means)
-    pairs = [(i, j) for i in range(channels) for j in range(i, channels)]
+    pairs = [(i, j) for i in range(channels) for j in range(i, i + 1 if diagonal else channels)]
     totals = np.zeros(len(pairs))
     with np.errstate(all="ignore"):
         for block in _blocks(pixels.reshape(-1, channels)):

@@ -27,7 +27,7 @@ from recolorist.apply import (
 from recolorist.batches import Batch
 from recolorist.errors import ImageError, StatisticsError
 from recolorist.gains import Pairs, diagonal_map, mean_and_variance, refuse_collapse
-from recolorist.moments import Moments, integer_sums, measure_opened, refuse_levels_above, staged
+from recolorist.moments import Moments, float_pairs, integer_sums, measure_opened, refuse_levels_above, staged
 from recolorist.plan import EpsMode, decide, refuse_channels
 from recolorist.spaces import SPACES
 
@@ -190,8 +190,8 @@ def _refuse_count(styles: int, count: int | None) -> None:
 def _match_one(content: check.Opened, mask: Mask, style: _Style, target: NDArray[Any], options: _Options) -> None:
     if MATCHERS[options.method].needs_pixels:
         _match_pixels(content, mask, style, target, options)
-    elif content.is_integer and options.method == "mean_std" and options.space == "rgb":
-        _match_integers(content, mask, style, target, options)
+    elif options.method == "mean_std" and options.space == "rgb" and _by_channel_alone(content, mask, options):
+        _match_channels(content, mask, style, target, options)
     else:
         _match_affine(content, mask, style, target, options)
 
@@ -222,22 +222,41 @@ def _match_affine(content: check.Opened, mask: Mask, style: _Style, target: NDAr
     apply_opened(content, decided, target, keep, clip=options.clip)
 
 
-def _match_integers(content: check.Opened, mask: Mask, style: _Style, target: NDArray[Any], options: _Options) -> None:
+def _match_channels(content: check.Opened, mask: Mask, style: _Style, target: NDArray[Any], options: _Options) -> None:
     """The same numbers as `_match_affine`, without the cross products that RGB does not need and with little overhead."""
-    measured = diagonal_moments(content, mask, "content")
+    measured = _pairs(content, mask, "content")
+    other = style.opened
     if style.moments is not None:
         goal = _checked_pairs(style.moments, content)
-    elif style.opened is not None and style.opened.is_integer and style.opened.data_range == content.data_range:
-        goal = diagonal_moments(style.opened, style.mask, "style")
+    elif other is not None and other.data_range == content.data_range and _by_channel_alone(other, style.mask, options):
+        goal = _pairs(other, style.mask, "style")
     else:
-        moments = measure_opened(style.opened, style.mask, "rgb", options.on_nonfinite, "style")  # type: ignore[arg-type]
+        moments = measure_opened(other, style.mask, "rgb", options.on_nonfinite, "style")  # type: ignore[arg-type]
         goal = _checked_pairs(moments, content)
     refuse_channels(len(measured), len(goal), "rgb")
     gain, offset, flags = diagonal_map(measured, goal, options.strength, options.max_gain, options.eps_mode)
     if options.strict:
         refuse_collapse(flags)
-    write_affine(content, target, gain, offset, (0.0, content.data_range))
+    if not content.is_integer and not any(offset) and gain == [1.0] * len(gain):
+        target[...] = content.array  # as it is, the sign of a zero included
+        return
+    write_affine(content, target, gain, offset, limits(content, clip=options.clip))
     keep_outside(content, target, mask if options.only_mask else None)
+
+
+def _by_channel_alone(opened: check.Opened, mask: Mask, options: _Options) -> bool:
+    """Whether the loops can measure each channel on its own: all integers; floats that lie in memory as they count."""
+    array = opened.array
+    if opened.is_integer:
+        return True
+    whole = mask is None and opened.kind in "fd" and array.shape[-1] == opened.channels
+    return whole and array.flags.c_contiguous and array.dtype.isnative and options.clip and options.on_nonfinite == "raise"
+
+
+def _pairs(opened: check.Opened, mask: Mask, name: str) -> Pairs:
+    if opened.is_integer:
+        return diagonal_moments(opened, mask, name)
+    return float_pairs(opened.array, opened.data_range, name)
 
 
 def diagonal_moments(opened: check.Opened, mask: Mask, name: str) -> Pairs:
@@ -253,7 +272,10 @@ def diagonal_moments(opened: check.Opened, mask: Mask, name: str) -> Pairs:
 def _checked_pairs(style: Moments, content: check.Opened) -> Pairs:
     if style.space != "rgb":
         raise StatisticsError(f"the style was measured in {style.space!r}; matching in 'rgb' needs moments of RGB")
-    return mean_and_variance(style, content.data_range)
+    pairs = mean_and_variance(style, content.data_range)
+    if not content.is_integer and not all(math.isfinite(number) for pair in pairs for number in pair):
+        style.rescaled(content.data_range)  # refuses, with the reason
+    return pairs
 
 
 def _without_range(content: check.Opened, space: str) -> check.Opened:

@@ -310,21 +310,42 @@ def _measure_converted(opened: check.Opened, mask: NDArray[np.bool_] | None, spa
 
 def _float_moments(pixels: NDArray[Any], data_range: float, space: str, name: str) -> tuple[Moments, float, float]:
     channels = pixels.shape[-1]
-    count, itemsize = pixels.size // channels, pixels.dtype.itemsize
+    mean, products, lows, highs = _float_sums(pixels, name, diagonal=False)
+    count, cov = pixels.size // channels, np.empty((channels, channels))
+    left = iter(products)
+    for i in range(channels):
+        for j in range(i, channels):
+            cov[i, j] = cov[j, i] = next(left) / count
+    moments = trusted_moments(count, np.array(mean), cov, data_range, space)
+    moments._extremes = np.array([lows, highs])  # noqa: SLF001 - same module
+    moments._freeze()  # noqa: SLF001
+    _flatten(moments)
+    return moments, min(lows), max(highs)
+
+
+def float_pairs(pixels: NDArray[Any], data_range: float, name: str) -> list[tuple[float, float]]:
+    """Mean and variance per channel of contiguous float pixels: the numbers of :func:`measure` without the rest."""
+    mean, squares, lows, highs = _float_sums(pixels, name, diagonal=True)
+    check.refuse_outside(min(lows), max(highs), data_range, name)
+    count = pixels.size // pixels.shape[-1]
+    numbers = zip(mean, squares, lows, highs, strict=True)
+    return [(low, 0.0) if low == high else (value, square / count) for value, square, low, high in numbers]
+
+
+def _float_sums(
+    pixels: NDArray[Any], name: str, *, diagonal: bool
+) -> tuple[list[float], tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
+    """Means, sums of products of deviations, minima and maxima; what is not finite is refused."""
+    channels, itemsize = pixels.shape[-1], pixels.dtype.itemsize
+    count = pixels.size // channels
     sums, lows, highs = kernels.loops.sums_float(pixels, itemsize, channels)
     if not all(map(math.isfinite, sums)):
         check.refuse_nonfinite(name)
     mean = [total / count for total in sums]
-    products = kernels.loops.products_float(pixels, itemsize, channels, mean)
+    products = kernels.loops.products_float(pixels, itemsize, channels, mean, diagonal)
     if not all(map(math.isfinite, products)):
         check.refuse_nonfinite(name)
-    cov = np.empty((channels, channels))
-    rows, columns = np.triu_indices(channels)
-    cov[rows, columns] = cov[columns, rows] = np.array(products) / count
-    moments = Moments(count, mean, cov, data_range, space)
-    moments._extremes = np.array([lows, highs])  # noqa: SLF001 - same module
-    _flatten(moments)
-    return moments, min(lows), max(highs)
+    return mean, products, lows, highs
 
 
 def _flatten(moments: Moments) -> None:
