@@ -103,7 +103,26 @@ def _pipelines(files: list[bytes]) -> dict[str, Call]:
         "ToNormalizedTensor without augmentation (fused)": lambda i: plain_fused(_decoded(files[i])),
     }
     passes = {name: _pass(torch, get, len(files)) for name, get in arms.items()}
+    for name, p in (("p = 0.3", 0.3), ("p = 0, which augments nothing", 0.0)):
+        wrapped = rc.Colorist(bank, p=p, seed=0)
+        passes[f"with recolorist.torch.ColoristDataset, batches of 32, {name}"] = _batched(torch, files, wrapped, tail)
     return passes | _authors(files, torch, v2)
+
+
+def _batched(torch: Any, files: list[bytes], core: rc.Colorist, tail: Callable[[Any], Any]) -> Call:
+    """The dataset wrapper, which fetches a batch before it matches; samples are not stacked, as in the other arms."""
+    from recolorist.torch import ColoristDataset
+
+    class Files(torch.utils.data.Dataset):  # type: ignore[misc]
+        def __len__(self) -> int:
+            return len(files)
+
+        def __getitem__(self, i: int) -> NDArray[np.uint8]:
+            return _decoded(files[i])
+
+    data = ColoristDataset(Files(), core, transform=tail, on_repeat="allow")
+    loader = torch.utils.data.DataLoader(data, batch_size=32, collate_fn=list)
+    return lambda: sum(1 for _ in loader)
 
 
 def _authors(files: list[bytes], torch: Any, v2: Any) -> dict[str, Call]:

@@ -34,6 +34,7 @@ def verdicts(result: dict[str, Any]) -> list[tuple[str, str, str]]:
     batches = {row["arm"]: row for row in result["batches"]}
     rows = [
         _verdict("throughput with Colorist at p = 0.3, unfused", 0.95, 1 / _ratio(pipelines, "with recolorist.Colorist")),
+        _verdict("the same by ColoristDataset, in batches", 0.95, 1 / _ratio(pipelines, "with recolorist.torch.ColoristDataset")),
         _verdict("throughput with Colorist, fused, to the usual pipeline without", 1.15, 1 / _ratio(pipelines, "with Colorist")),
         _verdict("ColorMatch on batches to the naive loop in torch", 20.0, _ratio(batches, "the formula in torch")),
     ]
@@ -87,4 +88,4 @@ def _ratio(rows: dict[str, Any], part: str) -> float:
 
 
 def _verdict(what: str, least: float, found: float) -> tuple[str, str, str]:
-    return what, f"{found:.2f}", "met" if found >= least else f"missed (at least {least:g})"
+    return what, f"{found:.3g}", "met" if found >= least else f"missed (at least {least:g})"

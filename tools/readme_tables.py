@@ -55,6 +55,8 @@ PIPELINES: Final = {
     "ToNormalizedTensor with Colorist, p = 0.3 (fused)": "**with Colorist, fused (`recolorist.torch.ToNormalizedTensor`)**",
     "with recolorist.Colorist, p = 0.3": "with Colorist, not fused",
     "with recolorist.torchvision.Colorist, p = 0.3": "with `recolorist.torchvision.Colorist`",
+    "with recolorist.torch.ColoristDataset, batches of 32, p = 0.3": "with `recolorist.torch.ColoristDataset`, by batches",
+    "with recolorist.torch.ColoristDataset, batches of 32, p = 0, which augments nothing": "the same, augmenting nothing",
     "with colorist-aug's RandomColorTransfer and dataset wrapper, p = 0.3": "with `colorist-aug`'s dataset wrapper",
 }
 #: Rows of the study of blood cells: the best, the baseline, every plain use of Colorist, and what lost.

@@ -27,6 +27,11 @@ def small(method: str, **options: Any) -> dict[str, Any]:
     return dict(runtime.run(runtime.Runtime(method=method, **given), NO_CONTEXT))
 
 
+@pytest.fixture(autouse=True)
+def _short_metering(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "_METERED", 0.2)
+
+
 class TestEnergy:
     def test_time_and_energy_grow_with_the_work(self) -> None:
         spent = []
@@ -65,11 +70,21 @@ class TestTiming:
 
     def test_percentiles_and_rates_are_those_of_the_times(self) -> None:
         spent = energy.Energy(seconds=1.0, cpu_seconds=2.0, watt_hours=0.003, source="modelled")
-        told = runtime._summary(np.array([0.1, 0.2, 0.3, 0.4]), spent, images=2)
+        told = runtime._summary(np.array([0.1, 0.2, 0.3, 0.4]), 5, spent, images=2)
         assert told["mean_ms"] == pytest.approx(125.0)
         assert told["p50_ms"] == pytest.approx(125.0)
-        assert told["cpu_seconds"] == pytest.approx(0.25)
-        assert told["energy_mwh"] == pytest.approx(3.0 / 8)
+        assert told["images"] == 8  # timed; one more call was metered only
+        assert told["cpu_seconds"] == pytest.approx(2.0 / 10)
+        assert told["energy_mwh"] == pytest.approx(3.0 / 10)
+
+    def test_energy_is_of_a_stretch_long_enough_to_meter(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(runtime, "_METERED", 0.6)
+        quick = small("colorist")
+        assert quick["iterations"] == 6
+        assert quick["metered_seconds"] >= 0.6
+        assert quick["metered_images"] > 100  # six take less than a millisecond
+        assert quick["cpu_seconds"] * quick["metered_images"] == pytest.approx(quick["metered_seconds"], rel=0.5)
+        assert small("colorist", seconds=0.1)["metered_seconds"] < 0.6  # the budget of a cell bounds it
 
     def test_a_slow_method_ends_when_its_time_is_up(self) -> None:
         assert small("adain", size=128, iterations=100_000, seconds=0.3)["iterations"] < 1000

@@ -100,6 +100,53 @@ class TestSameBits:
         assert other._seen.is_shared()
 
 
+class TestBatches:
+    def test_are_the_samples_one_by_one(self) -> None:
+        one, many = dataset(9), dataset(9)
+        wanted = [one[i][0] for i in (3, 8, 0)]
+        got = many.__getitems__([3, -1, 0])
+        assert [label for _, label in got] == [one.dataset[i][1] for i in (3, 8, 0)]
+        for (image, _), expected in zip(got, wanted, strict=True):
+            assert np.array_equal(image, expected)
+
+    def test_are_fetched_before_the_first_is_recoloured(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        data = dataset(6)
+        done: list[str] = []
+        fetch, toss = Tiles.__getitem__, Colorist.toss
+
+        def fetched(self: Tiles, index: int) -> Any:
+            done.append("fetch")
+            return fetch(self, index)
+
+        def tossed(self: Colorist, **given: Any) -> Any:
+            done.append("toss")
+            return toss(self, **given)
+
+        monkeypatch.setattr(Tiles, "__getitem__", fetched)
+        monkeypatch.setattr(Colorist, "toss", tossed)
+        next(iter(DataLoader(data, batch_size=3)))
+        assert done == ["fetch"] * 3 + ["toss"] * 3
+
+    def test_come_from_a_dataset_that_gives_them_whole(self) -> None:
+        class Whole(Tiles):
+            asked: tuple[int, ...] = ()
+
+            def __getitems__(self, indices: list[int]) -> list[Any]:
+                self.asked = tuple(indices)
+                return [self[i] for i in indices]
+
+        source = Whole(6)
+        data = ColoristDataset(source, Colorist(bank_of(source.images), p=0.6, seed=11))
+        first = next(iter(DataLoader(data, batch_size=4)))
+        assert source.asked == (0, 1, 2, 3)
+        assert len(first[0]) == 4
+
+    def test_count_their_samples(self) -> None:
+        data = dataset(6)
+        with pytest.raises(RepeatedEpochError, match="sample 2 came a second time"):
+            data.__getitems__([1, 2, 2])
+
+
 class TestForgottenEpoch:
     @pytest.mark.parametrize(
         "options",

@@ -9,7 +9,7 @@ from recolorist.errors import OptionError
 from recolorist_lab import figures
 from recolorist_lab.config import Json
 from recolorist_lab.studies.pages import finished
-from recolorist_lab.studies.runtime import COLORIST
+from recolorist_lab.studies.runtime import OURS
 from recolorist_lab.studies.runtime_table import figure_of, printed_of, title
 
 __all__ = ["bars", "growth"]
@@ -32,7 +32,7 @@ def bars(rows: Iterable[Row], quantity: str = "mean_ms", device: str = "cpu") ->
     drawn, axes = figures.figure(7.2, 0.26 * len(chosen) + 1.2)
     with figures.house():
         for place, row in enumerate(chosen):
-            own = row["method"] in COLORIST
+            own = row["method"] in OURS
             axes.barh(place, figure_of(row, quantity), height=0.62, color=figures.PALETTE[1] if own else figures.PALETTE[0])
             paper = printed_of(str(row["method"]), device)
             if printed and paper is not None:
