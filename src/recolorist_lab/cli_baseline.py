@@ -31,6 +31,9 @@ _Root = Annotated[Path | None, typer.Option("--root", help="Folder of the data; 
 _Out = Annotated[Path, typer.Option("--out", "-o", help="Folder of the run; one that was broken off goes on.")]
 _Rate = Annotated[float | None, typer.Option("--rate", help="Learning rate at the start, instead of the method's own.")]
 _View = Annotated[str | None, typer.Option("--view", help="How images become crops: crop, crop_turned, resized_crop, whole.")]
+_Start = Annotated[
+    str | None, typer.Option("--start", help="Begin with trained parts: a file of `baseline train` or `convert`, or 'adain'.")
+]
 _Seed = Annotated[int, typer.Option(min=0, help="Seed of weights and draws.")]
 _Threads = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Threads that read images; same result for any.")]
 
@@ -114,6 +117,7 @@ def train(
     view: _View = None,
     option: files.Options = None,
     encoder: files.Encoder = "auto",
+    start: _Start = None,
     seed: _Seed = 0,
     device: files.Device = "auto",
     jobs: _Threads = 2,
@@ -129,9 +133,12 @@ def train(
     from recolorist_lab.baselines.options import parsed
     from recolorist_lab.baselines.registry import build
     from recolorist_lab.baselines.run import Schedule, run
+    from recolorist_lab.baselines.start import begin_with
     from recolorist_lab.baselines.trainer import Trainer, device_of
 
     model = build(method, encoder=encoder, seed=seed, **parsed(method, option or ()))
+    if start is not None:
+        begin_with(model, start)
     recipe = model.defaults.but(
         iterations=iterations,
         epochs=epochs,

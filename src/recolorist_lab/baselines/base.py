@@ -79,6 +79,7 @@ class Baseline(nn.Module, ABC):
     published: ClassVar[Mapping[str, str]] = MappingProxyType({})  #: parts whose official weights are in the table of weights
 
     made: Made | None = None  #: how :func:`build` made it
+    started: Mapping[str, str] = MappingProxyType({})  #: parts that began with somebody's weights, and fingerprints of those
 
     # ---- images ---------------------------------------------------------------------------------------------------------
 

@@ -92,6 +92,7 @@ def identity_of(trainer: Trainer) -> dict[str, Any]:
         "images": len(trainer.loader.images),
         "data": trainer.loader.images.fingerprint,
         "frozen": store.frozen_prints(trainer.model),
+        "start": dict(trainer.model.started) or None,
     }
 
 
