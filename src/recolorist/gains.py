@@ -152,10 +152,11 @@ def by_mixed_deviation(
     gains, flags = zip(*(gain_of(c, s, max_gain, eps_mode) for c, s in variances), strict=True)
     change = [strength * (gain - 1.0) for gain in gains]
     rows, inverse = basis.rows.tolist(), basis.inverse.tolist()
+    (d0, d1, d2), (r0, r1, r2) = change, rows
     # identity plus a change, so that equal deviations give exactly the identity
     matrix = [
-        [float(i == j) + _ordered_sum(inverse[i][k] * change[k] * rows[k][j] for k in range(3)) for j in range(3)]
-        for i in range(3)
+        [float(i == j) + (a * d0 * r0[j] + b * d1 * r1[j] + c * d2 * r2[j]) for j in range(3)]
+        for i, (a, b, c) in enumerate(inverse)
     ]
     offset = _offset(matrix, content, style, strength)
     return Decided(np.array(matrix), offset, np.array([1.0 + value for value in change]), Flags(flags))
@@ -218,7 +219,10 @@ def _variances(cov: Array, basis: Mixing | None) -> list[float]:
     deviations = [math.sqrt(values[j][j]) for j in range(3)]
     variances = []
     for row in basis.rows.tolist():
-        mixed = _ordered_sum(row[j] * values[j][k] * row[k] for j in range(3) for k in range(3))
-        scale = _ordered_sum(abs(row[j]) * deviations[j] for j in range(3)) ** 2
-        variances.append(mixed if mixed > _NOISE * scale else 0.0)
+        mixed = scale = 0.0  # added from left to right: `sum` has compensated its rounding since Python 3.12, and must not here
+        for factor, covariances, deviation in zip(row, values, deviations, strict=True):
+            for other, covariance in zip(row, covariances, strict=True):
+                mixed += factor * covariance * other
+            scale += abs(factor) * deviation
+        variances.append(mixed if mixed > _NOISE * scale**2 else 0.0)
     return variances

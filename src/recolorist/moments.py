@@ -239,15 +239,15 @@ def integer_sums(
 ) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
     """Exact count, sums and sums of products (``reach`` 1: squares only) of the colour channels."""
     array, channels = opened.array, opened.array.shape[-1]
-    itemsize = array.dtype.itemsize
-    if mask is None and array.flags.c_contiguous and array.dtype.isnative and array[..., 0].size < _MOST_PIXELS:
+    itemsize, pixels = array.dtype.itemsize, array.size // channels
+    if mask is None and array.flags.c_contiguous and array.dtype.isnative and pixels < _MOST_PIXELS:
         if channels == opened.channels:
-            return (array[..., 0].size, *kernels.loops.moments_integer(array, itemsize, channels, reach))
+            return (pixels, *kernels.loops.moments_integer(array, itemsize, channels, reach))
         if (itemsize, channels, opened.channels, reach) == (1, 4, 3, 3):
-            return (array[..., 0].size, *kernels.loops.moments_rgba(array))
+            return (pixels, *kernels.loops.moments_rgba(array))
         if reach == 1:  # cheaper to measure alpha as well and drop it
             sums, squares = kernels.loops.moments_integer(array, itemsize, channels, 1)
-            return array[..., 0].size, sums[: opened.channels], squares[: opened.channels]
+            return pixels, sums[: opened.channels], squares[: opened.channels]
     channels, plane = opened.channels, array[..., 0]
     if mask is None and reach == 1 and array.dtype.isnative and plane.flags.c_contiguous and plane.size < _MOST_PIXELS:
         planes = [kernels.loops.moments_integer(array[..., c], itemsize, 1, 1) for c in range(channels)]  # channel-first memory
