@@ -74,8 +74,10 @@ class TestTrain:
         for name, value in begun.parts()["decoder"].state_dict().items():
             torch.testing.assert_close(value, given[name], rtol=0, atol=1e-7)
             assert "weight" not in name or not torch.equal(value, drawn.parts()["decoder"].state_dict()[name])
-        assert sealed.read(cold / "run.json")["start"] is None
-        assert list(sealed.read(warm / "run.json")["start"]) == ["decoder"]
+        before, after = (sealed.read(folder / "run.json")["start"] for folder in (cold, warm))
+        assert before is None
+        assert isinstance(after, dict)
+        assert list(after) == ["decoder"]
 
     def test_a_folder_that_began_otherwise_is_refused(self, decoder: Path, tmp_path: Path) -> None:
         trained(tmp_path, "--iterations", "1", "--start", decoder)
