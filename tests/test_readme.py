@@ -42,13 +42,22 @@ def test_a_changed_number_is_noticed() -> None:
 def test_losses_stand_beside_wins() -> None:
     tables = tables_of(TEXT)
     assert "of our time" in tables["speed-lost"]
-    assert "Missed: " in tables["loader"]
     target = blood_results.accuracy("target")
     runs = blood_results.grouped(json.loads((readme_tables.RESULTS / "blood.json").read_text("utf-8")))
     means = {key: sum(map(target, rows)) / len(rows) for key, rows in runs.items()}
     best, worst = max(means, key=means.__getitem__), min(means, key=means.__getitem__)
     assert {best, worst, blood_results.NOTHING, ("plain", "colorist")} <= set(readme_tables.BLOOD)
     assert f"{len(readme_tables.BLOOD)} of the {len(runs)} rows" in TEXT
+
+
+@pytest.mark.parametrize(("slower", "missed"), [(1.0, False), (2.0, True)])
+def test_a_missed_target_of_the_loader_is_told(monkeypatch: pytest.MonkeyPatch, slower: float, missed: bool) -> None:
+    path, plain = readme_tables.newest(readme_tables.BENCHMARKS / "loader") or pytest.fail("no result of the loader's benchmark")
+    for row in plain["pipelines"][1:]:
+        row["time_ratio"] = 0.5 * slower  # every pipeline twice as fast as the usual one, or just as fast
+    monkeypatch.setattr(readme_tables, "newest", lambda _: (path, plain))
+    told = re.search(r"Missed: .*fused, to the usual pipeline without: 1 \(at least 1\.15\)\.", readme_tables.loader())
+    assert (told is not None) == missed
 
 
 def test_numbers_in_the_text_are_those_of_the_tables() -> None:
