@@ -30,7 +30,7 @@ SIDE: Final = 128
 QUALITY: Final = 88
 #: Medians over 300 images of the other laboratory (Zheng 2018): mean and deviation of red, green and blue, from 0 to 255.
 OTHER: Final = ((225.3, 201.7, 151.0), (50.4, 76.3, 28.2))
-_SKIPPED: Final = 0.02  # share of the images at either end, which are blank or broken more often than not
+_SKIPPED: Final = 0.02  # share of the images at either end that is passed over, so that no outlier is shown
 
 
 def by_colour(paths: Sequence[Path]) -> list[Path]:

@@ -69,8 +69,8 @@ DEFINE_WOVEN(float, f32_3, 3)
 DEFINE_WOVEN(double, f64_1, 1)
 DEFINE_WOVEN(double, f64_3, 3)
 
-/* Three channels: a deviation times itself, its right neighbour and the one after. Every third product of neighbours
- * belongs to two pixels and is dropped in the end. `products` is the upper triangle, row by row. */
+/* Three channels: a deviation times itself, its right neighbour and the one after. Products
+ * that reach into the next pixel are dropped in the end. `products` is the upper triangle, row by row. */
 #define DEFINE_PRODUCTS_WOVEN(NAME, TYPE)                                                                              \
     CLONED static void NAME(const TYPE *p, size_t pixels, const double *centre, double *products)                      \
     {                                                                                                                  \

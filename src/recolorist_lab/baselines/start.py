@@ -10,7 +10,7 @@ from types import MappingProxyType
 from torch import Tensor
 
 from recolorist.errors import OptionError
-from recolorist_lab.baselines import layout, registry, store
+from recolorist_lab.baselines import registry, store
 from recolorist_lab.baselines.base import Baseline
 from recolorist_lab.baselines.pretrained import ready
 
@@ -32,14 +32,9 @@ def begin_with(model: Baseline, source: str | Path) -> tuple[str, ...]:
             f"{source} holds {', '.join(sorted(held))} and {model.name} trains {', '.join(model.trained_parts()) or 'nothing'}; "
             "give weights that have a part in common with it"
         )
-    states = {
-        part: {name.partition("/")[2]: value for name, value in tensors.items() if name.startswith(f"{part}/")} for part in common
-    }
-    for part, state in states.items():  # all are checked before the first is loaded
-        layout.check(state, model.parts()[part].state_dict(), f"{part} in {source}")
-    for part, state in states.items():
-        layout.load(model.parts()[part], state, f"{part} in {source}")
-    model.started = MappingProxyType({part: _digest(state) for part, state in states.items()})
+    taken = {name: value for name, value in tensors.items() if name.partition("/")[0] in common}
+    store.put(model, taken, common, f"{', '.join(common)} in {source}")
+    model.started = MappingProxyType({part: _digest(store.named_tensors(model, [part])) for part in common})
     return tuple(common)
 
 
@@ -50,6 +45,6 @@ def _tensors_of(source: str | Path) -> dict[str, Tensor]:
     return store.named_tensors(published, published.trained_parts())
 
 
-def _digest(state: Mapping[str, Tensor]) -> str:
+def _digest(tensors: Mapping[str, Tensor]) -> str:
     """Tells apart what training would: every bit, unlike the fingerprints of frozen networks."""
-    return hashlib.sha256(store.packed(state, {})).hexdigest()[:16]
+    return hashlib.sha256(store.packed(tensors, {})).hexdigest()[:16]
