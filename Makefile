@@ -6,7 +6,7 @@ PYTEST_ARGS ?= -n 2
 BENCH_ARGS  ?=
 
 INSTALL := -m pip install --quiet --disable-pip-version-check --prefer-binary
-INPUTS  := pyproject.toml setup.py src/recolorist/_version.py $(wildcard src/recolorist/_kernels*.[ch])
+INPUTS  := pyproject.toml setup.py src/recolorist/_version.py $(wildcard src/recolorist/core/kernels/_kernels*.[ch])
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-lowest lint bench docs release-check lock clean
@@ -46,7 +46,7 @@ lock: .venv-release/.tools ## pin what the containers install
 	@.venv-release/bin/python tools/lock.py
 
 clean: ## remove the environments and everything that was built
-	rm -rf .venv .venv-bench .venv-lowest .venv-release build dist src/*.egg-info src/recolorist/_kernels*.so
+	rm -rf .venv .venv-bench .venv-lowest .venv-release build dist src/*.egg-info src/recolorist/core/kernels/_kernels*.so
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
 	find src tests benchmarks docs tools -name __pycache__ -type d -prune -exec rm -rf {} +
 

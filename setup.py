@@ -44,9 +44,9 @@ class BuildWithStudies(build_py):
 
 
 kernels = Extension(
-    "recolorist._kernels",
-    sources=["src/recolorist/_kernels.c"],
-    depends=[f"src/recolorist/_kernels_{part}.h" for part in ("counts", "floats", "module", "x86")],
+    "recolorist.core.kernels._kernels",
+    sources=["src/recolorist/core/kernels/_kernels.c"],
+    depends=[f"src/recolorist/core/kernels/_kernels_{part}.h" for part in ("counts", "floats", "module", "x86")],
     define_macros=[("Py_LIMITED_API", "0x030B0000")] if ABI3 else [],
     py_limited_api=ABI3,
     optional=True,

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import recolorist as rc
-from recolorist.plan import Plan
+from recolorist.core.plan import Plan
 from recolorist.synthetic import tile
 
 __all__ = ["main"]

@@ -8,7 +8,7 @@ import platform
 from typing import Any
 
 from benchmarks import environment
-from recolorist import kernels
+from recolorist.core import kernels
 
 __all__ = ["markdown", "stamp", "verdicts"]
 

@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks import ours
 from benchmarks.cases import Case, DType, Pixels
 from benchmarks.environment import ROOT
-from recolorist import kernels
+from recolorist.core import kernels
 
 __all__ = ["CALLS", "Peak", "peaks"]
 

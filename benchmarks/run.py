@@ -28,7 +28,7 @@ from benchmarks.records import Result, Run, Skip, document, problems, to_json
 from benchmarks.report import losses, markdown, state
 from benchmarks.subjects import Bound, reason
 from benchmarks.targets import judge, judge_memory, judge_same_bytes, key
-from recolorist import kernels
+from recolorist.core import kernels
 
 QUICK: Final = Effort(rounds=3, rounds_large=3, budget_ms=3.0, random_calls=3, random_calls_large=2)
 SEED: Final = 20261115  # of the order within the rounds

@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.arms import Arm
 from benchmarks.cases import Case, Pixels, levels
 from benchmarks.measure import Sample, time_calls
-from recolorist import kernels
+from recolorist.core import kernels
 
 __all__ = ["Bound", "Check", "check", "reason"]
 

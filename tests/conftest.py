@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 from hypothesis import HealthCheck, settings
 
-from recolorist import kernels
+from recolorist.core import kernels
 
 _NETWORK: Final = (socket.AF_INET, socket.AF_INET6)
 _CONNECTING: Final = frozenset({"socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg"})

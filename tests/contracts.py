@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist import kernels
+from recolorist.core import kernels
 
 KERNELS: Final = ("numpy", *(("c",) if kernels._compiled else ()))
 

@@ -463,7 +463,7 @@ class TestAudit:
             bank = rc.StyleBank(goal.mean[None], goal.cov[None], np.array([1]), ["x"])
             work = AuditWork(Reading(), None, panel_of(bank), Limits())
             from recolorist.batch_audit import Levels, _counts
-            from recolorist.check import open_image
+            from recolorist.core.image import open_image
 
             (line,) = work.finish([Levels(Item("a", "a"), _counts(open_image(levels), None), (1, high + 1), "x")])
             expected = rc.audit(levels, rc.plan(content, bank.moments(0))).predicted_clipped_overall

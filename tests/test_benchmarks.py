@@ -23,7 +23,7 @@ from benchmarks.records import Run, document, problems, to_json
 from benchmarks.report import losses, markdown
 from benchmarks.subjects import Bound, check, reason
 from benchmarks.targets import TARGETS, TWIN, judge, judge_memory, judge_same_bytes, key
-from recolorist import kernels
+from recolorist.core import kernels
 from recolorist.images import read_image
 from recolorist.images_write import encode
 

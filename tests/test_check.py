@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import recolorist as rc
-from recolorist import check
+from recolorist.core import image as check
 from recolorist.errors import ImageError, OptionError, StatisticsError
 
 RNG = np.random.default_rng(20)

@@ -14,8 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 import recolorist as rc
-from recolorist import kernels
-from recolorist.batches import Batch
+from recolorist.core import kernels
+from recolorist.core.batches import Batch
 from tests.contracts import CONTRACTS, DTYPES, KERNELS, LAYOUTS
 
 Image = NDArray[Any]

@@ -17,7 +17,7 @@ import recolorist as rc
 from recolorist import demo, demo_figure, demo_pairs
 from recolorist.demo_pairs import SIDE, Pair
 from recolorist.errors import RecoloristError
-from recolorist.plan import Plan
+from recolorist.core.plan import Plan
 
 KEYS = ("faded", "palette", "stain", "fundus")
 PICTURES = ("content", "style", "output", "clipped", "channels")

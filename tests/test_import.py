@@ -94,7 +94,7 @@ class TestKernel:
         assert answer(self.CODE, RECOLORIST_KERNEL="numpy") == "numpy"
 
     def test_compiled_by_default_where_built(self) -> None:
-        from recolorist import kernels
+        from recolorist.core import kernels
 
         assert answer(self.CODE) == answer(self.CODE, RECOLORIST_KERNEL="") == ("c" if kernels._compiled else "numpy")
 
@@ -112,7 +112,7 @@ class TestKernel:
         "import sys, json\n"
         "class NoCompiler:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'recolorist._kernels': raise ModuleNotFoundError(name)\n"
+        "        if name == 'recolorist.core.kernels._kernels': raise ModuleNotFoundError(name)\n"
         "sys.meta_path.insert(0, NoCompiler())\n"
     )
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from recolorist import kernels, kernels_numpy
+from recolorist.core import kernels
+from recolorist.core.kernels import fallback as kernels_numpy
 from recolorist.errors import RecoloristError
 from tests.strategies import DTYPES, FLOATS, HIGHEST, INTEGERS, Image, build
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from skimage.exposure import match_histograms
 
 import recolorist as rc
-from recolorist.histograms import match_exactly
+from recolorist.core.histograms import match_exactly
 from tests.strategies import DTYPES, FLOATS, INTEGERS, PATTERNS, SHAPES, Image, build
 
 pytestmark = pytest.mark.usefixtures("kernel")

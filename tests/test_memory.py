@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import recolorist as rc
-from recolorist import kernels
+from recolorist.core import kernels
 from tests.contracts import KERNELS
 
 SIDE = 2048

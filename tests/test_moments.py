@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 import recolorist as rc
-from recolorist import kernels
+from recolorist.core import kernels
 from recolorist.errors import StatisticsError
 from tests.contracts import KERNELS
 

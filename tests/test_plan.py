@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 import recolorist as rc
 from recolorist.errors import OptionError, StatisticsError
-from recolorist.gains import Flags
-from recolorist.plan import channelwise
+from recolorist.core.gains import Flags
+from recolorist.core.plan import channelwise
 
 RNG = np.random.default_rng(22)
 CONTENT = RNG.integers(40, 140, (9, 11, 3), dtype=np.uint8)

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from recolorist import kernels
+from recolorist.core import kernels
 
 # random maps, maps with exact ties (where float32 cannot be fitted), gains beyond the range, and every tail length of a step
 SCRIPT = """

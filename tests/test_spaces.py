@@ -14,7 +14,7 @@ from skimage import color
 from skimage.color.colorconv import rgb2luv
 
 import recolorist as rc
-from recolorist.spaces import SPACES
+from recolorist.core.spaces import SPACES
 from tests.strategies import build
 
 Pixels = NDArray[np.float64]

@@ -12,13 +12,14 @@ import pytest
 from numpy.typing import NDArray
 
 import recolorist as rc
-from recolorist import check, foreground
+from recolorist.core import image as check
+from recolorist.core import foreground
 from recolorist.batch_match import How, match_file
 from recolorist.batch_target import Target
 from recolorist.errors import ImageError, OptionError
 from recolorist.images import Reading, read_image
 from recolorist.images_write import encode
-from recolorist.matchers import level_counts
+from recolorist.core.match import level_counts
 from recolorist.pyramid import halved
 from recolorist.strips import ArrayStrips, Strips, apply_strips, count_strips, measure_strips, open_strips
 from recolorist.strips_match import write_strips

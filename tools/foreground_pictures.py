@@ -14,7 +14,8 @@ from PIL import Image
 from skimage import data
 
 import recolorist as rc
-from recolorist import foreground, synthetic
+from recolorist.core import foreground
+from recolorist import synthetic
 from tools.montage import Bytes, montage, resized
 
 OUT: Final = Path(__file__).parents[1] / "docs" / "images"

@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 
 import recolorist as rc
-from recolorist.foreground import RULES
+from recolorist.core.foreground import RULES
 from recolorist.synthetic import tile
 from recolorist_lab import figures
 from tools.montage import Bytes

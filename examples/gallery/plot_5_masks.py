@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import recolorist as rc
-from recolorist.foreground import RULES
+from recolorist.core.foreground import RULES
 from recolorist.synthetic import tile
 
 content = np.full((192, 192, 3), (243, 242, 244), np.uint8)

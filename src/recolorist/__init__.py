@@ -15,13 +15,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from recolorist._version import __version__
-from recolorist.apply import apply
-from recolorist.audit import Audit, audit
+from recolorist.core.apply import apply
+from recolorist.core.audit import Audit, audit
 from recolorist.errors import RecoloristError
-from recolorist.matchers import MATCHERS, match
-from recolorist.moments import Moments, measure
-from recolorist.plan import Plan, plan
-from recolorist.spaces import SPACES
+from recolorist.core.match import MATCHERS, match
+from recolorist.core.moments import Moments, measure
+from recolorist.core.plan import Plan, plan
+from recolorist.core.spaces import SPACES
 
 if TYPE_CHECKING:
     from recolorist.augment import Colorist, match_within_batch

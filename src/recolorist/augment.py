@@ -12,18 +12,20 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist import check, foreground, streams
-from recolorist.apply import apply, make_target
-from recolorist.audit import predicted_share
+from recolorist.core import image as check
+from recolorist.core import foreground
+from recolorist import streams
+from recolorist.core.apply import apply, make_target
+from recolorist.core.audit import predicted_share
 from recolorist.bank import StyleBank
 from recolorist.errors import OptionError, StatisticsError
-from recolorist.gains import on_diagonal
-from recolorist.matchers import MATCHERS, diagonal_moments, match
-from recolorist.moments import Moments, measure, measure_opened, trusted_moments
-from recolorist.plan import Plan
-from recolorist.plan import decide as decide_plan
+from recolorist.core.gains import on_diagonal
+from recolorist.core.match import MATCHERS, diagonal_moments, match
+from recolorist.core.moments import Moments, measure, measure_opened, trusted_moments
+from recolorist.core.plan import Plan
+from recolorist.core.plan import decide as decide_plan
 from recolorist.samplers import SAMPLERS, Content, Sampler, Style
-from recolorist.spaces import SPACES
+from recolorist.core.spaces import SPACES
 
 MaskRule = Callable[[Any], Any]
 NOTHING_KNOWN: Final = Content()

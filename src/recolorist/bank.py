@@ -11,11 +11,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist import bank_file, check
+from recolorist.core import image as check
+from recolorist import bank_file
 from recolorist._version import __version__
 from recolorist.errors import OptionError, StatisticsError
-from recolorist.moments import Moments
-from recolorist.spaces import SPACES
+from recolorist.core.moments import Moments
+from recolorist.core.spaces import SPACES
 
 Array = NDArray[np.float64]
 

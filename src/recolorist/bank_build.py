@@ -10,13 +10,14 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist import check, foreground
+from recolorist.core import image as check
+from recolorist.core import foreground
 from recolorist.bank import Progress, StyleBank
 from recolorist.errors import ImageError, OptionError
 from recolorist.images import list_images, read_image
-from recolorist.matchers import level_counts
-from recolorist.moments import measure_opened
-from recolorist.spaces import SPACES
+from recolorist.core.match import level_counts
+from recolorist.core.moments import measure_opened
+from recolorist.core.spaces import SPACES
 
 LabelSource = Literal["folder", "parent"]
 _BINS: Final = 256

@@ -27,7 +27,7 @@ from recolorist.batch_write import HERE, RunResult, Where, identity_of, write_al
 from recolorist.errors import ImageError, OptionError, StatisticsError
 from recolorist.images import Reading, shown
 from recolorist.images_write import QUALITY
-from recolorist.moments import Moments
+from recolorist.core.moments import Moments
 from recolorist.samplers import SAMPLERS
 
 __all__ = [

@@ -10,13 +10,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist import check
+from recolorist.core import image as check
 from recolorist.bank import StyleBank
 from recolorist.batch_items import Item
 from recolorist.batch_load import load, rule_mask
 from recolorist.errors import ImageError, OptionError
 from recolorist.images import Reading
-from recolorist.matchers import level_counts
+from recolorist.core.match import level_counts
 from recolorist.strips import count_strips
 
 Array = NDArray[np.float64]

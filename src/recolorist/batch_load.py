@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist import check, foreground
+from recolorist.core import image as check
+from recolorist.core import foreground
 from recolorist.batch_items import Item
 from recolorist.batch_target import digest_of
 from recolorist.images import FORMATS, HugeError, Reading, decode, open_file
 from recolorist.images_other import npy_stack
 from recolorist.images_write import OUTPUT_SUFFIX, output_name
-from recolorist.spaces import SPACES
+from recolorist.core.spaces import SPACES
 from recolorist.strips import HUGE_FORMATS, Strips, open_strips
 
 

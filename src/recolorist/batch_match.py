@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import recolorist as rc
-from recolorist import check, foreground
-from recolorist.audit import Audit
+from recolorist.core import image as check
+from recolorist.core import foreground
+from recolorist.core.audit import Audit
 from recolorist.batch import open_bank, reference
 from recolorist.batch_items import Item
 from recolorist.batch_load import Loaded, load, measured_in, rule_mask
@@ -20,9 +21,9 @@ from recolorist.batch_target import Target
 from recolorist.errors import ImageError, OptionError, StatisticsError
 from recolorist.images import FORMATS, HugeError, Reading, read_picture, shown
 from recolorist.images_write import QUALITY, encode, format_of
-from recolorist.matchers import MATCHERS
-from recolorist.moments import Moments, measure_opened
-from recolorist.plan import Plan, decide
+from recolorist.core.match import MATCHERS
+from recolorist.core.moments import Moments, measure_opened
+from recolorist.core.plan import Plan, decide
 from recolorist.strips import Strips, Tick, measure_strips, open_strips
 from recolorist.strips_match import write_strips
 

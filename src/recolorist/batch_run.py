@@ -16,7 +16,7 @@ from multiprocessing.connection import wait as wait_for
 from types import ModuleType
 from typing import Any, Final, Literal, NamedTuple, NoReturn, Protocol
 
-from recolorist import check
+from recolorist.core import image as check
 from recolorist.batch_items import Item
 from recolorist.batch_target import OutputError, remove_part
 from recolorist.errors import RecoloristError

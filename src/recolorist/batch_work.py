@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import recolorist as rc
-from recolorist import check, kernels, streams
-from recolorist.apply import write_affine
+from recolorist.core import image as check
+from recolorist.core import kernels
+from recolorist import streams
+from recolorist.core.apply import write_affine
 from recolorist.augment import Colorist, Decision, PreprocessingWarning
 from recolorist.bank import StyleBank
 from recolorist.bank_build import histogram_of
@@ -25,12 +27,12 @@ from recolorist.batch_items import Item
 from recolorist.batch_load import Loaded, load, measured_in, name_of, rule_mask, source_digest
 from recolorist.batch_target import Target, as_line
 from recolorist.errors import ImageError, OptionError
-from recolorist.gains import Flags, mean_and_variance
+from recolorist.core.gains import Flags, mean_and_variance
 from recolorist.images import Reading
 from recolorist.images_write import QUALITY, encode
-from recolorist.matchers import MATCHERS, diagonal_moments, level_counts
-from recolorist.moments import Moments, integer_sums, measure_opened
-from recolorist.plan import Channelwise, Plan, channelwise, clipped_levels, decide, refuse_channels
+from recolorist.core.match import MATCHERS, diagonal_moments, level_counts
+from recolorist.core.moments import Moments, integer_sums, measure_opened
+from recolorist.core.plan import Channelwise, Plan, channelwise, clipped_levels, decide, refuse_channels
 from recolorist.samplers import Content, Style
 from recolorist.strips import measure_strips
 from recolorist.strips_match import write_strips

@@ -61,7 +61,7 @@ def reading_of(
 def where_of(jobs: int | None, engine: str, address: str | None, what: str) -> Where:
     """Where a command works, with a progress bar for people."""
     from recolorist.batch_write import Where
-    from recolorist.check import option
+    from recolorist.core.image import option
 
     return Where(jobs, option(engine, ("local", "ray"), "engine"), address, lambda results, count: progress(results, count, what))
 

@@ -55,7 +55,7 @@ def doctor(*, as_json: common.Json = False) -> None:
 
 def examined() -> dict[str, Any]:
     """Everything the command prints."""
-    from recolorist import kernels
+    from recolorist.core import kernels
     from recolorist._version import __version__
     from recolorist.batch_run import usable_cores
     from recolorist.images import FORMATS, MAX_PIXELS
@@ -98,7 +98,7 @@ def _self_test() -> dict[str, Any]:
     import numpy as np
 
     import recolorist as rc
-    from recolorist import kernels
+    from recolorist.core import kernels
 
     rng = np.random.default_rng(0)
     content, style = rng.integers(0, 256, (2, 61, 67, 3), dtype=np.uint8)

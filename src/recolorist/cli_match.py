@@ -12,7 +12,7 @@ from recolorist import cli_common as common
 
 if TYPE_CHECKING:
     from recolorist.batch_match import Matched
-    from recolorist.plan import Plan
+    from recolorist.core.plan import Plan
 
 __all__ = ["register"]
 
@@ -73,7 +73,7 @@ def match(
 ) -> None:
     """Give an image the colour statistics of another one, of a bank, or of a saved plan."""
     from recolorist.batch_match import How, match_file
-    from recolorist.check import option
+    from recolorist.core.image import option
 
     option(apply_to, ("all", "mask"), "apply_to")
     given = _given(style, plan)
@@ -100,7 +100,7 @@ def match(
 
 def _given(style: str | None, plan: Path | None) -> str | Plan:
     from recolorist.errors import OptionError
-    from recolorist.plan import Plan
+    from recolorist.core.plan import Plan
 
     if (style is None) == (plan is None):
         raise typer.BadParameter("give either a STYLE or --plan FILE")

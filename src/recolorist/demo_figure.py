@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from recolorist.demo_pairs import SIDE, Bytes, Mask, Pair
-from recolorist.plan import Plan
+from recolorist.core.plan import Plan
 
 __all__ = ["channels_picture", "clipped_picture", "contact_sheet"]
 

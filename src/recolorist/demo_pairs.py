@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import recolorist as rc
-from recolorist.audit import Audit
+from recolorist.core.audit import Audit
 from recolorist.errors import RecoloristError
-from recolorist.plan import Plan
+from recolorist.core.plan import Plan
 from recolorist.synthetic import scan, tile, tissue
 
 __all__ = ["SIDE", "Bytes", "Case", "Mask", "Pair", "cases", "match_case"]

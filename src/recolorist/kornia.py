@@ -10,11 +10,13 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from recolorist import check, foreground, hosts, streams
+from recolorist.core import image as check
+from recolorist.core import foreground
+from recolorist import hosts, streams
 from recolorist.augment import Colorist
 from recolorist.errors import ImageError, OptionError, StatisticsError
 from recolorist.samplers import Sampler
-from recolorist.spaces import SPACES
+from recolorist.core.spaces import SPACES
 
 try:
     import torch

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from recolorist.bank import StyleBank
 from recolorist.errors import OptionError
-from recolorist.moments import Moments, trusted_moments
+from recolorist.core.moments import Moments, trusted_moments
 
 Array = NDArray[np.float64]
 

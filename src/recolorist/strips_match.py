@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from recolorist.batch_target import Target
 from recolorist.errors import ImageError
-from recolorist.plan import Plan
+from recolorist.core.plan import Plan
 from recolorist.strips import Strips, Tick, apply_strips, refuse_other_size
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from recolorist.check import NATURAL_RANGE
+from recolorist.core.image import NATURAL_RANGE
 
 _PANEL: Final = 512  # largest side of one picture of a triptych
 _GAP, _HEAD = 12, 30

@@ -87,7 +87,7 @@ def metrics(
     as_json: common.Json = False,
 ) -> None:
     """Compare outputs with the contents and styles they were made of. One style serves all contents."""
-    from recolorist.check import option
+    from recolorist.core.image import option
 
     files = paired(content, style, output, by=option(by, ("name", "order"), "by"))
     option(resize, ("letterbox", "squash"), "resize")
@@ -183,7 +183,7 @@ def _asked(only: str | None, count: int) -> tuple[str, ...]:
 
 
 def _triple(files: Files, size: int | None, how: Any, *, audit: bool) -> Triple:
-    from recolorist.audit import audit as audited
+    from recolorist.core.audit import audit as audited
     from recolorist.images import read_image
     from recolorist_lab.data.pixels import resized, rgb8
     from recolorist_lab.metrics import Triple

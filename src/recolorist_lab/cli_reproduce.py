@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from recolorist import cli_common as common
-from recolorist.check import option
+from recolorist.core.image import option
 from recolorist.errors import OptionError
 
 if TYPE_CHECKING:

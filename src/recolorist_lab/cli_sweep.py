@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from recolorist import cli_common as common
-from recolorist.check import option
+from recolorist.core.image import option
 from recolorist.errors import OptionError
 
 __all__ = ["bar", "engine_of", "register"]

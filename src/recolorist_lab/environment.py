@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
-from recolorist import kernels
+from recolorist.core import kernels
 from recolorist_lab.config import Json
 
 __all__ = ["describe"]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from recolorist import optional
 from recolorist.charts import OUTLINES
-from recolorist.check import option
+from recolorist.core.image import option
 from recolorist.errors import OptionError
 from recolorist.files import atomic_write
 

@@ -36,7 +36,7 @@ MACHINERY: Final = frozenset(
 def code_fingerprint(module: str) -> str:
     """The hash of a module and of everything of ours it imports, the same on every machine and Python.
 
-    >>> code_fingerprint("recolorist.errors") == code_fingerprint("recolorist.errors") != code_fingerprint("recolorist.check")
+    >>> code_fingerprint("recolorist.errors") == code_fingerprint("recolorist.errors") != code_fingerprint("recolorist.core.image")
     True
     """
     found = {

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recolorist.check import option
+from recolorist.core.image import option
 from recolorist.errors import OptionError
 
 __all__ = [

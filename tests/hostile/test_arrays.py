@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import recolorist as rc
-from recolorist import kernels
-from recolorist.batches import Batch
+from recolorist.core import kernels
+from recolorist.core.batches import Batch
 from tests.hostile import arrays
 
 CHUNKS, EACH = 10, 10_000

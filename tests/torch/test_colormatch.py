@@ -16,7 +16,7 @@ from torch import nn
 
 import recolorist as rc
 from recolorist.errors import ImageError, OptionError
-from recolorist.kernels import KernelName
+from recolorist.core.kernels import KernelName
 from recolorist.torch import ColorMatch, Draws, formulas
 from tests.torch.data import bank_of, tiles
 

@@ -17,7 +17,7 @@ from PIL import Image
 import recolorist as rc
 from recolorist._torchvision_ops import declare_missing_ops
 from recolorist.errors import ImageError, OptionError
-from recolorist.kernels import KernelName
+from recolorist.core.kernels import KernelName
 from recolorist.torch import ToNormalizedTensor
 from tests.torch.data import bank_of, tiles
 

@@ -11,14 +11,14 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist import check
-from recolorist.apply import apply_opened, make_target, usable_pixels
-from recolorist.batches import Batch
+from recolorist.core import image as check
+from recolorist.core.apply import apply_opened, make_target, usable_pixels
+from recolorist.core.batches import Batch
 from recolorist.errors import ImageError, StatisticsError
-from recolorist.gains import Flags
-from recolorist.matchers import level_counts
-from recolorist.moments import refuse_levels_above
-from recolorist.plan import Plan
+from recolorist.core.gains import Flags
+from recolorist.core.match import level_counts
+from recolorist.core.moments import refuse_levels_above
+from recolorist.core.plan import Plan
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_] | None

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.errors import StatisticsError
-from recolorist.moments import Moments
-from recolorist.spaces import Mixing
+from recolorist.core.moments import Moments
+from recolorist.core.spaces import Mixing
 
 Array = NDArray[np.float64]
 Pairs = list[tuple[float, float]]

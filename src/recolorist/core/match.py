@@ -11,8 +11,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist import check, histograms, kernels
-from recolorist.apply import (
+from recolorist.core import image as check
+from recolorist.core import histograms
+from recolorist.core import kernels
+from recolorist.core.apply import (
     apply_opened,
     finished,
     keep_outside,
@@ -24,12 +26,12 @@ from recolorist.apply import (
     write_affine,
     write_floats,
 )
-from recolorist.batches import Batch
+from recolorist.core.batches import Batch
 from recolorist.errors import ImageError, StatisticsError
-from recolorist.gains import Pairs, diagonal_map, mean_and_variance, refuse_collapse
-from recolorist.moments import Moments, float_pairs, integer_sums, measure_opened, refuse_levels_above, staged
-from recolorist.plan import EpsMode, decide, refuse_channels
-from recolorist.spaces import SPACES
+from recolorist.core.gains import Pairs, diagonal_map, mean_and_variance, refuse_collapse
+from recolorist.core.moments import Moments, float_pairs, integer_sums, measure_opened, refuse_levels_above, staged
+from recolorist.core.plan import EpsMode, decide, refuse_channels
+from recolorist.core.spaces import SPACES
 
 Mask = NDArray[np.bool_] | None
 

@@ -9,10 +9,11 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist import check, kernels
-from recolorist.batches import Batch
+from recolorist.core import image as check
+from recolorist.core import kernels
+from recolorist.core.batches import Batch
 from recolorist.errors import ImageError, StatisticsError
-from recolorist.spaces import SPACES
+from recolorist.core.spaces import SPACES
 
 _STAGE: Final = 65_536  # values copied at a time where pixels are masked, strided or byte-swapped
 _MOST_PIXELS: Final = 2**31  # per call: 64-bit sums of 16-bit squares stay exact; larger images are added piece by piece
@@ -194,7 +195,7 @@ def measure(
 
     Integer images are summed exactly. ``data_range`` is the largest value the image may hold: 255 and 65535 for
     integers, 1.0 for floats unless declared. Plans in linear spaces need the moments of RGB; for the other spaces
-    pass ``space``, and pixels are converted first. A batch gives a :class:`~recolorist.batches.Batch` of moments.
+    pass ``space``, and pixels are converted first. A batch gives a :class:`~recolorist.core.batches.Batch` of moments.
 
     >>> m = measure(np.array([[0, 10], [20, 30]], np.uint8))
     >>> m.count, m.mean.tolist(), m.cov.tolist()

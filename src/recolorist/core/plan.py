@@ -11,10 +11,10 @@ from typing import Any, Final, Literal, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist import check
-from recolorist.batches import Batch
+from recolorist.core import image as check
+from recolorist.core.batches import Batch
 from recolorist.errors import StatisticsError
-from recolorist.gains import (
+from recolorist.core.gains import (
     Array,
     Decided,
     Flags,
@@ -27,8 +27,8 @@ from recolorist.gains import (
     on_diagonal,
     refuse_collapse,
 )
-from recolorist.moments import Moments
-from recolorist.spaces import SPACES, Mixing
+from recolorist.core.moments import Moments
+from recolorist.core.spaces import SPACES, Mixing
 
 EpsMode = Literal["exact", "paper"]
 AffineMethod = Literal["mean_std", "covariance"]

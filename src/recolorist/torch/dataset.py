@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 import torch
 from torch.utils.data import Dataset
 
-from recolorist import check
+from recolorist.core import image as check
 from recolorist.augment import Colorist, Drawn
 from recolorist.bank import StyleBank
 from recolorist.bank_build import named

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist import check
+from recolorist.core import image as check
 from recolorist.augment import Colorist, Drawn
-from recolorist.gains import Pairs, diagonal_map, mean_and_variance
-from recolorist.matchers import diagonal_moments
+from recolorist.core.gains import Pairs, diagonal_map, mean_and_variance
+from recolorist.core.match import diagonal_moments
 
 
 class Affine(NamedTuple):

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from recolorist import check, kernels
+from recolorist.core import image as check
+from recolorist.core import kernels
 from recolorist._torchvision_ops import declare_missing_ops
 from recolorist.augment import Colorist, Drawn
 from recolorist.errors import ImageError, OptionError

@@ -11,8 +11,8 @@ from torch.utils.data import default_collate
 
 from recolorist.augment import Colorist, Drawn
 from recolorist.errors import OptionError
-from recolorist.matchers import MATCHERS
-from recolorist.spaces import SPACES
+from recolorist.core.match import MATCHERS
+from recolorist.core.spaces import SPACES
 from recolorist.torch.draws import Affine, affine
 from recolorist.torch.tensors import channels_last, image_of
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from recolorist import kernels
+from recolorist.core import kernels
 from recolorist.augment import Colorist, Drawn
 from recolorist.errors import ImageError, OptionError
 from recolorist.torch.draws import Affine, is_plain, plain_affine

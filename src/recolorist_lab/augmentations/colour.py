@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 import recolorist as rc
-from recolorist import check
+from recolorist.core import image as check
 from recolorist.bank import StyleBank
 from recolorist.errors import OptionError
-from recolorist.matchers import MATCHERS
-from recolorist.spaces import SPACES
+from recolorist.core.match import MATCHERS
+from recolorist.core.spaces import SPACES
 from recolorist.streams import stream
 from recolorist_lab.augmentations.base import BATCH, Augmentation, Chance, inside, refuse_other_images
 from recolorist_lab.augmentations.images import TrainingImages

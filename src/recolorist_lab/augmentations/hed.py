@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist import check
+from recolorist.core import image as check
 from recolorist_lab.augmentations.base import Chance
 from recolorist_lab.augmentations.table import Part
 from recolorist_lab.data.pixels import Box, Bytes

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
-from recolorist import check
+from recolorist.core import image as check
 from recolorist.errors import OptionError
 from recolorist_lab.config import unknown
 

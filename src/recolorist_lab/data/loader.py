@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import recolorist as rc
 from recolorist.errors import ImageError, OptionError, RecoloristError
 from recolorist.images import read_picture
-from recolorist.moments import Moments
+from recolorist.core.moments import Moments
 from recolorist_lab.data.arrays import open_array
 from recolorist_lab.data.index import READING
 from recolorist_lab.data.manifest import Entry, Manifest

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from recolorist import kernels
+from recolorist.core import kernels
 from recolorist_lab.metrics.images import levels, pair
 
 __all__ = ["wasserstein", "wasserstein_levels"]

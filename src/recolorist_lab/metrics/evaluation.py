@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.audit import Audit
+from recolorist.core.audit import Audit
 
 __all__ = ["ALL", "PER_PAIR", "Evaluation", "Triple"]
 

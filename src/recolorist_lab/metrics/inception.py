@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn import functional
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from recolorist.check import option
+from recolorist.core.image import option
 from recolorist_lab import weights
 from recolorist_lab.metrics.images import finite, unit
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import torch
 
-from recolorist.check import option
+from recolorist.core.image import option
 from recolorist_lab import weights
 from recolorist_lab.metrics.images import pair
 

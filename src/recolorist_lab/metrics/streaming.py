@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from recolorist.check import option
+from recolorist.core.image import option
 from recolorist.errors import OptionError
 from recolorist_lab.metrics import inception, perceptual, structure
 from recolorist_lab.metrics.cache import FeatureCache, Shelf, digest_of

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import torch
 
-from recolorist.check import option
+from recolorist.core.image import option
 from recolorist_lab.metrics.images import pair
 
 __all__ = ["SSIM_FORMS", "gradient_similarity", "luminance", "ssim", "ssim_levels", "ssim_luminance"]

@@ -16,14 +16,14 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist import check
-from recolorist.apply import apply
-from recolorist.audit import predicted_share
+from recolorist.core import image as check
+from recolorist.core.apply import apply
+from recolorist.core.audit import predicted_share
 from recolorist.errors import OptionError
-from recolorist.foreground import RULES
-from recolorist.moments import Moments, measure
-from recolorist.plan import EpsMode, Plan, plan
-from recolorist.spaces import SPACES
+from recolorist.core.foreground import RULES
+from recolorist.core.moments import Moments, measure
+from recolorist.core.plan import EpsMode, Plan, plan
+from recolorist.core.spaces import SPACES
 from recolorist_lab.config import Json, identity, operational, unknown
 from recolorist_lab.data.pixels import Bytes
 from recolorist_lab.kind import Context

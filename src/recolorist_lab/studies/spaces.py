@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from recolorist.audit import Audit, audit
+from recolorist.core.audit import Audit, audit
 from recolorist.errors import OptionError, RecoloristError
-from recolorist.matchers import MATCHERS, match
-from recolorist.moments import measure
-from recolorist.plan import plan
-from recolorist.spaces import SPACES
+from recolorist.core.match import MATCHERS, match
+from recolorist.core.moments import measure
+from recolorist.core.plan import plan
+from recolorist.core.spaces import SPACES
 from recolorist_lab.config import Json, identity, operational, unknown
 from recolorist_lab.data.named import data_of
 from recolorist_lab.data.pixels import Bytes

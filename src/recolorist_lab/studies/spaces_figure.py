@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from recolorist.spaces import SPACES
+from recolorist.core.spaces import SPACES
 from recolorist_lab import figures, paper
 from recolorist_lab.studies.spaces_statistics import Significance
 from recolorist_lab.studies.spaces_table import CALLED, ORDER, Scores

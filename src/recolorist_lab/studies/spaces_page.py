@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
-from recolorist.spaces import SPACES
+from recolorist.core.spaces import SPACES
 from recolorist_lab import paper
 from recolorist_lab.config import Json
 from recolorist_lab.studies import spaces_statistics, spaces_table

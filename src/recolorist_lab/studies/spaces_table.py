@@ -13,8 +13,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from recolorist.errors import RecoloristError
-from recolorist.matchers import MATCHERS
-from recolorist.spaces import SPACES
+from recolorist.core.match import MATCHERS
+from recolorist.core.spaces import SPACES
 from recolorist_lab import paper
 from recolorist_lab.config import Json
 from recolorist_lab.studies.pages import GAP, markdown

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from recolorist.errors import OptionError, RecoloristError
-from recolorist.matchers import match
+from recolorist.core.match import match
 from recolorist_lab.baselines.registry import METHODS, class_of
 from recolorist_lab.config import Json, identity, operational, unknown
 from recolorist_lab.data.named import data_of

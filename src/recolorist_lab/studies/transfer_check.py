@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recolorist.audit import audit
+from recolorist.core.audit import audit
 from recolorist.errors import OptionError
-from recolorist.matchers import MATCHERS, match
-from recolorist.spaces import SPACES
+from recolorist.core.match import MATCHERS, match
+from recolorist.core.spaces import SPACES
 from recolorist.synthetic import SCANNERS, scan, tissue
 from recolorist_lab.config import Json, identity, seed_of, unknown
 from recolorist_lab.kind import Context

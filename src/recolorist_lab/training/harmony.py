@@ -6,7 +6,7 @@ import numpy as np
 
 import recolorist as rc
 from recolorist.bank import StyleBank
-from recolorist.moments import Moments
+from recolorist.core.moments import Moments
 from recolorist_lab.augmentations.base import inside
 from recolorist_lab.data.loader import Sample
 from recolorist_lab.data.pixels import Bytes

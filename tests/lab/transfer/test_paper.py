@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recolorist.spaces import SPACES
+from recolorist.core.spaces import SPACES
 from recolorist_lab import paper
 
 TABLES = Path(__file__).resolve().parents[4] / "shared" / "paper"

@@ -12,11 +12,11 @@ from importlib import import_module
 from types import ModuleType
 from typing import Literal
 
-from recolorist import kernels_numpy
+from recolorist.core.kernels import fallback as kernels_numpy
 from recolorist.errors import OptionError
 
 try:
-    _compiled: ModuleType | None = import_module("recolorist._kernels")
+    _compiled: ModuleType | None = import_module("recolorist.core.kernels._kernels")
 except ImportError:  # installed where no compiler was found
     _compiled = None
 
