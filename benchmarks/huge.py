@@ -64,7 +64,7 @@ _STYLE: Final = np.asarray(tile(1))[::-1] // 2 + 60
 def _write(path: Path, layout: str, side: int) -> None:
     import tifffile
 
-    from recolorist.strips_tiff import tiles
+    from recolorist.io.strips_tiff import tiles
 
     bands = (_rows(side, top, min(256, side - top)) for top in range(0, side, 256))
     with tifffile.TiffWriter(path) as writer:
@@ -93,8 +93,8 @@ def _measured(folder: Path, layout: str, side: int) -> dict[str, Any]:
 
 def _equal(out: Path, plan: Plan, side: int) -> bool:
     """Whether plan and pixels are those of the whole image: the moments of all rows, then every band."""
-    from recolorist.images import Reading
-    from recolorist.strips import open_strips
+    from recolorist.io.images import Reading
+    from recolorist.io.strips import open_strips
 
     whole = sum((rc.measure(_rows(side, top, min(997, side - top))) for top in range(0, side, 997)), start=0)
     if rc.plan(whole, rc.measure(_STYLE)) != plan:  # type: ignore[arg-type]
@@ -107,7 +107,7 @@ def _equal(out: Path, plan: Plan, side: int) -> bool:
 
 
 def _png(pixels: NDArray[np.uint8]) -> bytes:
-    from recolorist.images_write import encode
+    from recolorist.io.write import encode
 
     return encode(pixels, ".png")
 

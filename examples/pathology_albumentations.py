@@ -22,7 +22,7 @@ from PIL import Image
 
 from recolorist import StyleBank, synthetic
 from recolorist.albumentations import Colorist
-from recolorist.images import read_image
+from recolorist.io.images import read_image
 
 TRAINING: Final = ("north", "harbour", "mill")
 UNSEEN: Final = "valley"

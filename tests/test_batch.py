@@ -16,7 +16,8 @@ import pytest
 from PIL import Image
 
 import recolorist as rc
-from recolorist import batch, images_pillow
+from recolorist.io import pillow as images_pillow
+from recolorist import batch
 from recolorist.augment import Colorist
 from recolorist.batch import Where
 from recolorist.batch_audit import AuditWork, Limits, panel_of
@@ -25,8 +26,8 @@ from recolorist.batch_run import Failure, chunks_of, run
 from recolorist.batch_target import Journal, OutputError, Target, recorded
 from recolorist.batch_work import Augment, Measure
 from recolorist.errors import ImageError, OptionError, RecoloristError, StatisticsError
-from recolorist.images import Reading, read_image
-from recolorist.images_write import encode
+from recolorist.io.images import Reading, read_image
+from recolorist.io.write import encode
 from tests.commands import collection, contents, picture
 
 TWO = Where(jobs=2)

@@ -24,8 +24,8 @@ from benchmarks.report import losses, markdown
 from benchmarks.subjects import Bound, check, reason
 from benchmarks.targets import TARGETS, TWIN, judge, judge_memory, judge_same_bytes, key
 from recolorist.core import kernels
-from recolorist.images import read_image
-from recolorist.images_write import encode
+from recolorist.io.images import read_image
+from recolorist.io.write import encode
 
 Plain = dict[str, Any]
 GROUPS = ("yardstick", "ours", "ours, NumPy twin", "same formula")

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from recolorist.errors import ImageError, RecoloristError
-from recolorist.images import HugeError, Reading, list_images, open_file, read_image, read_picture, sniff
-from recolorist.images_arrow import padded_pixels
-from recolorist.images_jpeg import plain_size
-from recolorist.images_pillow import orientation_of, read_compressed, upright
-from recolorist.images_write import encode, output_name
+from recolorist.io.images import HugeError, Reading, list_images, open_file, read_image, read_picture, sniff
+from recolorist.io.arrow import padded_pixels
+from recolorist.io.jpeg import plain_size
+from recolorist.io.pillow import orientation_of, read_compressed, upright
+from recolorist.io.write import encode, output_name
 from tests.commands import picture
 
 Pixels = NDArray[Any]

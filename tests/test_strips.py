@@ -17,11 +17,11 @@ from recolorist.core import foreground
 from recolorist.batch_match import How, match_file
 from recolorist.batch_target import Target
 from recolorist.errors import ImageError, OptionError
-from recolorist.images import Reading, read_image
-from recolorist.images_write import encode
+from recolorist.io.images import Reading, read_image
+from recolorist.io.write import encode
 from recolorist.core.match import level_counts
-from recolorist.pyramid import halved
-from recolorist.strips import ArrayStrips, Strips, apply_strips, count_strips, measure_strips, open_strips
+from recolorist.io.pyramid import halved
+from recolorist.io.strips import ArrayStrips, Strips, apply_strips, count_strips, measure_strips, open_strips
 from recolorist.strips_match import write_strips
 from tests.commands import picture
 
@@ -36,7 +36,7 @@ def image(request: pytest.FixtureRequest) -> NDArray[Any]:
 
 @pytest.fixture(autouse=True)
 def _narrow_bands(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recolorist.strips.BAND_BYTES", 1)  # one row of tiles at a time, so that there are many
+    monkeypatch.setattr("recolorist.io.strips.BAND_BYTES", 1)  # one row of tiles at a time, so that there are many
 
 
 class TestAnyStrips:
@@ -173,7 +173,7 @@ class TestRefused:
             match_file(stored(tmp_path / "a.tif", image), tmp_path / "a.tif", tmp_path / "o.tif", How("histogram"), reading=SMALL)
 
     def test_one_enormous_strip(self, tmp_path: Path, image: NDArray[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("recolorist.strips.MOST_BAND_BYTES", 100_000)
+        monkeypatch.setattr("recolorist.io.strips.MOST_BAND_BYTES", 100_000)
         path = stored(tmp_path / "a.tif", image, rowsperstrip=613, compression="zlib")
         with pytest.raises(ImageError, match="save it in tiles first"):
             match_file(path, path, tmp_path / "o.tif", reading=SMALL)
@@ -206,7 +206,7 @@ def test_memory_does_not_grow_with_the_image(tmp_path: Path) -> None:
         "import sys, numpy as np, tifffile\n"
         "from pathlib import Path\n"
         "from recolorist.batch_match import match_file\n"
-        "from recolorist.images import Reading\n"
+        "from recolorist.io.images import Reading\n"
         "folder = Path(sys.argv[1]); tile = np.load(folder / 'tile.npy')\n"
         "with tifffile.TiffWriter(folder / 'a.tif') as writer:\n"
         "    strips = (tile for _ in range(54))\n"

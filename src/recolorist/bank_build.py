@@ -14,7 +14,7 @@ from recolorist.core import image as check
 from recolorist.core import foreground
 from recolorist.bank import Progress, StyleBank
 from recolorist.errors import ImageError, OptionError
-from recolorist.images import list_images, read_image
+from recolorist.io.images import list_images, read_image
 from recolorist.core.match import level_counts
 from recolorist.core.moments import measure_opened
 from recolorist.core.spaces import SPACES

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.errors import StatisticsError
-from recolorist.files import atomic_write
+from recolorist.io.files import atomic_write
 
 FORMAT: Final = "recolorist.bank.file/1"
 _MOST_KEY_BYTES: Final = 2**32

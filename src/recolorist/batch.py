@@ -25,8 +25,8 @@ from recolorist.batch_target import Target
 from recolorist.batch_work import Augment, Harmonise, Measure, Measured, group_of
 from recolorist.batch_write import HERE, RunResult, Where, identity_of, write_all
 from recolorist.errors import ImageError, OptionError, StatisticsError
-from recolorist.images import Reading, shown
-from recolorist.images_write import QUALITY
+from recolorist.io.images import Reading, shown
+from recolorist.io.write import QUALITY
 from recolorist.core.moments import Moments
 from recolorist.samplers import SAMPLERS
 

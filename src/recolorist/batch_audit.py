@@ -15,9 +15,9 @@ from recolorist.bank import StyleBank
 from recolorist.batch_items import Item
 from recolorist.batch_load import load, rule_mask
 from recolorist.errors import ImageError, OptionError
-from recolorist.images import Reading
+from recolorist.io.images import Reading
 from recolorist.core.match import level_counts
-from recolorist.strips import count_strips
+from recolorist.io.strips import count_strips
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]

@@ -15,11 +15,11 @@ from recolorist.core import image as check
 from recolorist.core import foreground
 from recolorist.batch_items import Item
 from recolorist.batch_target import digest_of
-from recolorist.images import FORMATS, HugeError, Reading, decode, open_file
-from recolorist.images_other import npy_stack
-from recolorist.images_write import OUTPUT_SUFFIX, output_name
+from recolorist.io.images import FORMATS, HugeError, Reading, decode, open_file
+from recolorist.io.other import npy_stack
+from recolorist.io.write import OUTPUT_SUFFIX, output_name
 from recolorist.core.spaces import SPACES
-from recolorist.strips import HUGE_FORMATS, Strips, open_strips
+from recolorist.io.strips import HUGE_FORMATS, Strips, open_strips
 
 
 @dataclass(slots=True)

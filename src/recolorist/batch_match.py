@@ -19,12 +19,12 @@ from recolorist.batch_items import Item
 from recolorist.batch_load import Loaded, load, measured_in, rule_mask
 from recolorist.batch_target import Target
 from recolorist.errors import ImageError, OptionError, StatisticsError
-from recolorist.images import FORMATS, HugeError, Reading, read_picture, shown
-from recolorist.images_write import QUALITY, encode, format_of
+from recolorist.io.images import FORMATS, HugeError, Reading, read_picture, shown
+from recolorist.io.write import QUALITY, encode, format_of
 from recolorist.core.match import MATCHERS
 from recolorist.core.moments import Moments, measure_opened
 from recolorist.core.plan import Plan, decide
-from recolorist.strips import Strips, Tick, measure_strips, open_strips
+from recolorist.io.strips import Strips, Tick, measure_strips, open_strips
 from recolorist.strips_match import write_strips
 
 

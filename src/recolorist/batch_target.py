@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from recolorist.errors import ImageError, OptionError, RecoloristError
-from recolorist.files import atomic_write
-from recolorist.images import shown
+from recolorist.io.files import atomic_write
+from recolorist.io.images import shown
 
 PROVENANCE: Final = "provenance.jsonl"
 JOURNAL: Final = ".provenance.journal"

@@ -28,13 +28,13 @@ from recolorist.batch_load import Loaded, load, measured_in, name_of, rule_mask,
 from recolorist.batch_target import Target, as_line
 from recolorist.errors import ImageError, OptionError
 from recolorist.core.gains import Flags, mean_and_variance
-from recolorist.images import Reading
-from recolorist.images_write import QUALITY, encode
+from recolorist.io.images import Reading
+from recolorist.io.write import QUALITY, encode
 from recolorist.core.match import MATCHERS, diagonal_moments, level_counts
 from recolorist.core.moments import Moments, integer_sums, measure_opened
 from recolorist.core.plan import Channelwise, Plan, channelwise, clipped_levels, decide, refuse_channels
 from recolorist.samplers import Content, Style
-from recolorist.strips import measure_strips
+from recolorist.io.strips import measure_strips
 from recolorist.strips_match import write_strips
 
 

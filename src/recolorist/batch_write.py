@@ -18,7 +18,7 @@ from recolorist.batch_run import Engine, Failure, Work, run, terminated_like_int
 from recolorist.batch_target import PROVENANCE, Journal, Target, as_line, recorded
 from recolorist.batch_work import Kept, Recolour
 from recolorist.errors import OptionError
-from recolorist.images import Reading, shown
+from recolorist.io.images import Reading, shown
 
 #: Told the results as they come and how many there will be; passes them on.
 Progress = Callable[[Iterable[Any], int], Iterable[Any]]

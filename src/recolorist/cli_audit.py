@@ -96,7 +96,7 @@ def _print(result: AuditResult) -> None:
     from rich.text import Text
 
     from recolorist.batch_audit import flags_told
-    from recolorist.images import shown
+    from recolorist.io.images import shown
 
     console = Console()
     told = result.summary

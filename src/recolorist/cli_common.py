@@ -14,7 +14,7 @@ import typer
 if TYPE_CHECKING:
     from recolorist.batch_run import Failure
     from recolorist.batch_write import Where
-    from recolorist.images import Reading
+    from recolorist.io.images import Reading
 
 SOME_FAILED: Final = 3  # the rest was done
 DRIFTED: Final = 4
@@ -53,7 +53,7 @@ def reading_of(
     max_pixels: int | None, bits: int | None = None, data_range: float | None = None, level: int = 0, *, convert: bool = False
 ) -> Reading:
     """The reading options of a command."""
-    from recolorist.images import MAX_PIXELS, Reading
+    from recolorist.io.images import MAX_PIXELS, Reading
 
     return Reading(max_pixels or MAX_PIXELS, convert, bits, data_range, level)
 
@@ -113,7 +113,7 @@ def finish(result: dict[str, Any], failures: list[Failure], *, as_json: bool, co
 
 def name_failures(failures: list[Failure]) -> None:
     """One line each on standard error."""
-    from recolorist.images import shown
+    from recolorist.io.images import shown
 
     for one in failures[:_NAMED]:
         message = " ".join(one.message.split())
@@ -138,7 +138,7 @@ def refuse_other_than_svg(path: Path | None) -> None:
 
 def write_text(path: Path, text: str, *, force: bool) -> None:
     """Write a report, whole or not at all, over nothing that is there unless forced."""
-    from recolorist.files import atomic_write
+    from recolorist.io.files import atomic_write
 
     refuse_existing(force, path)
     atomic_write(path, text.encode("utf-8", "backslashreplace"))

@@ -58,7 +58,7 @@ def examined() -> dict[str, Any]:
     from recolorist.core import kernels
     from recolorist._version import __version__
     from recolorist.batch_run import usable_cores
-    from recolorist.images import FORMATS, MAX_PIXELS
+    from recolorist.io.images import FORMATS, MAX_PIXELS
 
     return {
         "recolorist": __version__,

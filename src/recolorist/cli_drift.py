@@ -105,7 +105,7 @@ def _print(result: DriftResult, coverage: float) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from recolorist.images import shown
+    from recolorist.io.images import shown
 
     console = Console()
     table = Table(box=SIMPLE_HEAD)

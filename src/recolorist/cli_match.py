@@ -131,8 +131,8 @@ def _tell(done: Matched, out: Path, *, as_json: bool) -> None:
 
 def _write_triptych(path: Path, done: Matched) -> None:
     from recolorist.errors import ImageError
-    from recolorist.files import atomic_write
-    from recolorist.images_write import encode
+    from recolorist.io.files import atomic_write
+    from recolorist.io.write import encode
     from recolorist.thumbnails import side_by_side
 
     if done.content is None or done.output is None:

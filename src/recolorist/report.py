@@ -16,7 +16,7 @@ from recolorist.batch_items import Item, collected
 from recolorist.batch_load import load
 from recolorist.charts import clip_chart, spread_chart
 from recolorist.errors import RecoloristError
-from recolorist.images import Reading, shown
+from recolorist.io.images import Reading, shown
 from recolorist.thumbnails import data_uri
 
 if TYPE_CHECKING:

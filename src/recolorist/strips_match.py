@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from recolorist.batch_target import Target
 from recolorist.errors import ImageError
 from recolorist.core.plan import Plan
-from recolorist.strips import Strips, Tick, apply_strips, refuse_other_size
+from recolorist.io.strips import Strips, Tick, apply_strips, refuse_other_size
 
 
 def write_strips(
@@ -36,15 +36,15 @@ def write_strips(
     def make(path: Path) -> None:
         bands = _unchanged(source, tick) if plan is None else apply_strips(source, plan, mask, tick)
         if suffix == ".npy":
-            from recolorist.strips_other import write_npy
+            from recolorist.io.strips_other import write_npy
 
             write_npy(path, bands, source)
         elif suffix == ".zarr":
-            from recolorist.strips_other import write_zarr
+            from recolorist.io.strips_other import write_zarr
 
             write_zarr(path, bands, source)
         else:
-            from recolorist.strips_tiff import write_tiff
+            from recolorist.io.strips_tiff import write_tiff
 
             write_tiff(path, bands, source, pyramid=pyramid)
 

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.images import shown
+from recolorist.io.images import shown
 
 Array = NDArray[np.float64]
 

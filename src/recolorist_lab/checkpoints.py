@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from recolorist.files import atomic_write
+from recolorist.io.files import atomic_write
 
 __all__ = ["clear", "load", "save", "steps"]
 

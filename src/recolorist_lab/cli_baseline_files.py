@@ -59,7 +59,7 @@ def stylise(
     as_json: common.Json = False,
 ) -> None:
     """Stylise images: each content takes the next style in turn, or with --mix all of them at once."""
-    from recolorist.files import atomic_write
+    from recolorist.io.files import atomic_write
     from recolorist_lab.baselines.options import parsed
     from recolorist_lab.baselines.pretrained import ready
     from recolorist_lab.baselines.trainer import device_of
@@ -121,7 +121,7 @@ def columns(rows: Sequence[Sequence[str]], right: tuple[int, ...] = ()) -> None:
 
 
 def _images(path: Path) -> list[Path]:
-    from recolorist.images import list_images
+    from recolorist.io.images import list_images
 
     found = list_images(path) if path.is_dir() else [path]
     if not found:
@@ -159,7 +159,7 @@ def _shares(text: str | None) -> list[float] | None:
 
 def _stylised(model: Baseline, job: _Job, size: int | None, shares: list[float] | None, device: str) -> bytes:
     """One result as PNG; where the content is grey so is the result, the mean of its three channels."""
-    from recolorist.images_write import encode
+    from recolorist.io.write import encode
     from recolorist_lab.baselines.sheet import pictures
 
     (content, grey), *others = (_read(path, size) for path in (job.content, *job.styles))
@@ -175,7 +175,7 @@ def _stylised(model: Baseline, job: _Job, size: int | None, shares: list[float] 
 
 def _read(path: Path, size: int | None) -> tuple[Tensor, bool]:
     """An image as a network takes it, and whether it was grey."""
-    from recolorist.images import read_picture
+    from recolorist.io.images import read_picture
     from recolorist_lab.baselines.crops import tensor_of
     from recolorist_lab.data.index import READING
     from recolorist_lab.data.pixels import resized, rgb8

@@ -134,7 +134,7 @@ def paired(content: Path, style: Path, output: Path, *, by: str = "name") -> lis
 
 
 def _files(place: Path) -> list[Path]:
-    from recolorist.images import list_images
+    from recolorist.io.images import list_images
 
     if not place.exists():
         raise OptionError(f"{place} does not exist; give a folder of images, or one image")
@@ -184,7 +184,7 @@ def _asked(only: str | None, count: int) -> tuple[str, ...]:
 
 def _triple(files: Files, size: int | None, how: Any, *, audit: bool) -> Triple:
     from recolorist.core.audit import audit as audited
-    from recolorist.images import read_image
+    from recolorist.io.images import read_image
     from recolorist_lab.data.pixels import resized, rgb8
     from recolorist_lab.metrics import Triple
 

@@ -187,7 +187,7 @@ def export(
     as_json: common.Json = False,
 ) -> None:
     """Write the table of a study; refused, naming the cells, if any is missing, stale or damaged."""
-    from recolorist.files import atomic_write
+    from recolorist.io.files import atomic_write
     from recolorist_lab import table
     from recolorist_lab.ledger import Ledger
     from recolorist_lab.study import load

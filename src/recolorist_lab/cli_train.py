@@ -122,7 +122,7 @@ def _run(cell: Cell, book: Ledger) -> Result:
 
 
 def _copy(result: Result, out: Path) -> None:
-    from recolorist.files import atomic_write
+    from recolorist.io.files import atomic_write
 
     out.mkdir(parents=True, exist_ok=True)
     for name in result.payload["files"]:

@@ -18,7 +18,7 @@ from recolorist import optional
 from recolorist.charts import OUTLINES
 from recolorist.core.image import option
 from recolorist.errors import OptionError
-from recolorist.files import atomic_write
+from recolorist.io.files import atomic_write
 
 if TYPE_CHECKING:
     from recolorist_lab.stats import CriticalDifference

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from recolorist.errors import OptionError, RecoloristError
-from recolorist.files import atomic_write
+from recolorist.io.files import atomic_write
 from recolorist_lab import checkpoints, claims
 from recolorist_lab.claims import Claim, LedgerError
 from recolorist_lab.config import Json, digest

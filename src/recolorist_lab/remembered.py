@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from recolorist.errors import OptionError
-from recolorist.files import atomic_write
+from recolorist.io.files import atomic_write
 from recolorist_lab.ledger import Ledger, writing
 from recolorist_lab.study import Study, load
 

@@ -13,7 +13,7 @@ from PIL import Image
 
 import recolorist as rc
 from recolorist import batch
-from recolorist.images import read_image
+from recolorist.io.images import read_image
 from tests.commands import collection, contents, done, picture, recolorist, shared_data
 
 

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from recolorist import batch
-from recolorist.images_write import encode
+from recolorist.io.write import encode
 from tests.commands import collection, contents, done, picture, recolorist
 
 

@@ -112,7 +112,7 @@ def read_image(path: str | Path, max_pixels: int = MAX_PIXELS) -> NDArray[Any]:
 
 
 def read_picture(path: str | Path, reading: Reading = DEFAULT) -> Picture:
-    """Decode one file as a whole; for huge ones see :mod:`recolorist.strips`."""
+    """Decode one file as a whole; for huge ones see :mod:`recolorist.io.strips`."""
     form, data = open_file(path, reading)
     return decode(path, form, reading, data)
 
@@ -124,15 +124,15 @@ def decode(path: str | Path, form: str, reading: Reading, data: bytes | None = N
     """
     try:
         if form in ("PNG", "JPEG"):
-            from recolorist.images_pillow import read_compressed
+            from recolorist.io.pillow import read_compressed
 
             data = read_bytes(path, reading.max_pixels) if data is None else data
             return read_compressed(data, form, reading, padded=padded)
         if form == "TIFF":
-            from recolorist.images_pillow import read_tiff
+            from recolorist.io.pillow import read_tiff
 
             return read_tiff(Path(path), reading)
-        from recolorist.images_other import READERS
+        from recolorist.io.other import READERS
 
         return READERS[form](Path(path), reading)
     except RecoloristError as error:

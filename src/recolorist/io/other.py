@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from recolorist import optional
 from recolorist.errors import ImageError
-from recolorist.images import Picture, Reading, refuse_dtype, refuse_huge
+from recolorist.io.images import Picture, Reading, refuse_dtype, refuse_huge
 
 _MOST_RATIO: Final = 200  # of unpacked to packed size; photographs pack to a tenth, masks to a hundredth
 _GREY: Final = ("MONOCHROME1", "MONOCHROME2")
@@ -73,7 +73,7 @@ def read_dicom(path: Path, reading: Reading) -> Picture:
 
 def read_strips(path: Path, reading: Reading) -> Picture:
     """A slide or Zarr array small enough to be read as a whole."""
-    from recolorist.strips import open_strips
+    from recolorist.io.strips import open_strips
 
     with open_strips(path, reading) as source:
         refuse_huge(source.shape[0] * source.shape[1], reading.max_pixels)

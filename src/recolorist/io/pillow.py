@@ -16,9 +16,9 @@ from PIL.PngImagePlugin import PngImageFile
 from PIL.TiffImagePlugin import TiffImageFile
 
 from recolorist.errors import ImageError
-from recolorist.images import Picture, Reading, refuse_dtype, refuse_huge
-from recolorist.images_arrow import padded_pixels
-from recolorist.images_jpeg import decoded, plain_size
+from recolorist.io.images import Picture, Reading, refuse_dtype, refuse_huge
+from recolorist.io.arrow import padded_pixels
+from recolorist.io.jpeg import decoded, plain_size
 
 _PLAIN: Final = ("L", "RGB", "RGBA", "I;16", "I;16B", "F")
 _CONVERTED: Final = {"1": "L", "LA": "L", "P": "RGB", "PA": "RGB", "CMYK": "RGB", "YCbCr": "RGB", "LAB": "RGB"}
@@ -76,7 +76,7 @@ def read_tiff(path: Path, reading: Reading) -> Picture:
 
 
 def _through_tifffile(path: Path, reading: Reading) -> Picture:
-    from recolorist.strips_tiff import read_whole
+    from recolorist.io.strips_tiff import read_whole
 
     return read_whole(path, reading)
 

@@ -20,7 +20,7 @@ from recolorist.core import image as check
 from recolorist.core import foreground
 from recolorist.core.apply import apply
 from recolorist.errors import ImageError
-from recolorist.images import Reading, decode, shown, sniff
+from recolorist.io.images import Reading, decode, shown, sniff
 from recolorist.core.match import level_counts
 from recolorist.core.moments import Moments, measure_opened
 from recolorist.core.plan import Plan
@@ -116,15 +116,15 @@ def open_strips(path: str | Path, reading: Reading, *, always: bool = False) -> 
 
 def _opened(path: Path, form: str, reading: Reading) -> Strips:
     if form == "TIFF":
-        from recolorist.strips_tiff import TiffStrips
+        from recolorist.io.strips_tiff import TiffStrips
 
         return TiffStrips(path, reading)
     if form in ("ZARR", "SLIDE"):
-        from recolorist.strips_other import SlideStrips, ZarrStrips
+        from recolorist.io.strips_other import SlideStrips, ZarrStrips
 
         return ZarrStrips(path, reading) if form == "ZARR" else SlideStrips(path, reading)
     if form == "NPY":
-        from recolorist.strips_other import NpyStrips
+        from recolorist.io.strips_other import NpyStrips
 
         return NpyStrips(path, reading)
     raise ImageError(f"{form} files are decoded as a whole; save huge images as tiled TIFF, NPY or Zarr")

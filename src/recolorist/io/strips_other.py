@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from recolorist import optional
 from recolorist.errors import ImageError
-from recolorist.images import Reading, refuse_dtype, said
-from recolorist.images_other import npy_header
-from recolorist.strips import Strips
+from recolorist.io.images import Reading, refuse_dtype, said
+from recolorist.io.other import npy_header
+from recolorist.io.strips import Strips
 
 _COLUMNS: Final = 2048  # of a slide read at a time
 _ROWS: Final = 256

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from recolorist import optional
 from recolorist.errors import ImageError
-from recolorist.images import Picture, Reading, refuse_dtype, refuse_huge, said
-from recolorist.images_pillow import refuse_outside_file, upright
-from recolorist.images_write import tiff_facts
-from recolorist.strips import TILE, Strips
+from recolorist.io.images import Picture, Reading, refuse_dtype, refuse_huge, said
+from recolorist.io.pillow import refuse_outside_file, upright
+from recolorist.io.write import tiff_facts
+from recolorist.io.strips import TILE, Strips
 
 _CLASSIC: Final = 2**32 - 2**26  # larger files need BigTIFF's offsets
 _AXES: Final = ("YX", "YXS", "SYX")
@@ -124,7 +124,7 @@ def read_whole(path: Path, reading: Reading) -> Picture:
 
 def write_tiff(path: Path, bands: Iterator[NDArray[Any]], like: Strips, *, pyramid: bool = False) -> None:
     """Write bands of rows as a tiled TIFF, compressed if the source was; ``pyramid`` adds levels of half the size each."""
-    from recolorist.pyramid import Spool
+    from recolorist.io.pyramid import Spool
 
     tifffile = optional.load("tifffile", "write tiled TIFF files")
     size = like.shape[0] * like.shape[1] * like.shape[2] * like.dtype.itemsize

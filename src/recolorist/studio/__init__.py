@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from recolorist.errors import RecoloristError
-from recolorist.files import atomic_write
+from recolorist.io.files import atomic_write
 from recolorist.studio.bundle import page
 
 __all__ = ["page", "write"]

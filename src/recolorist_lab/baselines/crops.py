@@ -22,7 +22,7 @@ from PIL import Image
 from torch import Tensor
 
 from recolorist.errors import ImageError, OptionError
-from recolorist.images import list_images, read_picture
+from recolorist.io.images import list_images, read_picture
 from recolorist.streams import stream
 from recolorist_lab.baselines.recipe import Recipe
 from recolorist_lab.data.index import READING

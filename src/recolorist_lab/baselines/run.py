@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from recolorist.errors import OptionError
-from recolorist.files import atomic_write
+from recolorist.io.files import atomic_write
 from recolorist_lab import checkpoints, sealed
 from recolorist_lab.baselines import store
 from recolorist_lab.baselines.sheet import contact_sheet, pictures

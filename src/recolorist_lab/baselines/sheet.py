@@ -8,7 +8,7 @@ import numpy as np
 from torch import Tensor
 
 from recolorist.errors import ImageError
-from recolorist.images_write import encode
+from recolorist.io.write import encode
 from recolorist_lab.data.pixels import Bytes
 
 __all__ = ["contact_sheet", "pictures"]

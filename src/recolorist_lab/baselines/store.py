@@ -10,7 +10,7 @@ from typing import Any, Final
 from torch import Tensor, nn
 
 from recolorist.errors import OptionError
-from recolorist.files import atomic_write
+from recolorist.io.files import atomic_write
 from recolorist_lab.baselines import layout, registry
 from recolorist_lab.baselines.base import Baseline
 from recolorist_lab.baselines.vgg import fingerprint

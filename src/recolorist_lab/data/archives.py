@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Final, Protocol
 
 from recolorist.errors import RecoloristError
-from recolorist.images import shown
+from recolorist.io.images import shown
 from recolorist_lab.data.cards import GIB
 
 _CHUNK: Final = 1 << 20

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.errors import RecoloristError
-from recolorist.images import shown
-from recolorist.images_other import npy_header, refuse_bomb
+from recolorist.io.images import shown
+from recolorist.io.other import npy_header, refuse_bomb
 from recolorist_lab.data.archives import refuse_full_disk
 from recolorist_lab.data.cards import GIB, SPLITS
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from recolorist.files import atomic_write
+from recolorist.io.files import atomic_write
 from recolorist_lab.data.archives import unpack
 from recolorist_lab.data.cards import Card, File, Source
 from recolorist_lab.data.transfer import CutOffError, FetchError, Link, Tick, note_of, transfer

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from recolorist.errors import OptionError, RecoloristError
-from recolorist.images import Reading, read_picture
+from recolorist.io.images import Reading, read_picture
 from recolorist_lab.data import layouts_arrays, layouts_folders, layouts_tables
 from recolorist_lab.data.cards import Card
 from recolorist_lab.data.layouts import Found, MissingDataError

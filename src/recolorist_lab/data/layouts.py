@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from recolorist.errors import RecoloristError
-from recolorist.images import FORMATS
+from recolorist.io.images import FORMATS
 from recolorist_lab.data.cards import Card
 from recolorist_lab.data.manifest import Entry, Excluded
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import recolorist as rc
 from recolorist.errors import ImageError, OptionError, RecoloristError
-from recolorist.images import read_picture
+from recolorist.io.images import read_picture
 from recolorist.core.moments import Moments
 from recolorist_lab.data.arrays import open_array
 from recolorist_lab.data.index import READING

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from recolorist import optional
 from recolorist._version import __version__
 from recolorist.errors import RecoloristError
-from recolorist.files import atomic_write
+from recolorist.io.files import atomic_write
 from recolorist_lab.data.cards import EXTRA_SPLITS, SPLITS, Card, Task
 
 FORMAT: Final = "recolorist.manifest/1"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from recolorist.errors import RecoloristError
-from recolorist.images import said
+from recolorist.io.images import said
 from recolorist_lab.data.cards import File
 
 Tick = Callable[[str, int, "int | None"], None]  #: told the file's name, bytes so far, bytes in all

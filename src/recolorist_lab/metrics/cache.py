@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.errors import RecoloristError
-from recolorist.files import atomic_write
+from recolorist.io.files import atomic_write
 from recolorist_lab.weights import cache_folder
 
 __all__ = ["FeatureCache", "Shelf", "digest_of"]

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from recolorist.errors import ImageError, RecoloristError
-from recolorist.images import list_images, read_image
+from recolorist.io.images import list_images, read_image
 from recolorist_lab.baselines.base import Baseline
 from recolorist_lab.baselines.recipe import Recipe
 from recolorist_lab.data.pixels import resized, rgb8
