@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import recolorist as rc
-from recolorist import StyleBank, bank_file
+from recolorist.bank.style_bank import file as bank_file
+from recolorist import StyleBank
 from recolorist.errors import ImageError, OptionError, StatisticsError
 
 Images = NDArray[np.uint8]
@@ -181,7 +182,7 @@ class TestFile:
 
     def test_json_is_plain_numbers(self, bank: StyleBank) -> None:
         entries = json.loads(bank.to_json())
-        assert entries["format"] == "recolorist.bank/1"
+        assert entries["format"] == "recolorist.bank.style_bank/1"
         assert entries["count"] == 6
         assert np.array(entries["cov"]).shape == (6, 6)
         np.testing.assert_array_equal(np.array(entries["cov"])[:, [0, 3, 5]], np.diagonal(bank.cov, axis1=1, axis2=2))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import recolorist as rc
-from recolorist.bank_share import share
+from recolorist.bank.style_bank.share import share
 from recolorist.errors import OptionError, StatisticsError
 from recolorist.synthetic import SCANNERS, tile
 from tests.commands import done, recolorist

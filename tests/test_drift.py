@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from recolorist import drift
-from recolorist.bank import StyleBank
+from recolorist.bank.style_bank import drift
+from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import StatisticsError
 from recolorist.samplers import style_features
 

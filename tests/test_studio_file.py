@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import recolorist as rc
 from recolorist import cli_studio, studio
-from recolorist.bank import StyleBank
+from recolorist.bank.style_bank import StyleBank
 from recolorist.studio import bundle
 
 _RUNNER = CliRunner()

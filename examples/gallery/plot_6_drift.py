@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import recolorist as rc
-from recolorist.drift import region_of
+from recolorist.bank.style_bank.drift import region_of
 from recolorist.synthetic import tile
 
 

@@ -25,7 +25,7 @@ from recolorist.core.spaces import SPACES
 
 if TYPE_CHECKING:
     from recolorist.augment import Colorist, match_within_batch
-    from recolorist.bank import StyleBank
+    from recolorist.bank.style_bank import StyleBank
 
 # needed for training, not for matching: loaded when first asked for
 _LATER: Final = {"Colorist": "augment", "StyleBank": "bank", "match_within_batch": "augment"}

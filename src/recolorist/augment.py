@@ -17,7 +17,7 @@ from recolorist.core import foreground
 from recolorist import streams
 from recolorist.core.apply import apply, make_target
 from recolorist.core.audit import predicted_share
-from recolorist.bank import StyleBank
+from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import OptionError, StatisticsError
 from recolorist.core.gains import on_diagonal
 from recolorist.core.match import MATCHERS, diagonal_moments, match

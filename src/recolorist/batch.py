@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from recolorist import drift as drift_numbers
-from recolorist.bank import StyleBank
+from recolorist.bank.style_bank import drift as drift_numbers
+from recolorist.bank.style_bank import StyleBank
 from recolorist.batch_audit import AuditWork, Limits, mark_outliers, panel_of, summary_of
 from recolorist.batch_items import Collection, Item, Source, collected
 from recolorist.batch_load import measured_in

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.core import image as check
-from recolorist.bank import StyleBank
+from recolorist.bank.style_bank import StyleBank
 from recolorist.batch_items import Item
 from recolorist.batch_load import load, rule_mask
 from recolorist.errors import ImageError, OptionError

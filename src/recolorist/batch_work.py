@@ -21,8 +21,8 @@ from recolorist.core import kernels
 from recolorist import streams
 from recolorist.core.apply import write_affine
 from recolorist.augment import Colorist, Decision, PreprocessingWarning
-from recolorist.bank import StyleBank
-from recolorist.bank_build import histogram_of
+from recolorist.bank.style_bank import StyleBank
+from recolorist.bank.style_bank.build import histogram_of
 from recolorist.batch_items import Item
 from recolorist.batch_load import Loaded, load, measured_in, name_of, rule_mask, source_digest
 from recolorist.batch_target import Target, as_line

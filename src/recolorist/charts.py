@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.bank import StyleBank
-from recolorist.drift import Region
+from recolorist.bank.style_bank import StyleBank
+from recolorist.bank.style_bank.drift import Region
 from recolorist.svg import Drawing, Panel, density, equal_scale, span
 
 Array = NDArray[np.float64]

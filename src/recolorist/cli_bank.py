@@ -11,7 +11,7 @@ import typer
 from recolorist import cli_common as common
 
 if TYPE_CHECKING:
-    from recolorist.bank import StyleBank
+    from recolorist.bank.style_bank import StyleBank
 
 __all__ = ["register"]
 
@@ -139,7 +139,8 @@ def share(
     as_json: common.Json = False,
 ) -> None:
     """Make a bank to give away: rounded numbers, no keys, and no style that fewer than a few images share."""
-    from recolorist import bank_share, batch
+    from recolorist.bank.style_bank import share as bank_share
+    from recolorist import batch
 
     common.refuse_existing(force, out)
     given = bank_share.share(batch.open_bank(bank), step, at_least, keep_labels=labels, keep_domains=domains)

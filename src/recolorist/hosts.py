@@ -11,8 +11,8 @@ import numpy as np
 
 from recolorist import streams
 from recolorist.augment import Colorist, Drawn
-from recolorist.bank import JSON_FORMAT, StyleBank
-from recolorist.bank_build import named
+from recolorist.bank.style_bank import JSON_FORMAT, StyleBank
+from recolorist.bank.style_bank.build import named
 from recolorist.errors import OptionError, StatisticsError
 from recolorist.samplers import Content
 

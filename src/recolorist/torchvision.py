@@ -11,7 +11,7 @@ import torch
 from recolorist._torchvision_ops import declare_missing_ops
 from recolorist.augment import Colorist as Core
 from recolorist.augment import Drawn, MaskRule
-from recolorist.bank import StyleBank
+from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import ImageError
 from recolorist.samplers import Sampler
 from recolorist.streams import stream

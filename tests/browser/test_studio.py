@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 import recolorist as rc
-from recolorist.bank import StyleBank
+from recolorist.bank.style_bank import StyleBank
 from tests.browser.chromium import wait_for
 from tests.browser.pairs import FEW, THOROUGH, Bytes, Settings, fingerprint, narrow_noise, noise, slides, with_alpha
 from tests.browser.studio_page import StudioPage, save

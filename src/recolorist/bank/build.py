@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from recolorist.core import image as check
 from recolorist.core import foreground
-from recolorist.bank import Progress, StyleBank
+from recolorist.bank.style_bank import Progress, StyleBank
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import list_images, read_image
 from recolorist.core.match import level_counts

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.bank import StyleBank
+from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import StatisticsError
 from recolorist.samplers import style_features
 

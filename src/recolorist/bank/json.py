@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from recolorist.bank import JSON_FORMAT, StyleBank, square
+from recolorist.bank.style_bank import JSON_FORMAT, StyleBank, square
 from recolorist.errors import StatisticsError
 
 

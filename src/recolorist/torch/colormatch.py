@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from recolorist.core import image as check
-from recolorist.bank import StyleBank
+from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import ImageError, OptionError
 from recolorist.core.gains import Pairs, diagonal_map, rescaled_pairs
 from recolorist.core.match import match

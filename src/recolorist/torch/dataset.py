@@ -11,8 +11,8 @@ from torch.utils.data import Dataset
 
 from recolorist.core import image as check
 from recolorist.augment import Colorist, Drawn
-from recolorist.bank import StyleBank
-from recolorist.bank_build import named
+from recolorist.bank.style_bank import StyleBank
+from recolorist.bank.style_bank.build import named
 from recolorist.errors import OptionError, RecoloristError
 from recolorist.torch.fused import ToNormalizedTensor
 from recolorist.torch.parameters import WithParameters, affine_of

@@ -8,7 +8,7 @@ import numpy as np
 
 import recolorist as rc
 from recolorist.core import image as check
-from recolorist.bank import StyleBank
+from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import OptionError
 from recolorist.core.match import MATCHERS
 from recolorist.core.spaces import SPACES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recolorist.bank import StyleBank
+from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import OptionError
 from recolorist_lab.data.banks import cached_bank
 from recolorist_lab.data.loader import Samples

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from recolorist.bank import StyleBank
+from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import RecoloristError
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.fingerprint import code_fingerprint

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import recolorist as rc
-from recolorist.bank import StyleBank
+from recolorist.bank.style_bank import StyleBank
 from recolorist.core.moments import Moments
 from recolorist_lab.augmentations.base import inside
 from recolorist_lab.data.loader import Sample

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from recolorist.bank import StyleBank
+from recolorist.bank.style_bank import StyleBank
 from recolorist_lab.training.harmony import pool
 
 __all__ = ["Normalise"]

@@ -1,0 +1,1 @@
+"""Style banks: the colour statistics of many images, kept in one file."""
