@@ -13,9 +13,9 @@ from PIL import Image
 
 import recolorist as rc
 from recolorist import Colorist, StyleBank, match_within_batch
-from recolorist.augment import Decision, PreprocessingWarning
+from recolorist.augment.colorist import Decision, PreprocessingWarning
 from recolorist.errors import OptionError, StatisticsError
-from recolorist.samplers import Content, Style
+from recolorist.augment.colorist.samplers import Content, Style
 
 Images = NDArray[np.uint8]
 

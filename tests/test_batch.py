@@ -18,7 +18,7 @@ from PIL import Image
 import recolorist as rc
 from recolorist.io import pillow as images_pillow
 from recolorist import batch
-from recolorist.augment import Colorist
+from recolorist.augment.colorist import Colorist
 from recolorist.batch import Where
 from recolorist.batch_audit import AuditWork, Limits, panel_of
 from recolorist.batch_items import Item, collected

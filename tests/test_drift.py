@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from recolorist.bank.style_bank import drift
 from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import StatisticsError
-from recolorist.samplers import style_features
+from recolorist.augment.colorist.samplers import style_features
 
 
 def cloud(count: int, seed: int, shape: str = "normal") -> StyleBank:

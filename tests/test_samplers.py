@@ -9,8 +9,8 @@ import pytest
 
 from recolorist import StyleBank
 from recolorist.errors import OptionError
-from recolorist.samplers import SAMPLERS, Content, Style, extrapolate_by
-from recolorist.streams import stream
+from recolorist.augment.colorist.samplers import SAMPLERS, Content, Style, extrapolate_by
+from recolorist.augment.colorist.streams import stream
 
 LABELS = ["x", "y", "x", "z", "y", "x", "x"]
 DOMAINS = ["a", "a", "b", "b", "c", "c", "c"]

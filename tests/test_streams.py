@@ -12,8 +12,8 @@ import pytest
 
 from recolorist import StyleBank
 from recolorist.errors import OptionError
-from recolorist.samplers import Content, uniform
-from recolorist.streams import Sequence, fresh_seed, number_of, stream
+from recolorist.augment.colorist.samplers import Content, uniform
+from recolorist.augment.colorist.streams import Sequence, fresh_seed, number_of, stream
 
 KEYS = 1_000_000
 

@@ -18,7 +18,7 @@ from torch.utils.data import DataLoader
 import recolorist as rc
 from recolorist._torchvision_ops import declare_missing_ops
 from recolorist.errors import ImageError, OptionError
-from recolorist.streams import stream
+from recolorist.augment.colorist.streams import stream
 from tests.torch.data import HEIGHT, WIDTH, bank_of, tiles
 
 declare_missing_ops()

@@ -24,7 +24,7 @@ from recolorist.core.plan import Plan, plan
 from recolorist.core.spaces import SPACES
 
 if TYPE_CHECKING:
-    from recolorist.augment import Colorist, match_within_batch
+    from recolorist.augment.colorist import Colorist, match_within_batch
     from recolorist.bank.style_bank import StyleBank
 
 # needed for training, not for matching: loaded when first asked for

@@ -12,10 +12,11 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist import augment, hosts
-from recolorist.augment import Decision
+from recolorist.augment.colorist import colorist as augment
+from recolorist import hosts
+from recolorist.augment.colorist import Decision
 from recolorist.errors import OptionError
-from recolorist.samplers import Sampler
+from recolorist.augment.colorist.samplers import Sampler
 
 try:
     from albumentations.core.transforms_interface import BaseTransformInitSchema, ImageOnlyTransform

@@ -28,7 +28,7 @@ from recolorist.errors import ImageError, OptionError, StatisticsError
 from recolorist.io.images import Reading, shown
 from recolorist.io.write import QUALITY
 from recolorist.core.moments import Moments
-from recolorist.samplers import SAMPLERS
+from recolorist.augment.colorist.samplers import SAMPLERS
 
 __all__ = [
     "AuditResult",

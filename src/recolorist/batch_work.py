@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 import recolorist as rc
 from recolorist.core import image as check
 from recolorist.core import kernels
-from recolorist import streams
+from recolorist.augment.colorist import streams
 from recolorist.core.apply import write_affine
-from recolorist.augment import Colorist, Decision, PreprocessingWarning
+from recolorist.augment.colorist import Colorist, Decision, PreprocessingWarning
 from recolorist.bank.style_bank import StyleBank
 from recolorist.bank.style_bank.build import histogram_of
 from recolorist.batch_items import Item
@@ -33,7 +33,7 @@ from recolorist.io.write import QUALITY, encode
 from recolorist.core.match import MATCHERS, diagonal_moments, level_counts
 from recolorist.core.moments import Moments, integer_sums, measure_opened
 from recolorist.core.plan import Channelwise, Plan, channelwise, clipped_levels, decide, refuse_channels
-from recolorist.samplers import Content, Style
+from recolorist.augment.colorist.samplers import Content, Style
 from recolorist.io.strips import measure_strips
 from recolorist.strips_match import write_strips
 

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from recolorist import streams
-from recolorist.augment import Colorist, Drawn
+from recolorist.augment.colorist import streams
+from recolorist.augment.colorist import Colorist, Drawn
 from recolorist.bank.style_bank import JSON_FORMAT, StyleBank
 from recolorist.bank.style_bank.build import named
 from recolorist.errors import OptionError, StatisticsError
-from recolorist.samplers import Content
+from recolorist.augment.colorist.samplers import Content
 
 __all__ = ["MOST_BY_VALUE", "apart", "bank_entry", "drawn", "foreground", "missing", "named", "open_bank", "tossed"]
 

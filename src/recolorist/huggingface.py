@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from recolorist import hosts
-from recolorist.augment import Colorist
+from recolorist.augment.colorist import Colorist
 from recolorist.errors import OptionError
 
 __all__ = ["ColoristTransform"]

@@ -12,10 +12,11 @@ import numpy as np
 
 from recolorist.core import image as check
 from recolorist.core import foreground
-from recolorist import hosts, streams
-from recolorist.augment import Colorist
+from recolorist.augment.colorist import streams
+from recolorist import hosts
+from recolorist.augment.colorist import Colorist
 from recolorist.errors import ImageError, OptionError, StatisticsError
-from recolorist.samplers import Sampler
+from recolorist.augment.colorist.samplers import Sampler
 from recolorist.core.spaces import SPACES
 
 try:

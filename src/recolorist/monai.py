@@ -14,10 +14,11 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist import augment, hosts
-from recolorist.augment import Drawn
+from recolorist.augment.colorist import colorist as augment
+from recolorist import hosts
+from recolorist.augment.colorist import Drawn
 from recolorist.errors import ImageError, OptionError
-from recolorist.samplers import Sampler
+from recolorist.augment.colorist.samplers import Sampler
 
 try:
     from monai.config.type_definitions import KeysCollection

@@ -9,12 +9,12 @@ import PIL.Image
 import torch
 
 from recolorist._torchvision_ops import declare_missing_ops
-from recolorist.augment import Colorist as Core
-from recolorist.augment import Drawn, MaskRule
+from recolorist.augment.colorist import Colorist as Core
+from recolorist.augment.colorist import Drawn, MaskRule
 from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import ImageError
-from recolorist.samplers import Sampler
-from recolorist.streams import stream
+from recolorist.augment.colorist.samplers import Sampler
+from recolorist.augment.colorist.streams import stream
 from recolorist.torch.tensors import recolour_tensor
 
 declare_missing_ops()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from recolorist.core import image as check
 from recolorist.core import foreground
-from recolorist import streams
+from recolorist.augment.colorist import streams
 from recolorist.core.apply import apply, make_target
 from recolorist.core.audit import predicted_share
 from recolorist.bank.style_bank import StyleBank
@@ -24,7 +24,7 @@ from recolorist.core.match import MATCHERS, diagonal_moments, match
 from recolorist.core.moments import Moments, measure, measure_opened, trusted_moments
 from recolorist.core.plan import Plan
 from recolorist.core.plan import decide as decide_plan
-from recolorist.samplers import SAMPLERS, Content, Sampler, Style
+from recolorist.augment.colorist.samplers import SAMPLERS, Content, Sampler, Style
 from recolorist.core.spaces import SPACES
 
 MaskRule = Callable[[Any], Any]
@@ -82,7 +82,7 @@ class Drawn(NamedTuple):
 class Colorist:
     """With probability ``p``, give an image the colour statistics of a style drawn from a bank.
 
-    ``sampler`` is a name of :data:`recolorist.samplers.SAMPLERS` or a callable. ``strength`` may be a range to draw from.
+    ``sampler`` is a name of :data:`recolorist.augment.samplers.SAMPLERS` or a callable. ``strength`` may be a range to draw from.
     ``max_clip``: if more than this share of values would be clipped, other styles are tried, then the last one weakened.
     ``mask`` is ``"tissue"``, ``"fundus"`` or a callable from image to mask; a mask in the call goes before it.
 

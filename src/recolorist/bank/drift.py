@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import StatisticsError
-from recolorist.samplers import style_features
+from recolorist.augment.colorist.samplers import style_features
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import torch
 from torch.utils.data import Dataset
 
 from recolorist.core import image as check
-from recolorist.augment import Colorist, Drawn
+from recolorist.augment.colorist import Colorist, Drawn
 from recolorist.bank.style_bank import StyleBank
 from recolorist.bank.style_bank.build import named
 from recolorist.errors import OptionError, RecoloristError

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.core import image as check
-from recolorist.augment import Colorist, Drawn
+from recolorist.augment.colorist import Colorist, Drawn
 from recolorist.core.gains import Pairs, diagonal_map, mean_and_variance
 from recolorist.core.match import diagonal_moments
 

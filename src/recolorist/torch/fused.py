@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from recolorist.core import image as check
 from recolorist.core import kernels
 from recolorist._torchvision_ops import declare_missing_ops
-from recolorist.augment import Colorist, Drawn
+from recolorist.augment.colorist import Colorist, Drawn
 from recolorist.errors import ImageError, OptionError
 from recolorist.torch.draws import Affine, affine
 from recolorist.torch.tensors import channels_last

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.utils.data import default_collate
 
-from recolorist.augment import Colorist, Drawn
+from recolorist.augment.colorist import Colorist, Drawn
 from recolorist.errors import OptionError
 from recolorist.core.match import MATCHERS
 from recolorist.core.spaces import SPACES

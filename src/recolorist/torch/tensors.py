@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from recolorist.core import kernels
-from recolorist.augment import Colorist, Drawn
+from recolorist.augment.colorist import Colorist, Drawn
 from recolorist.errors import ImageError, OptionError
 from recolorist.torch.draws import Affine, is_plain, plain_affine
 

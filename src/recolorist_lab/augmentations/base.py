@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from recolorist.errors import ImageError
-from recolorist.streams import stream
+from recolorist.augment.colorist.streams import stream
 from recolorist_lab.data.pixels import Box, Bytes
 
 PURPOSE: Final = 301  # of the random streams; Colorist's own have another

@@ -12,7 +12,7 @@ from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import OptionError
 from recolorist.core.match import MATCHERS
 from recolorist.core.spaces import SPACES
-from recolorist.streams import stream
+from recolorist.augment.colorist.streams import stream
 from recolorist_lab.augmentations.base import BATCH, Augmentation, Chance, inside, refuse_other_images
 from recolorist_lab.augmentations.images import TrainingImages
 from recolorist_lab.augmentations.table import Part

@@ -23,7 +23,7 @@ from torch import Tensor
 
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import list_images, read_picture
-from recolorist.streams import stream
+from recolorist.augment.colorist.streams import stream
 from recolorist_lab.baselines.recipe import Recipe
 from recolorist_lab.data.index import READING
 from recolorist_lab.data.loader import Samples

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.errors import OptionError
-from recolorist.streams import stream
+from recolorist.augment.colorist.streams import stream
 
 COUNT: Final = 800
 _CONTENT, _STYLE = 101, 102  # purposes of the random streams

@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image
 
 from recolorist.errors import OptionError
-from recolorist.streams import number_of, stream
+from recolorist.augment.colorist.streams import number_of, stream
 from recolorist.synthetic import SCANNERS, Scanner, scan
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.manifest import Entry, Facts, Manifest

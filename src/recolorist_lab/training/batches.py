@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.errors import OptionError
-from recolorist.streams import stream
+from recolorist.augment.colorist.streams import stream
 from recolorist_lab.training.settings import Settings
 
 __all__ = ["Order", "by_domain", "parts_of", "pooled"]

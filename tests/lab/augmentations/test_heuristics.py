@@ -11,7 +11,7 @@ import torch
 
 from recolorist._torchvision_ops import declare_missing_ops
 from recolorist.errors import OptionError
-from recolorist.streams import stream
+from recolorist.augment.colorist.streams import stream
 from recolorist_lab.augmentations import build
 from recolorist_lab.augmentations.base import PURPOSE
 from recolorist_lab.augmentations.heuristics import TRANSFORMS, torch_seeded

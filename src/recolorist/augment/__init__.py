@@ -1,0 +1,1 @@
+"""Colorist, the random transform, with its samplers and random streams."""
