@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from recolorist import optional
-from recolorist.charts import OUTLINES
+from recolorist.report.page.charts import OUTLINES
 from recolorist.core.image import option
 from recolorist.errors import OptionError
 from recolorist.io.files import atomic_write

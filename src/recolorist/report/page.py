@@ -14,10 +14,10 @@ from recolorist._version import __version__
 from recolorist.batch_audit import FLAGS, flags_told
 from recolorist.batch_items import Item, collected
 from recolorist.batch_load import load
-from recolorist.charts import clip_chart, spread_chart
+from recolorist.report.page.charts import clip_chart, spread_chart
 from recolorist.errors import RecoloristError
 from recolorist.io.images import Reading, shown
-from recolorist.thumbnails import data_uri
+from recolorist.report.page.thumbnails import data_uri
 
 if TYPE_CHECKING:
     from recolorist.batch import AuditResult

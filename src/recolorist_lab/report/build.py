@@ -12,7 +12,7 @@ from typing import Any, Final
 from recolorist._version import __version__
 from recolorist.errors import OptionError
 from recolorist.io.files import atomic_write
-from recolorist.report import page
+from recolorist.report.page import page
 from recolorist_lab import figures
 from recolorist_lab.environment import describe
 from recolorist_lab.ledger import Ledger

@@ -1,0 +1,1 @@
+"""Charts and pages, as SVG and HTML."""
