@@ -17,14 +17,14 @@ from PIL import Image
 
 import recolorist as rc
 from recolorist.io import pillow as images_pillow
-from recolorist import batch
+from recolorist.collections import api as batch
 from recolorist.augment.colorist import Colorist
-from recolorist.batch import Where
-from recolorist.batch_audit import AuditWork, Limits, panel_of
-from recolorist.batch_items import Item, collected
-from recolorist.batch_run import Failure, chunks_of, run
-from recolorist.batch_target import Journal, OutputError, Target, recorded
-from recolorist.batch_work import Augment, Measure
+from recolorist.collections.api import Where
+from recolorist.collections.audit import AuditWork, Limits, panel_of
+from recolorist.collections.items import Item, collected
+from recolorist.collections.run import Failure, chunks_of, run
+from recolorist.collections.target import Journal, OutputError, Target, recorded
+from recolorist.collections.work import Augment, Measure
 from recolorist.errors import ImageError, OptionError, RecoloristError, StatisticsError
 from recolorist.io.images import Reading, read_image
 from recolorist.io.write import encode
@@ -406,7 +406,7 @@ class TestTarget:
             return len(memoryview(data)) if handle < 0 else real(handle, data)
 
         real = os.write
-        monkeypatch.setattr("recolorist.batch_target.os.write", full)
+        monkeypatch.setattr("recolorist.collections.target.os.write", full)
         with pytest.raises(OutputError, match="No space left"):
             batch.augment(folder, tmp_path / "out", bank)
         monkeypatch.undo()
@@ -463,7 +463,7 @@ class TestAudit:
                 continue
             bank = rc.StyleBank(goal.mean[None], goal.cov[None], np.array([1]), ["x"])
             work = AuditWork(Reading(), None, panel_of(bank), Limits())
-            from recolorist.batch_audit import Levels, _counts
+            from recolorist.collections.audit import Levels, _counts
             from recolorist.core.image import open_image
 
             (line,) = work.finish([Levels(Item("a", "a"), _counts(open_image(levels), None), (1, high + 1), "x")])

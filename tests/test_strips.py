@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 import recolorist as rc
 from recolorist.core import image as check
 from recolorist.core import foreground
-from recolorist.batch_match import How, match_file
-from recolorist.batch_target import Target
+from recolorist.collections.one_file import How, match_file
+from recolorist.collections.target import Target
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import Reading, read_image
 from recolorist.io.write import encode
 from recolorist.core.match import level_counts
 from recolorist.io.pyramid import halved
 from recolorist.io.strips import ArrayStrips, Strips, apply_strips, count_strips, measure_strips, open_strips
-from recolorist.strips_match import write_strips
+from recolorist.collections.strips import write_strips
 from tests.commands import picture
 
 SMALL = Reading(max_pixels=2000)  # anything larger goes through in strips
@@ -205,7 +205,7 @@ def test_memory_does_not_grow_with_the_image(tmp_path: Path) -> None:
     code = (
         "import sys, numpy as np, tifffile\n"
         "from pathlib import Path\n"
-        "from recolorist.batch_match import match_file\n"
+        "from recolorist.collections.one_file import match_file\n"
         "from recolorist.io.images import Reading\n"
         "folder = Path(sys.argv[1]); tile = np.load(folder / 'tile.npy')\n"
         "with tifffile.TiffWriter(folder / 'a.tif') as writer:\n"

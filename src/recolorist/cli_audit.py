@@ -11,7 +11,7 @@ import typer
 from recolorist import cli_common as common
 
 if TYPE_CHECKING:
-    from recolorist.batch import AuditResult
+    from recolorist.collections.api import AuditResult
 
 __all__ = ["register"]
 
@@ -56,9 +56,9 @@ def audit(
     as_json: common.Json = False,
 ) -> None:
     """Say who would clip, who is flat, who is near blank."""
-    from recolorist import batch
-    from recolorist.batch_audit import Limits
-    from recolorist.batch_target import as_line
+    from recolorist.collections import api as batch
+    from recolorist.collections.audit import Limits
+    from recolorist.collections.target import as_line
 
     common.refuse_existing(force, lines, html)
     reading = common.reading_of(max_pixels, bits, data_range, level, convert=convert)
@@ -95,7 +95,7 @@ def _print(result: AuditResult) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from recolorist.batch_audit import flags_told
+    from recolorist.collections.audit import flags_told
     from recolorist.io.images import shown
 
     console = Console()

@@ -69,7 +69,7 @@ def build(
     as_json: common.Json = False,
 ) -> None:
     """Measure every image of a collection and save the moments."""
-    from recolorist import batch
+    from recolorist.collections import api as batch
 
     common.refuse_existing(force, out)
     result = batch.build_bank(
@@ -95,7 +95,7 @@ def build(
 
 def info(bank: _Bank, *, as_json: common.Json = False) -> None:
     """Counts, the mean colour of each domain, and outliers."""
-    from recolorist import batch
+    from recolorist.collections import api as batch
 
     opened = batch.open_bank(bank)
     told = opened.summary() | {"outlier_keys": [opened.keys[row] for row in opened.outliers()]}
@@ -107,7 +107,7 @@ def info(bank: _Bank, *, as_json: common.Json = False) -> None:
 
 def merge(banks: _Banks, *, out: _Out, force: common.Force = False, as_json: common.Json = False) -> None:
     """Make one bank of several."""
-    from recolorist import batch
+    from recolorist.collections import api as batch
 
     common.refuse_existing(force, out)
     first, *others = [batch.open_bank(path) for path in banks]
@@ -119,7 +119,7 @@ def merge(banks: _Banks, *, out: _Out, force: common.Force = False, as_json: com
 
 def plot(bank: _Bank, *, out: _Plot, force: common.Force = False, as_json: common.Json = False) -> None:
     """Draw every style as a point in its own colour, domains told apart by their outlines."""
-    from recolorist import batch
+    from recolorist.collections import api as batch
     from recolorist.report.page.charts import bank_chart
 
     common.refuse_other_than_svg(out)
@@ -140,7 +140,7 @@ def share(
 ) -> None:
     """Make a bank to give away: rounded numbers, no keys, and no style that fewer than a few images share."""
     from recolorist.bank.style_bank import share as bank_share
-    from recolorist import batch
+    from recolorist.collections import api as batch
 
     common.refuse_existing(force, out)
     given = bank_share.share(batch.open_bank(bank), step, at_least, keep_labels=labels, keep_domains=domains)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 import typer
 
 if TYPE_CHECKING:
-    from recolorist.batch_run import Failure
-    from recolorist.batch_write import Where
+    from recolorist.collections.run import Failure
+    from recolorist.collections.write import Where
     from recolorist.io.images import Reading
 
 SOME_FAILED: Final = 3  # the rest was done
@@ -60,7 +60,7 @@ def reading_of(
 
 def where_of(jobs: int | None, engine: str, address: str | None, what: str) -> Where:
     """Where a command works, with a progress bar for people."""
-    from recolorist.batch_write import Where
+    from recolorist.collections.write import Where
     from recolorist.core.image import option
 
     return Where(jobs, option(engine, ("local", "ray"), "engine"), address, lambda results, count: progress(results, count, what))

@@ -57,7 +57,7 @@ def examined() -> dict[str, Any]:
     """Everything the command prints."""
     from recolorist.core import kernels
     from recolorist._version import __version__
-    from recolorist.batch_run import usable_cores
+    from recolorist.collections.run import usable_cores
     from recolorist.io.images import FORMATS, MAX_PIXELS
 
     return {

@@ -10,7 +10,7 @@ import typer
 from recolorist import cli_common as common
 
 if TYPE_CHECKING:
-    from recolorist.batch import DriftResult
+    from recolorist.collections.api import DriftResult
 
 __all__ = ["register"]
 
@@ -56,8 +56,8 @@ def drift(
     as_json: common.Json = False,
 ) -> None:
     """Compare the colours of a collection with those of the training data."""
-    from recolorist import batch
-    from recolorist.batch_target import as_line
+    from recolorist.collections import api as batch
+    from recolorist.collections.target import as_line
 
     common.refuse_other_than_svg(plot)
     common.refuse_existing(force, lines, plot)

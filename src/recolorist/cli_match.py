@@ -11,7 +11,7 @@ import typer
 from recolorist import cli_common as common
 
 if TYPE_CHECKING:
-    from recolorist.batch_match import Matched
+    from recolorist.collections.one_file import Matched
     from recolorist.core.plan import Plan
 
 __all__ = ["register"]
@@ -72,7 +72,7 @@ def match(
     as_json: common.Json = False,
 ) -> None:
     """Give an image the colour statistics of another one, of a bank, or of a saved plan."""
-    from recolorist.batch_match import How, match_file
+    from recolorist.collections.one_file import How, match_file
     from recolorist.core.image import option
 
     option(apply_to, ("all", "mask"), "apply_to")

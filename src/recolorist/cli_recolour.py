@@ -11,7 +11,7 @@ import typer
 from recolorist import cli_common as common
 
 if TYPE_CHECKING:
-    from recolorist.batch_write import RunResult
+    from recolorist.collections.write import RunResult
 
 __all__ = ["register"]
 
@@ -79,7 +79,7 @@ def augment(
     as_json: common.Json = False,
 ) -> None:
     """Write stylised copies of a collection, and one line of provenance for each."""
-    from recolorist import batch
+    from recolorist.collections import api as batch
 
     result = batch.augment(
         source,
@@ -142,8 +142,8 @@ def harmonise(
     as_json: common.Json = False,
 ) -> None:
     """Give every image of a collection one style: that of an image, of a bank, or of one of its domains."""
-    from recolorist import batch
-    from recolorist.batch_match import style_of
+    from recolorist.collections import api as batch
+    from recolorist.collections.one_file import style_of
 
     reading = common.reading_of(max_pixels, bits, data_range, level, convert=convert)
     result = batch.harmonise(

@@ -68,7 +68,7 @@ def reproduce(
     as_json: common.Json = False,
 ) -> None:
     """Run every study and write the report. It is always safe to start this again: what is finished is kept and found."""
-    from recolorist.batch_run import usable_cores
+    from recolorist.collections.run import usable_cores
     from recolorist_lab.ledger import Ledger
     from recolorist_lab.reproduce import configs as own
     from recolorist_lab.reproduce import planned
@@ -210,7 +210,7 @@ def _fetch(needs: Needs, say: Any) -> None:
 
 
 def _done(plan: Plan, book: Ledger, out: Path, say: Any, where: dict[str, Any], *, bars: bool) -> dict[str, Any]:
-    from recolorist.batch_run import terminated_like_interrupted
+    from recolorist.collections.run import terminated_like_interrupted
     from recolorist_lab import cli_sweep
     from recolorist_lab.report.build import build
     from recolorist_lab.reproduce import run

@@ -63,7 +63,7 @@ def run(
     as_json: common.Json = False,
 ) -> None:
     """Run every cell that has no result yet. It is always safe to start this again, and from several machines at once."""
-    from recolorist.batch_run import terminated_like_interrupted, usable_cores
+    from recolorist.collections.run import terminated_like_interrupted, usable_cores
     from recolorist_lab.ledger import Ledger
     from recolorist_lab.remembered import remember
     from recolorist_lab.study import load

@@ -106,7 +106,7 @@ def _others(items: list[str], given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _run(cell: Cell, book: Ledger) -> Result:
-    from recolorist.batch_run import terminated_like_interrupted
+    from recolorist.collections.run import terminated_like_interrupted
     from recolorist_lab.cells import run_cell
     from recolorist_lab.training.watch import bar
 

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 import recolorist as rc
-from recolorist import batch
+from recolorist.collections import api as batch
 from recolorist.io.images import read_image
 from tests.commands import collection, contents, done, picture, recolorist, shared_data
 

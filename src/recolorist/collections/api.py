@@ -17,13 +17,13 @@ import numpy as np
 
 from recolorist.bank.style_bank import drift as drift_numbers
 from recolorist.bank.style_bank import StyleBank
-from recolorist.batch_audit import AuditWork, Limits, mark_outliers, panel_of, summary_of
-from recolorist.batch_items import Collection, Item, Source, collected
-from recolorist.batch_load import measured_in
-from recolorist.batch_run import Failure
-from recolorist.batch_target import Target
-from recolorist.batch_work import Augment, Harmonise, Measure, Measured, group_of
-from recolorist.batch_write import HERE, RunResult, Where, identity_of, write_all
+from recolorist.collections.audit import AuditWork, Limits, mark_outliers, panel_of, summary_of
+from recolorist.collections.items import Collection, Item, Source, collected
+from recolorist.collections.load import measured_in
+from recolorist.collections.run import Failure
+from recolorist.collections.target import Target
+from recolorist.collections.work import Augment, Harmonise, Measure, Measured, group_of
+from recolorist.collections.write import HERE, RunResult, Where, identity_of, write_all
 from recolorist.errors import ImageError, OptionError, StatisticsError
 from recolorist.io.images import Reading, shown
 from recolorist.io.write import QUALITY

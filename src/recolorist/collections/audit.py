@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from recolorist.core import image as check
 from recolorist.bank.style_bank import StyleBank
-from recolorist.batch_items import Item
-from recolorist.batch_load import load, rule_mask
+from recolorist.collections.items import Item
+from recolorist.collections.load import load, rule_mask
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import Reading
 from recolorist.core.match import level_counts

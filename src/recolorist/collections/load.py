@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from recolorist.core import image as check
 from recolorist.core import foreground
-from recolorist.batch_items import Item
-from recolorist.batch_target import digest_of
+from recolorist.collections.items import Item
+from recolorist.collections.target import digest_of
 from recolorist.io.images import FORMATS, HugeError, Reading, decode, open_file
 from recolorist.io.other import npy_stack
 from recolorist.io.write import OUTPUT_SUFFIX, output_name

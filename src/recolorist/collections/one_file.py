@@ -14,10 +14,10 @@ import recolorist as rc
 from recolorist.core import image as check
 from recolorist.core import foreground
 from recolorist.core.audit import Audit
-from recolorist.batch import open_bank, reference
-from recolorist.batch_items import Item
-from recolorist.batch_load import Loaded, load, measured_in, rule_mask
-from recolorist.batch_target import Target
+from recolorist.collections.api import open_bank, reference
+from recolorist.collections.items import Item
+from recolorist.collections.load import Loaded, load, measured_in, rule_mask
+from recolorist.collections.target import Target
 from recolorist.errors import ImageError, OptionError, StatisticsError
 from recolorist.io.images import FORMATS, HugeError, Reading, read_picture, shown
 from recolorist.io.write import QUALITY, encode, format_of
@@ -25,7 +25,7 @@ from recolorist.core.match import MATCHERS
 from recolorist.core.moments import Moments, measure_opened
 from recolorist.core.plan import Plan, decide
 from recolorist.io.strips import Strips, Tick, measure_strips, open_strips
-from recolorist.strips_match import write_strips
+from recolorist.collections.strips import write_strips
 
 
 @dataclass(frozen=True, slots=True)

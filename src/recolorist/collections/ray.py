@@ -14,8 +14,8 @@ from contextlib import redirect_stdout
 from typing import Any, Final
 
 from recolorist import optional
-from recolorist.batch_run import Chunk, Work, died, do_chunk
-from recolorist.batch_target import OutputError
+from recolorist.collections.run import Chunk, Work, died, do_chunk
+from recolorist.collections.target import OutputError
 from recolorist.errors import RecoloristError
 
 _RETRIES: Final = 4  # of a task whose worker died, before its images are tried one by one
@@ -23,7 +23,7 @@ _AHEAD: Final = 3  # chunks submitted per process
 
 
 def run_on_ray(work: Work, chunks: list[Chunk], jobs: int, address: str | None) -> Iterator[tuple[int, Any]]:
-    """Yield what :func:`recolorist.batch_run.run` does. Without an address Ray is started here, with ``jobs`` processes."""
+    """Yield what :func:`recolorist.collections.run.run` does. Without an address Ray is started here, with ``jobs`` processes."""
     with redirect_stdout(sys.stderr):  # Ray prints what it has to say; standard output is the caller's
         yield from _run(work, chunks, jobs, address)
 

@@ -17,8 +17,8 @@ from types import ModuleType
 from typing import Any, Final, Literal, NamedTuple, NoReturn, Protocol
 
 from recolorist.core import image as check
-from recolorist.batch_items import Item
-from recolorist.batch_target import OutputError, remove_part
+from recolorist.collections.items import Item
+from recolorist.collections.target import OutputError, remove_part
 from recolorist.errors import RecoloristError
 
 Engine = Literal["local", "ray"]
@@ -63,7 +63,7 @@ def run(
     if jobs < 1:
         raise RecoloristError(f"jobs={jobs}; at least one process is needed")
     if engine == "ray":
-        from recolorist.batch_ray import run_on_ray
+        from recolorist.collections.ray import run_on_ray
 
         yield from run_on_ray(work, chunks_of(items, jobs), jobs, address)
     elif jobs == 1 or len(items) < _FEW:

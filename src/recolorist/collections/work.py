@@ -23,9 +23,9 @@ from recolorist.core.apply import write_affine
 from recolorist.augment.colorist import Colorist, Decision, PreprocessingWarning
 from recolorist.bank.style_bank import StyleBank
 from recolorist.bank.style_bank.build import histogram_of
-from recolorist.batch_items import Item
-from recolorist.batch_load import Loaded, load, measured_in, name_of, rule_mask, source_digest
-from recolorist.batch_target import Target, as_line
+from recolorist.collections.items import Item
+from recolorist.collections.load import Loaded, load, measured_in, name_of, rule_mask, source_digest
+from recolorist.collections.target import Target, as_line
 from recolorist.errors import ImageError, OptionError
 from recolorist.core.gains import Flags, mean_and_variance
 from recolorist.io.images import Reading
@@ -35,7 +35,7 @@ from recolorist.core.moments import Moments, integer_sums, measure_opened
 from recolorist.core.plan import Channelwise, Plan, channelwise, clipped_levels, decide, refuse_channels
 from recolorist.augment.colorist.samplers import Content, Style
 from recolorist.io.strips import measure_strips
-from recolorist.strips_match import write_strips
+from recolorist.collections.strips import write_strips
 
 
 class Measured(NamedTuple):

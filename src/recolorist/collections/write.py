@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from recolorist._version import __version__
-from recolorist.batch_items import Collection, Item, Source
-from recolorist.batch_load import name_of
-from recolorist.batch_run import Engine, Failure, Work, run, terminated_like_interrupted
-from recolorist.batch_target import PROVENANCE, Journal, Target, as_line, recorded
-from recolorist.batch_work import Kept, Recolour
+from recolorist.collections.items import Collection, Item, Source
+from recolorist.collections.load import name_of
+from recolorist.collections.run import Engine, Failure, Work, run, terminated_like_interrupted
+from recolorist.collections.target import PROVENANCE, Journal, Target, as_line, recorded
+from recolorist.collections.work import Kept, Recolour
 from recolorist.errors import OptionError
 from recolorist.io.images import Reading, shown
 

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from recolorist._version import __version__
-from recolorist.batch_audit import FLAGS, flags_told
-from recolorist.batch_items import Item, collected
-from recolorist.batch_load import load
+from recolorist.collections.audit import FLAGS, flags_told
+from recolorist.collections.items import Item, collected
+from recolorist.collections.load import load
 from recolorist.report.page.charts import clip_chart, spread_chart
 from recolorist.errors import RecoloristError
 from recolorist.io.images import Reading, shown
 from recolorist.report.page.thumbnails import data_uri
 
 if TYPE_CHECKING:
-    from recolorist.batch import AuditResult
+    from recolorist.collections.api import AuditResult
 
 _SHOWN: Final = 12  # pictures per flag
 _SIDE: Final = 176

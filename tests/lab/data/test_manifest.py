@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from recolorist import optional
-from recolorist.batch_items import collected
+from recolorist.collections.items import collected
 from recolorist_lab.data.manifest import COLUMNS, Entry, Excluded, Facts, Manifest, ManifestError
 from recolorist_lab.data.registry import card_of
 from recolorist_lab.data.statistics import differences, entropy, imbalance, summary

@@ -1,0 +1,1 @@
+"""Many image files at once: bank, audit, augment, harmonise, drift."""
