@@ -29,7 +29,7 @@ _LIMIT: Final = 300  # MiB
 # The peak of the process that matches, as the kernel saw it; that of a parent would count what it held when it started the child.
 _MATCH: Final = """
 import atexit, sys
-from recolorist.cli import main
+from recolorist.cli.main import main
 peak = lambda: next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
 atexit.register(lambda: print(peak(), file=sys.stderr))
 sys.argv[0] = "recolorist"

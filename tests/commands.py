@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-ENTRY = "import sys; from recolorist.cli import main; sys.argv[0] = 'recolorist'; main()"
+ENTRY = "import sys; from recolorist.cli.main import main; sys.argv[0] = 'recolorist'; main()"
 COMMAND = [sys.executable, "-W", "error", "-c", ENTRY]
 
 

@@ -14,7 +14,7 @@ import recolorist as rc
 from recolorist._version import __version__
 from recolorist.demo_pairs import cases
 
-ENTRY = "import sys; from recolorist.cli import main; sys.argv[0] = 'recolorist'; main()"
+ENTRY = "import sys; from recolorist.cli.main import main; sys.argv[0] = 'recolorist'; main()"
 
 
 def recolorist(*words: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -93,7 +93,7 @@ class TestRest:
         assert list(tmp_path.iterdir()) == []
 
     def test_version_and_help_do_not_load_the_drawing(self) -> None:
-        code = "import sys; import recolorist.cli; print(sorted({'PIL', 'skimage', 'matplotlib', 'torch'} & set(sys.modules)))"
+        code = "import sys; import recolorist.cli.main; print(sorted({'PIL', 'skimage', 'matplotlib', 'torch'} & set(sys.modules)))"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
         assert done.stdout.strip() == "[]"
 

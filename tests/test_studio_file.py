@@ -17,7 +17,8 @@ import typer
 from typer.testing import CliRunner
 
 import recolorist as rc
-from recolorist import cli_studio, studio
+from recolorist.cli.main import studio as cli_studio
+from recolorist import studio
 from recolorist.bank.style_bank import StyleBank
 from recolorist.studio import bundle
 

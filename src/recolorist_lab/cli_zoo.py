@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from recolorist import cli_common as common
+from recolorist.cli.main import common
 
 __all__ = ["register"]
 

@@ -13,7 +13,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from recolorist import StyleBank, synthetic
-from recolorist.cli import app
+from recolorist.cli.main import app
 from tests.commands import collection, picture
 from tests.docs.reading import ROOT, SHELLS, Block, blocks, commands_in, name_of, pages
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import typer
 
-from recolorist import cli_common as common
+from recolorist.cli.main import common
 
 __all__ = ["register"]
 

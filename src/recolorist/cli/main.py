@@ -14,9 +14,15 @@ from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 
-from recolorist import cli_audit, cli_bank, cli_doctor, cli_drift, cli_match, cli_recolour, cli_studio
+from recolorist.cli.main import audit as cli_audit
+from recolorist.cli.main import bank as cli_bank
+from recolorist.cli.main import doctor as cli_doctor
+from recolorist.cli.main import drift as cli_drift
+from recolorist.cli.main import match as cli_match
+from recolorist.cli.main import recolour as cli_recolour
+from recolorist.cli.main import studio as cli_studio
 from recolorist._version import __version__
-from recolorist.cli_common import interrupted
+from recolorist.cli.main.common import interrupted
 from recolorist.errors import RecoloristError
 
 if TYPE_CHECKING:

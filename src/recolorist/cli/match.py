@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recolorist import cli_common as common
+from recolorist.cli.main import common
 
 if TYPE_CHECKING:
     from recolorist.collections.one_file import Matched
