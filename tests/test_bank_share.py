@@ -10,7 +10,7 @@ import pytest
 import recolorist as rc
 from recolorist.bank.style_bank.share import share
 from recolorist.errors import OptionError, StatisticsError
-from recolorist.synthetic import SCANNERS, tile
+from recolorist.demo.run.synthetic import SCANNERS, tile
 from tests.commands import done, recolorist
 
 

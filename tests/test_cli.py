@@ -12,7 +12,7 @@ import pytest
 
 import recolorist as rc
 from recolorist._version import __version__
-from recolorist.demo_pairs import cases
+from recolorist.demo.run.pairs import cases
 
 ENTRY = "import sys; from recolorist.cli.main import main; sys.argv[0] = 'recolorist'; main()"
 
@@ -102,7 +102,7 @@ class TestRest:
             "import socket, sys\n"
             "def refuse(*_, **__): raise OSError('no network here')\n"
             "socket.socket.connect = socket.create_connection = refuse\n"
-            "from recolorist.demo import run\n"
+            "from recolorist.demo.run import run\n"
             "run(sys.argv[1])\n"
             "print(sorted({'matplotlib', 'torch', 'scipy'} & set(sys.modules)))\n"
         )

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 import recolorist as rc
-from recolorist import demo, demo_figure, demo_pairs
-from recolorist.demo_pairs import SIDE, Pair
+from recolorist.demo.run import run as demo
+from recolorist.demo.run import figure as demo_figure
+from recolorist.demo.run import pairs as demo_pairs
+from recolorist.demo.run.pairs import SIDE, Pair
 from recolorist.errors import RecoloristError
 from recolorist.core.plan import Plan
 

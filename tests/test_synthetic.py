@@ -14,9 +14,9 @@ import pytest
 from numpy.typing import NDArray
 
 from recolorist.errors import RecoloristError
-from recolorist.fields import _STREAMS, Array, along, cloud, smooth, step, stream
-from recolorist.synthetic import KINDS, SCANNERS, Scanner, scan, tile, tissue
-from recolorist.tissue import _distances, _glands, _Nucleus, _paint
+from recolorist.demo.run.fields import _STREAMS, Array, along, cloud, smooth, step, stream
+from recolorist.demo.run.synthetic import KINDS, SCANNERS, Scanner, scan, tile, tissue
+from recolorist.demo.run.tissue import _distances, _glands, _Nucleus, _paint
 
 PERFECT = Scanner("perfect", (0.6, 0.7, 0.3), (0.1, 0.8, 0.4), (1.0, 1.0), (1.0, 1.0, 1.0), gamma=1.0, blur=0.0, noise=0.0)
 
@@ -38,7 +38,7 @@ class TestRepeatable:
 
     def test_same_bytes_in_another_process(self) -> None:
         code = (
-            "import hashlib; from recolorist.synthetic import tile;"
+            "import hashlib; from recolorist.demo.synthetic import tile;"
             "print(hashlib.sha256(tile(5, 'mill', (48, 80)).tobytes()).hexdigest())"
         )
         other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603

@@ -12,7 +12,7 @@ import numpy as np
 
 import recolorist as rc
 from recolorist.bank.style_bank.drift import region_of
-from recolorist.synthetic import tile
+from recolorist.demo.run.synthetic import tile
 
 
 def patches(slides: range, scanner: str, lamp: float = 1.0) -> list[np.ndarray]:

@@ -12,7 +12,8 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from recolorist import StyleBank, synthetic
+from recolorist.demo.run import synthetic
+from recolorist import StyleBank
 from recolorist.cli.main import app
 from tests.commands import collection, picture
 from tests.docs.reading import ROOT, SHELLS, Block, blocks, commands_in, name_of, pages

@@ -415,7 +415,7 @@ class TestFingerprint:
 
     def test_follows_imports_through_our_packages_only(self) -> None:
         found = sources(self.KIND)
-        assert {self.KIND, "recolorist.core.match", "recolorist.core.moments", "recolorist.core.kernels.fallback", "recolorist.tissue"} <= set(
+        assert {self.KIND, "recolorist.core.match", "recolorist.core.moments", "recolorist.core.kernels.fallback", "recolorist.demo.tissue"} <= set(
             found
         )
         assert not {"recolorist.cli.main", "recolorist.bank.style_bank", "recolorist_lab.ledger", "numpy"} & set(found)

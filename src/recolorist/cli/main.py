@@ -26,8 +26,8 @@ from recolorist.cli.main.common import interrupted
 from recolorist.errors import RecoloristError
 
 if TYPE_CHECKING:
-    from recolorist.demo import DemoResult
-    from recolorist.demo_pairs import Pair
+    from recolorist.demo.run import DemoResult
+    from recolorist.demo.run.pairs import Pair
 
 __all__ = ["app", "main"]
 
@@ -71,7 +71,7 @@ def _options(*, version: _Version = False) -> None:
 @app.command()
 def demo(*, out: _Out = Path("recolorist-demo"), as_json: _Json = False) -> None:
     """Match a few pairs of images, write their pictures and print what was done."""
-    from recolorist.demo import run  # Pillow and the drawing are loaded only when asked for
+    from recolorist.demo.run import run  # Pillow and the drawing are loaded only when asked for
 
     result = run(out)
     if as_json:

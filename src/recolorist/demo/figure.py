@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from recolorist.demo_pairs import SIDE, Bytes, Mask, Pair
+from recolorist.demo.run.pairs import SIDE, Bytes, Mask, Pair
 from recolorist.core.plan import Plan
 
 __all__ = ["channels_picture", "clipped_picture", "contact_sheet"]

@@ -19,7 +19,7 @@ import recolorist as rc
 from recolorist.core.audit import Audit
 from recolorist.errors import RecoloristError
 from recolorist.core.plan import Plan
-from recolorist.synthetic import scan, tile, tissue
+from recolorist.demo.run.synthetic import scan, tile, tissue
 
 __all__ = ["SIDE", "Bytes", "Case", "Mask", "Pair", "cases", "match_case"]
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.errors import ImageError, OptionError
-from recolorist.fields import Array, smooth, stream
-from recolorist.tissue import KINDS, Kind, draw
+from recolorist.demo.run.fields import Array, smooth, stream
+from recolorist.demo.run.tissue import KINDS, Kind, draw
 
 __all__ = ["KINDS", "SCANNERS", "Kind", "Scanner", "scan", "tile", "tissue"]
 

@@ -16,7 +16,7 @@ from PIL import Image
 
 from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import RecoloristError
-from recolorist.synthetic import SCANNERS, scan, tile, tissue
+from recolorist.demo.run.synthetic import SCANNERS, scan, tile, tissue
 
 _SIDE: Final = 256  # of the synthetic slides
 _REAL: Final = 512  # of the photographs

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from recolorist.fields import Array, along, cloud, smooth, step
+from recolorist.demo.run.fields import Array, along, cloud, smooth, step
 
 _SHEET: Final = 384  # pixels a side of the ground that tiles are cut from
 _SOFT: Final = 0.8  # pixels of blur through which spreads are made equal: what scanners leave of small nuclei
@@ -43,7 +43,7 @@ MORPHOLOGIES: Final[dict[str, Morphology]] = {
 
 
 def dyes(rng: np.random.Generator, kind: Morphology, size: int) -> Array:
-    """Amounts of haematoxylin and eosin of one tile, `(size, size, 2)`; scan it with `recolorist.synthetic.scan`.
+    """Amounts of haematoxylin and eosin of one tile, `(size, size, 2)`; scan it with `recolorist.demo.synthetic.scan`.
 
     >>> dyes(np.random.default_rng(1), MORPHOLOGIES["round"], 32).shape
     (32, 32, 2)

@@ -17,7 +17,7 @@ from PIL import Image
 
 from recolorist.errors import OptionError
 from recolorist.augment.colorist.streams import number_of, stream
-from recolorist.synthetic import SCANNERS, Scanner, scan
+from recolorist.demo.run.synthetic import SCANNERS, Scanner, scan
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.manifest import Entry, Facts, Manifest
 from recolorist_lab.data.morphology import MORPHOLOGIES, dyes

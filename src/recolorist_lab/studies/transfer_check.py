@@ -15,7 +15,7 @@ from recolorist.core.audit import audit
 from recolorist.errors import OptionError
 from recolorist.core.match import MATCHERS, match
 from recolorist.core.spaces import SPACES
-from recolorist.synthetic import SCANNERS, scan, tissue
+from recolorist.demo.run.synthetic import SCANNERS, scan, tissue
 from recolorist_lab.config import Json, identity, seed_of, unknown
 from recolorist_lab.kind import Context
 

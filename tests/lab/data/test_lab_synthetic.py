@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from recolorist.errors import OptionError
-from recolorist.synthetic import SCANNERS, Scanner, scan
+from recolorist.demo.run.synthetic import SCANNERS, Scanner, scan
 from recolorist_lab.data.index import check
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.manifest import Manifest
