@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.augment.colorist import colorist as augment
-from recolorist import hosts
+from recolorist import _adapters as hosts
 from recolorist.augment.colorist import Decision
 from recolorist.errors import OptionError
 from recolorist.augment.colorist.samplers import Sampler

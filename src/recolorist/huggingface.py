@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from recolorist import hosts
+from recolorist import _adapters as hosts
 from recolorist.augment.colorist import Colorist
 from recolorist.errors import OptionError
 

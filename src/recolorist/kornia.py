@@ -13,7 +13,7 @@ import numpy as np
 from recolorist.core import image as check
 from recolorist.core import foreground
 from recolorist.augment.colorist import streams
-from recolorist import hosts
+from recolorist import _adapters as hosts
 from recolorist.augment.colorist import Colorist
 from recolorist.errors import ImageError, OptionError, StatisticsError
 from recolorist.augment.colorist.samplers import Sampler

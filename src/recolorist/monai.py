@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.augment.colorist import colorist as augment
-from recolorist import hosts
+from recolorist import _adapters as hosts
 from recolorist.augment.colorist import Drawn
 from recolorist.errors import ImageError, OptionError
 from recolorist.augment.colorist.samplers import Sampler
