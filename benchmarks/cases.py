@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from recolorist.demo.run import synthetic
+from recolorist.demo import synthetic
 
 __all__ = ["DTYPES", "SIZES", "Case", "DType", "levels", "pair", "textbook"]
 

@@ -28,7 +28,7 @@ import recolorist as rc
 from benchmarks import environment
 from benchmarks.loader_report import markdown, stamp
 from benchmarks.measure import time_calls
-from recolorist.demo.run import synthetic
+from recolorist.demo import synthetic
 
 MEAN: Final = (0.485, 0.456, 0.406)
 STD: Final = (0.229, 0.224, 0.225)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from recolorist.demo.run import synthetic
+from recolorist.demo import synthetic
 from recolorist import Colorist, StyleBank
 from recolorist.torch import ColoristDataset, ColorMatch, ParameterCollate
 

@@ -16,7 +16,7 @@ from monai.transforms.intensity.dictionary import RandScaleIntensityd
 from monai.transforms.utility.dictionary import EnsureChannelFirstd, EnsureTyped
 from torch.utils.data import DataLoader
 
-from recolorist.demo.run import synthetic
+from recolorist.demo import synthetic
 from recolorist import StyleBank
 from recolorist.monai import RandColoristd
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from recolorist.demo.run import synthetic
+from recolorist.demo import synthetic
 from recolorist import StyleBank
 from recolorist.albumentations import Colorist
 from recolorist.io.images import read_image

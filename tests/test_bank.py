@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import recolorist as rc
-from recolorist.bank.style_bank import file as bank_file
+from recolorist.bank import file as bank_file
 from recolorist import StyleBank
 from recolorist.errors import ImageError, OptionError, StatisticsError
 

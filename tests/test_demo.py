@@ -15,8 +15,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 import recolorist as rc
 from recolorist.demo.run import run as demo
-from recolorist.demo.run import figure as demo_figure
-from recolorist.demo.run import pairs as demo_pairs
+from recolorist.demo import figure as demo_figure
+from recolorist.demo import pairs as demo_pairs
 from recolorist.demo.run.pairs import SIDE, Pair
 from recolorist.errors import RecoloristError
 from recolorist.core.plan import Plan

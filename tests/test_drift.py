@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from recolorist.bank.style_bank import drift
+from recolorist.bank import drift
 from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import StatisticsError
 from recolorist.augment.colorist.samplers import style_features

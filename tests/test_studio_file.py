@@ -17,7 +17,7 @@ import typer
 from typer.testing import CliRunner
 
 import recolorist as rc
-from recolorist.cli.main import studio as cli_studio
+from recolorist.cli import studio as cli_studio
 from recolorist import studio
 from recolorist.bank.style_bank import StyleBank
 from recolorist.studio import bundle

@@ -15,7 +15,7 @@ from skimage import data
 
 import recolorist as rc
 from recolorist.core import foreground
-from recolorist.demo.run import synthetic
+from recolorist.demo import synthetic
 from tools.montage import Bytes, montage, resized
 
 OUT: Final = Path(__file__).parents[1] / "docs" / "images"

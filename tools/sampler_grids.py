@@ -16,7 +16,7 @@ from typing import Final
 from PIL import Image
 
 import recolorist as rc
-from recolorist.augment.colorist import samplers
+from recolorist.augment import samplers
 from tools.montage import Bytes, montage, resized
 
 OUT: Final = Path(__file__).parents[1] / "docs" / "images"

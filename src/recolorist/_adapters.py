@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from recolorist.augment.colorist import streams
+from recolorist.augment import streams
 from recolorist.augment.colorist import Colorist, Drawn
 from recolorist.bank.style_bank import JSON_FORMAT, StyleBank
 from recolorist.bank.style_bank.build import named

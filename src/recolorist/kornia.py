@@ -12,7 +12,7 @@ import numpy as np
 
 from recolorist.core import image as check
 from recolorist.core import foreground
-from recolorist.augment.colorist import streams
+from recolorist.augment import streams
 from recolorist import _adapters as hosts
 from recolorist.augment.colorist import Colorist
 from recolorist.errors import ImageError, OptionError, StatisticsError

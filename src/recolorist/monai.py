@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.augment.colorist import colorist as augment
+from recolorist.augment import colorist as augment
 from recolorist import _adapters as hosts
 from recolorist.augment.colorist import Drawn
 from recolorist.errors import ImageError, OptionError

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recolorist.cli.main import common
+from recolorist.cli import common
 from recolorist.errors import OptionError
 from recolorist_lab import cli_baseline_files as files
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recolorist.cli.main import common
+from recolorist.cli import common
 from recolorist.errors import OptionError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 import typer
 
-from recolorist.cli.main import common
+from recolorist.cli import common
 from recolorist.errors import OptionError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from recolorist.cli.main import common
+from recolorist.cli import common
 
 __all__ = ["register"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from recolorist.cli.main import common
+from recolorist.cli import common
 from recolorist.core.image import option
 from recolorist.errors import OptionError
 

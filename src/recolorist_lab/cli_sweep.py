@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from recolorist.cli.main import common
+from recolorist.cli import common
 from recolorist.core.image import option
 from recolorist.errors import OptionError
 

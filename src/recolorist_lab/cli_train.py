@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from recolorist.cli.main import common
+from recolorist.cli import common
 from recolorist.errors import OptionError, RecoloristError
 
 if TYPE_CHECKING:

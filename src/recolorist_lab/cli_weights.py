@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from recolorist.cli.main import common
+from recolorist.cli import common
 from recolorist.errors import OptionError
 
 __all__ = ["register"]

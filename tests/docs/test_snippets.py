@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from recolorist.demo.run import synthetic
+from recolorist.demo import synthetic
 from recolorist import StyleBank
 from recolorist.cli.main import app
 from tests.commands import collection, picture

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from recolorist.core import image as check
 from recolorist.core import foreground
-from recolorist.augment.colorist import streams
+from recolorist.augment import streams
 from recolorist.core.apply import apply, make_target
 from recolorist.core.audit import predicted_share
 from recolorist.bank.style_bank import StyleBank

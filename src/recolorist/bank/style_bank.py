@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.core import image as check
-from recolorist.bank.style_bank import file as bank_file
+from recolorist.bank import file as bank_file
 from recolorist._version import __version__
 from recolorist.errors import OptionError, StatisticsError
 from recolorist.core.moments import Moments

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recolorist.cli.main import common
+from recolorist.cli import common
 
 if TYPE_CHECKING:
     from recolorist.collections.api import AuditResult

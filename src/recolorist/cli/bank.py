@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recolorist.cli.main import common
+from recolorist.cli import common
 
 if TYPE_CHECKING:
     from recolorist.bank.style_bank import StyleBank
@@ -139,7 +139,7 @@ def share(
     as_json: common.Json = False,
 ) -> None:
     """Make a bank to give away: rounded numbers, no keys, and no style that fewer than a few images share."""
-    from recolorist.bank.style_bank import share as bank_share
+    from recolorist.bank import share as bank_share
     from recolorist.collections import api as batch
 
     common.refuse_existing(force, out)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import typer
 
-from recolorist.cli.main import common
+from recolorist.cli import common
 
 __all__ = ["register"]
 

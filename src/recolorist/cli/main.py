@@ -14,13 +14,13 @@ from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 
-from recolorist.cli.main import audit as cli_audit
-from recolorist.cli.main import bank as cli_bank
-from recolorist.cli.main import doctor as cli_doctor
-from recolorist.cli.main import drift as cli_drift
-from recolorist.cli.main import match as cli_match
-from recolorist.cli.main import recolour as cli_recolour
-from recolorist.cli.main import studio as cli_studio
+from recolorist.cli import audit as cli_audit
+from recolorist.cli import bank as cli_bank
+from recolorist.cli import doctor as cli_doctor
+from recolorist.cli import drift as cli_drift
+from recolorist.cli import match as cli_match
+from recolorist.cli import recolour as cli_recolour
+from recolorist.cli import studio as cli_studio
 from recolorist._version import __version__
 from recolorist.cli.main.common import interrupted
 from recolorist.errors import RecoloristError

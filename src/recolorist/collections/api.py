@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from recolorist.bank.style_bank import drift as drift_numbers
+from recolorist.bank import drift as drift_numbers
 from recolorist.bank.style_bank import StyleBank
 from recolorist.collections.audit import AuditWork, Limits, mark_outliers, panel_of, summary_of
 from recolorist.collections.items import Collection, Item, Source, collected

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import recolorist as rc
 from recolorist.core import image as check
 from recolorist.core import kernels
-from recolorist.augment.colorist import streams
+from recolorist.augment import streams
 from recolorist.core.apply import write_affine
 from recolorist.augment.colorist import Colorist, Decision, PreprocessingWarning
 from recolorist.bank.style_bank import StyleBank
