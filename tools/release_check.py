@@ -24,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 WANTED = (
     *("recolorist/__init__.py", "recolorist/core/kernels/_kernels.abi3.so", "recolorist/py.typed", "recolorist/studio/house.css"),
-    *("recolorist_lab/__init__.py", "recolorist_lab/py.typed", "recolorist_lab/cli.py", "recolorist_lab/configs/spaces.toml"),
+    *("recolorist_lab/__init__.py", "recolorist_lab/py.typed", "recolorist_lab/cli/main.py", "recolorist_lab/configs/spaces.toml"),
 )
 SOURCES = ("src/recolorist/core/kernels/_kernels.c", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "pyproject.toml", "setup.py")
 FORBIDDEN = ("tests/", "benchmarks/", ".so.", "__pycache__", ".c", ".h", ".ipynb")

@@ -12,7 +12,7 @@ from typer.main import get_command
 
 from tests.docs.reading import PROGRAMS, ROOT, Command, commands, name_of, pages, prose, script_commands
 
-MODULES: Final = {"recolorist": "recolorist.cli.main", "recolorist-lab": "recolorist_lab.cli"}
+MODULES: Final = {"recolorist": "recolorist.cli.main", "recolorist-lab": "recolorist_lab.cli.main"}
 #: Options of other programs that pages name in running text.
 FOREIGN: Final = frozenset(
     {

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-ENTRY = "import sys; from recolorist_lab.cli import main; sys.argv[0] = 'recolorist-lab'; main()"
+ENTRY = "import sys; from recolorist_lab.cli.main import main; sys.argv[0] = 'recolorist-lab'; main()"
 
 
 def command(*words: str | Path) -> list[str]:

@@ -12,9 +12,10 @@ import pytest
 from typer.testing import CliRunner
 
 from recolorist.errors import OptionError, RecoloristError
-from recolorist_lab import cli_reproduce, estimate, reproduce
+from recolorist_lab.cli import reproduce as cli_reproduce
+from recolorist_lab import estimate, reproduce
 from recolorist_lab.cells import Outcome, run_cell
-from recolorist_lab.cli import app
+from recolorist_lab.cli.main import app
 from recolorist_lab.data import fetch as fetching
 from recolorist_lab.data import index as indexing
 from recolorist_lab.data.named import named
@@ -91,7 +92,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> list[Here]:
         made.append(Here(ledger, jobs))
         return made[-1]
 
-    monkeypatch.setattr("recolorist_lab.cli_sweep.engine_of", engine)
+    monkeypatch.setattr("recolorist_lab.cli.sweep.engine_of", engine)
     return made
 
 

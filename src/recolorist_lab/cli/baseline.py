@@ -14,7 +14,7 @@ import typer
 
 from recolorist.cli import common
 from recolorist.errors import OptionError
-from recolorist_lab import cli_baseline_files as files
+from recolorist_lab.cli import baseline_files as files
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,17 +10,15 @@ import typer
 
 from recolorist._version import __version__
 from recolorist.errors import RecoloristError
-from recolorist_lab import (
-    cli_baseline,
-    cli_data,
-    cli_metrics,
-    cli_report,
-    cli_reproduce,
-    cli_sweep,
-    cli_train,
-    cli_weights,
-    cli_zoo,
-)
+from recolorist_lab.cli import baseline as cli_baseline
+from recolorist_lab.cli import data as cli_data
+from recolorist_lab.cli import metrics as cli_metrics
+from recolorist_lab.cli import report as cli_report
+from recolorist_lab.cli import reproduce as cli_reproduce
+from recolorist_lab.cli import sweep as cli_sweep
+from recolorist_lab.cli import train as cli_train
+from recolorist_lab.cli import weights as cli_weights
+from recolorist_lab.cli import zoo as cli_zoo
 
 __all__ = ["app", "main"]
 

@@ -211,7 +211,7 @@ def _fetch(needs: Needs, say: Any) -> None:
 
 def _done(plan: Plan, book: Ledger, out: Path, say: Any, where: dict[str, Any], *, bars: bool) -> dict[str, Any]:
     from recolorist.collections.run import terminated_like_interrupted
-    from recolorist_lab import cli_sweep
+    from recolorist_lab.cli import sweep as cli_sweep
     from recolorist_lab.report.build import build
     from recolorist_lab.reproduce import run
 
@@ -242,7 +242,7 @@ def _done(plan: Plan, book: Ledger, out: Path, say: Any, where: dict[str, Any], 
 @contextmanager
 def _bar(name: str, *, shown: bool) -> Iterator[Callable[[Any], None]]:
     """Standard output is for what is said; what Ray and others have to say meanwhile goes where messages go."""
-    from recolorist_lab.cli_sweep import bar
+    from recolorist_lab.cli.main.sweep import bar
 
     with redirect_stdout(sys.stderr), bar(name, shown=shown) as told:
         yield told

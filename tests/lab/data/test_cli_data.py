@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from recolorist.errors import RecoloristError
-from recolorist_lab.cli import app, main
+from recolorist_lab.cli.main import app, main
 from recolorist_lab.data.fetch import RECORD
 from recolorist_lab.data.manifest import Manifest
 from recolorist_lab.data.registry import CARDS
@@ -183,7 +183,7 @@ class TestUnpack:
 class TestEntry:
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        command = [sys.executable, "-W", "error", "-m", "recolorist_lab.cli", *words]
+        command = [sys.executable, "-W", "error", "-m", "recolorist_lab.cli.main", *words]
         return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=60)  # noqa: S603
 
     def test_an_error_is_one_sentence(self, tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ class TestEntry:
 
     def test_help_loads_nothing_heavy(self) -> None:
         code = (
-            "import sys; from recolorist_lab.cli import app;"
+            "import sys; from recolorist_lab.cli.main import app;"
             "print([name for name in ('pyarrow', 'torch', 'PIL', 'skimage', 'ray') if name in sys.modules])"
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)  # noqa: S603

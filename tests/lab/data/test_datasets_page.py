@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from recolorist_lab.cli import app
+from recolorist_lab.cli.main import app
 from recolorist_lab.data.manifest import COLUMNS
 from recolorist_lab.data.registry import CARDS
 from tools.dataset_page import PAGE, page

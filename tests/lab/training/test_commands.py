@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from recolorist.errors import RecoloristError
 from recolorist_lab.cells import run_cell
-from recolorist_lab.cli import app
+from recolorist_lab.cli.main import app
 from recolorist_lab.ledger import Ledger
 from recolorist_lab.study import load
 from recolorist_lab.zoo import CHECKPOINTS

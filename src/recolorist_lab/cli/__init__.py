@@ -1,0 +1,1 @@
+"""The command line of the study, one module per group of commands."""
