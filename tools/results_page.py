@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from recolorist_lab import figures
-from recolorist_lab.ledger import Ledger
+from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.studies import (
     hospitals_table,
     probability_figure,
@@ -28,7 +28,7 @@ from recolorist_lab.studies import (
 )
 from recolorist_lab.studies.pages import fill
 from recolorist_lab.studies.properties import FILE
-from recolorist_lab.study import Study, load
+from recolorist_lab.runs.study import Study, load
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "results"
 TABLES: Final[Mapping[str, Callable[[Sequence[Any]], dict[str, str]]]] = {

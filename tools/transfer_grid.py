@@ -19,10 +19,10 @@ from PIL import Image
 from rich.progress import track
 
 from recolorist_lab import figures
-from recolorist_lab.ledger import Ledger
+from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.studies import transfer, transfer_table
 from recolorist_lab.studies.protocol import open_pairs
-from recolorist_lab.study import Cell, load
+from recolorist_lab.runs.study import Cell, load
 from recolorist_lab.table import rows
 from tools.results_page import FOLDER
 

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from recolorist_lab.data.named import data_of
-from recolorist_lab.kind import Kind
+from recolorist_lab.runs.kind import Kind
 from recolorist_lab.studies import (
     classify,
     properties,

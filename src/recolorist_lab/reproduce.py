@@ -15,12 +15,12 @@ from typing import Final
 
 from recolorist.errors import OptionError
 from recolorist_lab import weights
-from recolorist_lab.config import roles
+from recolorist_lab.runs.config import roles
 from recolorist_lab.data.named import ABSENT
-from recolorist_lab.ledger import Ledger
-from recolorist_lab.remembered import remember
-from recolorist_lab.study import Cell, Study, load
-from recolorist_lab.sweep import Engine, Progress, Report, run_study
+from recolorist_lab.runs.ledger import Ledger
+from recolorist_lab.runs.remembered import remember
+from recolorist_lab.runs.study import Cell, Study, load
+from recolorist_lab.runs.sweep import Engine, Progress, Report, run_study
 
 __all__ = ["ALONE", "NETWORKS", "ORDER", "Plan", "configs", "on_device", "planned", "run"]
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab import paper
-from recolorist_lab.config import Json, unknown
+from recolorist_lab.runs.config import Json, unknown
 
 if TYPE_CHECKING:
     from recolorist_lab.data.transfer import Link

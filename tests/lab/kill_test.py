@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from recolorist_lab.ledger import Ledger
+from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.studies.rehearsal import Rehearsal, chain
-from recolorist_lab.study import Cell, Study, load
+from recolorist_lab.runs.study import Cell, Study, load
 from tests.lab.command import begun, lab, session
 
 _STEPS: Final = 4

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from recolorist_lab.cells import run_cell
-from recolorist_lab.ledger import Ledger
-from recolorist_lab.study import Cell, Study, load
+from recolorist_lab.runs.cell import run_cell
+from recolorist_lab.runs.ledger import Ledger
+from recolorist_lab.runs.study import Cell, Study, load
 
 
 def toml(value: Any) -> str:

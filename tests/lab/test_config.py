@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 import recolorist
 from recolorist.errors import OptionError
-from recolorist_lab import fingerprint
-from recolorist_lab.config import canonical, digest, identity, identity_of, operational, parse, roles, seed_of
-from recolorist_lab.fingerprint import code_fingerprint, essence, sources
-from recolorist_lab.kind import Kind
+from recolorist_lab.runs import fingerprint
+from recolorist_lab.runs.config import canonical, digest, identity, identity_of, operational, parse, roles, seed_of
+from recolorist_lab.runs.fingerprint import code_fingerprint, essence, sources
+from recolorist_lab.runs.kind import Kind
 from recolorist_lab.kinds import KINDS
-from recolorist_lab.study import Cell, StudyError, load
+from recolorist_lab.runs.study import Cell, StudyError, load
 from tests.lab.studies import grid, rehearsal, with_code
 
 ROOT = Path(__file__).parents[2]
@@ -231,7 +231,7 @@ class TestRunId:
         ]
         ids = {base.run_id, *(other.run_id for other in others)}
         revised = dict(KINDS) | {"rehearsal": dataclasses.replace(KINDS["rehearsal"], revision=2)}
-        monkeypatch.setattr("recolorist_lab.study.KINDS", revised)
+        monkeypatch.setattr("recolorist_lab.runs.study.KINDS", revised)
         assert len(ids | {cell("rehearsal").run_id}) == 6
 
     def test_does_not_depend_on_grid_names_or_resources(self) -> None:
@@ -249,7 +249,7 @@ class TestRunId:
             'set = { size = 48, pairs = 2 }\nkind = "transfer_check"\n'
         )
         (tmp_path / "same.toml").write_text(text, "utf-8")
-        program = "from pathlib import Path; from recolorist_lab.study import load\n"
+        program = "from pathlib import Path; from recolorist_lab.runs.study import load\n"
         program += "print(*[cell.run_id for cell in load(Path('same.toml')).cells])"
         settings = {**os.environ, "PYTHONHASHSEED": "12345", "OMP_NUM_THREADS": "7"}
         printed = subprocess.check_output([sys.executable, "-c", program], cwd=tmp_path, env=settings, text=True)  # noqa: S603
@@ -418,7 +418,7 @@ class TestFingerprint:
         assert {self.KIND, "recolorist.core.match", "recolorist.core.moments", "recolorist.core.kernels.fallback", "recolorist.demo.tissue"} <= set(
             found
         )
-        assert not {"recolorist.cli.main", "recolorist.bank.style_bank", "recolorist_lab.ledger", "numpy"} & set(found)
+        assert not {"recolorist.cli.main", "recolorist.bank.style_bank", "recolorist_lab.runs.ledger", "numpy"} & set(found)
 
     def test_changes_with_code_that_the_study_uses(self, copy: Path) -> None:
         before = code_fingerprint(self.KIND)

@@ -19,19 +19,21 @@ from typing import Any
 import pytest
 
 from recolorist.errors import OptionError, RecoloristError
-from recolorist_lab import cells, checkpoints, claims
-from recolorist_lab.cells import run_cell
-from recolorist_lab.claims import Claim, Holder, LedgerError, LostClaimError
+from recolorist_lab.runs import cell as cells
+from recolorist_lab.runs import checkpoints
+from recolorist_lab.runs import claims
+from recolorist_lab.runs.cell import run_cell
+from recolorist_lab.runs.claims import Claim, Holder, LedgerError, LostClaimError
 from recolorist_lab.kinds import KINDS
-from recolorist_lab.ledger import Ledger
-from recolorist_lab.sealed import CorruptError, seal, unseal
-from recolorist_lab.study import Cell, load
+from recolorist_lab.runs.ledger import Ledger
+from recolorist_lab.runs.sealed import CorruptError, seal, unseal
+from recolorist_lab.runs.study import Cell, load
 from tests.lab.studies import finished, grid, one, rehearsal, until, with_code
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from recolorist_lab.claims import take
+from recolorist_lab.runs.claims import take
 with take(Path(sys.argv[1]), float(sys.argv[2])) as claim:
     print("held", flush=True)
     time.sleep(60)
@@ -345,8 +347,8 @@ class TestClaims:
     def test_a_frozen_worker_that_wakes_does_not_disturb_its_successor(self, tmp_path: Path, ledger: Ledger) -> None:
         cell = one(tmp_path, steps=3, pause=0.4, witness=str(tmp_path))
         program = (
-            "import sys\nfrom pathlib import Path\nfrom recolorist_lab.cells import run_cell\n"
-            "from recolorist_lab.study import load\n"
+            "import sys\nfrom pathlib import Path\nfrom recolorist_lab.runs.cell import run_cell\n"
+            "from recolorist_lab.runs.study import load\n"
             "cell = load(Path(sys.argv[1])).cells[0]\nprint(run_cell(Path(sys.argv[2]), 1.0, cell).name, flush=True)"
         )
         words = [sys.executable, "-c", program, str(tmp_path / "single.toml"), str(ledger.root)]

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from recolorist_lab import claims
-from recolorist_lab.ledger import Ledger
+from recolorist_lab.runs import claims
+from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.studies.rehearsal import chain
-from recolorist_lab.study import load
+from recolorist_lab.runs.study import load
 from tests.lab.command import begun
 from tests.lab.studies import grid, rehearsal, until
 

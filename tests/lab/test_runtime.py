@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 from recolorist.errors import OptionError
-from recolorist_lab import energy, figures, ledger, table
+from recolorist_lab.runs import energy
+from recolorist_lab.runs import ledger
+from recolorist_lab import figures, table
 from recolorist_lab.paper import RUNTIME
 from recolorist_lab.studies import runtime, runtime_figure, runtime_table
-from recolorist_lab.study import load
-from recolorist_lab.sweep import run_study
-from recolorist_lab.sweep_local import LocalEngine
+from recolorist_lab.runs.study import load
+from recolorist_lab.runs.sweep import run_study
+from recolorist_lab.runs.engines.local import LocalEngine
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 NO_CONTEXT: Any = SimpleNamespace()

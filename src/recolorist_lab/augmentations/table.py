@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from recolorist.core import image as check
 from recolorist.errors import OptionError
-from recolorist_lab.config import unknown
+from recolorist_lab.runs.config import unknown
 
 Value = bool | int | float | str
 Family = Literal["nothing", "torchvision", "targeted", "colorist", "histogram", "hed"]

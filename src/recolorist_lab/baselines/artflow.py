@@ -21,7 +21,7 @@ from recolorist_lab.baselines.losses import mse, style_loss
 from recolorist_lab.baselines.recipe import Recipe
 from recolorist_lab.baselines.statistics import adain
 from recolorist_lab.baselines.whitening import wct
-from recolorist_lab.config import unknown
+from recolorist_lab.runs.config import unknown
 
 __all__ = ["FIRST_BATCHES", "OPERATORS", "ArtFlow"]
 

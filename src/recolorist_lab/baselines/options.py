@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from recolorist.errors import OptionError
 from recolorist_lab.baselines.registry import METHODS, options_of
-from recolorist_lab.config import unknown
+from recolorist_lab.runs.config import unknown
 
 __all__ = ["pairs", "parsed"]
 

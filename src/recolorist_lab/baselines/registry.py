@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from recolorist.errors import OptionError
-from recolorist_lab.config import unknown
+from recolorist_lab.runs.config import unknown
 
 if TYPE_CHECKING:
     from recolorist_lab.baselines.base import Baseline

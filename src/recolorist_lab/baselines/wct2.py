@@ -21,7 +21,7 @@ from recolorist_lab.baselines.padding import padded
 from recolorist_lab.baselines.recipe import Recipe, constant
 from recolorist_lab.baselines.wct2_wavelet import VGG_CHILDREN, Encoded, Skip, WaveDecoder, WaveEncoder
 from recolorist_lab.baselines.whitening import wct, wct_regions
-from recolorist_lab.config import unknown
+from recolorist_lab.runs.config import unknown
 
 __all__ = ["COLOURS", "SITES", "WCT2", "gram", "labels_of"]
 

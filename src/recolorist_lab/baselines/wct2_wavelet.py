@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from recolorist_lab.config import unknown
+from recolorist_lab.runs.config import unknown
 
 __all__ = ["UNPOOLINGS", "VGG_CHILDREN", "Encoded", "Haar", "Skip", "WaveDecoder", "WaveEncoder"]
 

@@ -38,8 +38,8 @@ def report(
     *, study: _Studies = None, out: _Out, ledger: _Ledger = _HERE, partial: _Partial = False, as_json: common.Json = False
 ) -> None:
     """Write tables (Markdown, LaTeX, CSV, HTML), figures (PNG, PDF) and a page; refused, naming the cells, if any is missing."""
-    from recolorist_lab.ledger import Ledger
-    from recolorist_lab.remembered import studies_of
+    from recolorist_lab.runs.ledger import Ledger
+    from recolorist_lab.runs.remembered import studies_of
     from recolorist_lab.report.build import build
 
     book = Ledger(ledger, must_exist=True)

@@ -18,9 +18,9 @@ from recolorist.errors import OptionError
 
 if TYPE_CHECKING:
     from recolorist_lab.estimate import Needs
-    from recolorist_lab.ledger import Ledger
+    from recolorist_lab.runs.ledger import Ledger
     from recolorist_lab.reproduce import Plan
-    from recolorist_lab.sweep import Report
+    from recolorist_lab.runs.sweep import Report
 
 __all__ = ["register"]
 
@@ -69,7 +69,7 @@ def reproduce(
 ) -> None:
     """Run every study and write the report. It is always safe to start this again: what is finished is kept and found."""
     from recolorist.collections.run import usable_cores
-    from recolorist_lab.ledger import Ledger
+    from recolorist_lab.runs.ledger import Ledger
     from recolorist_lab.reproduce import configs as own
     from recolorist_lab.reproduce import planned
 
@@ -106,7 +106,7 @@ def _prepared(plan: Plan, book: Ledger, say: Any, *, start: bool, yes: bool, par
 
     from recolorist_lab.estimate import measured, needs_of
     from recolorist_lab.reproduce import NETWORKS, on_device
-    from recolorist_lab.study import load
+    from recolorist_lab.runs.study import load
     from recolorist_lab.weights import found
 
     device = _device()

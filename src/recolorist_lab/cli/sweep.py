@@ -64,10 +64,10 @@ def run(
 ) -> None:
     """Run every cell that has no result yet. It is always safe to start this again, and from several machines at once."""
     from recolorist.collections.run import terminated_like_interrupted, usable_cores
-    from recolorist_lab.ledger import Ledger
-    from recolorist_lab.remembered import remember
-    from recolorist_lab.study import load
-    from recolorist_lab.sweep import run_study
+    from recolorist_lab.runs.ledger import Ledger
+    from recolorist_lab.runs.remembered import remember
+    from recolorist_lab.runs.study import load
+    from recolorist_lab.runs.sweep import run_study
 
     option(engine, ("local", "ray"), "engine")
     if address is not None and engine != "ray":
@@ -102,9 +102,9 @@ def status(
     study: _Study, *, ledger: _Ledger = _HERE, watch: _Watch = False, cells: _Cells = False, as_json: common.Json = False
 ) -> None:
     """How far a study is: cells by state, who is working on what, and about how long it will take."""
-    from recolorist_lab import status as view
-    from recolorist_lab.ledger import Ledger
-    from recolorist_lab.study import load
+    from recolorist_lab.runs import status as view
+    from recolorist_lab.runs.ledger import Ledger
+    from recolorist_lab.runs.study import load
 
     plan, book = load(study), Ledger(ledger, must_exist=True)
     if as_json:
@@ -117,8 +117,8 @@ def status(
 
 def retry(study: _Study, *, ledger: _Ledger = _HERE, only: _Only = None, as_json: common.Json = False) -> None:
     """Forget the failures of a study, so that the next `sweep run` tries those cells again."""
-    from recolorist_lab.ledger import Ledger
-    from recolorist_lab.study import load
+    from recolorist_lab.runs.ledger import Ledger
+    from recolorist_lab.runs.study import load
 
     plan, book = load(study), Ledger(ledger, must_exist=True)
     asked = [cell for cell in plan.cells if not only or cell.run_id.startswith(tuple(only))]
@@ -135,9 +135,9 @@ def retry(study: _Study, *, ledger: _Ledger = _HERE, only: _Only = None, as_json
 
 def verify(studies: _Studies = None, *, ledger: _Ledger = _HERE, as_json: common.Json = False) -> None:
     """Read every result and every file kept with it, and compare them with their checksums."""
-    from recolorist_lab.ledger import Ledger
-    from recolorist_lab.status import damages
-    from recolorist_lab.study import load
+    from recolorist_lab.runs.ledger import Ledger
+    from recolorist_lab.runs.status import damages
+    from recolorist_lab.runs.study import load
 
     checked, found = damages(Ledger(ledger, must_exist=True), [load(study) for study in studies or []])
     if as_json:
@@ -159,9 +159,9 @@ def gc(
     as_json: common.Json = False,
 ) -> None:
     """Remove what killed processes left behind. Results are only deleted with --unused, and only if no study named uses them."""
-    from recolorist_lab import tidy
-    from recolorist_lab.ledger import Ledger
-    from recolorist_lab.study import load
+    from recolorist_lab.runs import tidy
+    from recolorist_lab.runs.ledger import Ledger
+    from recolorist_lab.runs.study import load
 
     if unused and not studies:
         raise OptionError("--unused deletes the runs of all studies but those named; name at least one")
@@ -189,8 +189,8 @@ def export(
     """Write the table of a study; refused, naming the cells, if any is missing, stale or damaged."""
     from recolorist.io.files import atomic_write
     from recolorist_lab import table
-    from recolorist_lab.ledger import Ledger
-    from recolorist_lab.study import load
+    from recolorist_lab.runs.ledger import Ledger
+    from recolorist_lab.runs.study import load
 
     if (out is None) == (not as_json):
         raise OptionError("name a file with --out (.csv, .parquet or .json), or print the rows with --json")
@@ -206,10 +206,10 @@ def export(
 def engine_of(name: str, ledger: Any, jobs: int, address: str | None, retries: int) -> Any:
     """Where cells are run: processes of this machine, or a Ray cluster."""
     if name == "ray":
-        from recolorist_lab.sweep_ray import RayEngine
+        from recolorist_lab.runs.engines.ray import RayEngine
 
         return RayEngine(ledger, jobs, address, retries)
-    from recolorist_lab.sweep_local import LocalEngine
+    from recolorist_lab.runs.engines.local import LocalEngine
 
     return LocalEngine(ledger, jobs)
 

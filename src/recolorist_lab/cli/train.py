@@ -14,8 +14,8 @@ from recolorist.cli import common
 from recolorist.errors import OptionError, RecoloristError
 
 if TYPE_CHECKING:
-    from recolorist_lab.ledger import Ledger, Result
-    from recolorist_lab.study import Cell
+    from recolorist_lab.runs.ledger import Ledger, Result
+    from recolorist_lab.runs.study import Cell
 
 __all__ = ["register"]
 
@@ -61,7 +61,7 @@ def train(
     as_json: common.Json = False,
 ) -> None:
     """Train a classifier and test it. Interrupted, the same command goes on where it was."""
-    from recolorist_lab.ledger import Ledger
+    from recolorist_lab.runs.ledger import Ledger
 
     named = {"dataset": dataset, "augmentation": augmentation, "algorithm": algorithm, "seed": seed, "model": model, "root": root}
     given = {**named, **({} if probability is None else {"probability": probability})}
@@ -79,10 +79,10 @@ def train(
 
 def _cell(values: Mapping[str, Any]) -> Cell:
     """The very cell that a study with these settings has."""
-    from recolorist_lab.config import parse
-    from recolorist_lab.fingerprint import code_fingerprint
+    from recolorist_lab.runs.config import parse
+    from recolorist_lab.runs.fingerprint import code_fingerprint
     from recolorist_lab.kinds import KINDS
-    from recolorist_lab.study import Cell
+    from recolorist_lab.runs.study import Cell
 
     kind = KINDS["classify"]
     config = parse(kind.config, values, "train")
@@ -107,7 +107,7 @@ def _others(items: list[str], given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _run(cell: Cell, book: Ledger) -> Result:
     from recolorist.collections.run import terminated_like_interrupted
-    from recolorist_lab.cells import run_cell
+    from recolorist_lab.runs.cell import run_cell
     from recolorist_lab.training.watch import bar
 
     if book.state(cell).name == "failed":  # whoever asks again by hand wants it tried again

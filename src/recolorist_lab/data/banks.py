@@ -12,7 +12,7 @@ from typing import Final
 from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import RecoloristError
 from recolorist_lab.data.loader import Samples
-from recolorist_lab.fingerprint import code_fingerprint
+from recolorist_lab.runs.fingerprint import code_fingerprint
 
 _WRITABLE: Final = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from recolorist.errors import OptionError
-from recolorist_lab.config import digest, unknown
+from recolorist_lab.runs.config import digest, unknown
 from recolorist_lab.data import synthetic
 from recolorist_lab.data.layouts import MissingDataError
 from recolorist_lab.data.loader import Samples

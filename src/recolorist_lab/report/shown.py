@@ -9,8 +9,8 @@ from functools import partial as partial_of
 from typing import TYPE_CHECKING, Any, Final
 
 from recolorist.errors import OptionError
-from recolorist_lab.config import Json
-from recolorist_lab.ledger import Ledger
+from recolorist_lab.runs.config import Json
+from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.report.sections import Cells, Row, Section
 from recolorist_lab.report.tables import Table
 from recolorist_lab.studies.pages import GAP, finished, has_result, markdown

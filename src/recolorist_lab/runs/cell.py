@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from recolorist.errors import RecoloristError
-from recolorist_lab import checkpoints, environment
-from recolorist_lab.claims import Claim, LedgerError, LostClaimError
-from recolorist_lab.config import Json, canonical
-from recolorist_lab.fingerprint import code_fingerprint
-from recolorist_lab.kind import Input
+from recolorist_lab.runs import checkpoints
+from recolorist_lab.runs import environment
+from recolorist_lab.runs.claims import Claim, LedgerError, LostClaimError
+from recolorist_lab.runs.config import Json, canonical
+from recolorist_lab.runs.fingerprint import code_fingerprint
+from recolorist_lab.runs.kind import Input
 from recolorist_lab.kinds import KINDS
-from recolorist_lab.ledger import Ledger, writing
-from recolorist_lab.study import Cell
+from recolorist_lab.runs.ledger import Ledger, writing
+from recolorist_lab.runs.study import Cell
 
 __all__ = ["Outcome", "died", "run_cell"]
 
@@ -32,7 +33,7 @@ class Outcome:
 
 
 class _Context:
-    """What the running cell sees (:class:`recolorist_lab.kind.Context`)."""
+    """What the running cell sees (:class:`recolorist_lab.runs.kind.Context`)."""
 
     def __init__(self, ledger: Ledger, cell: Cell, claim: Claim) -> None:
         self._ledger, self._cell, self._claim = ledger, cell, claim

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from recolorist.core import kernels
-from recolorist_lab.config import Json
+from recolorist_lab.runs.config import Json
 
 __all__ = ["describe"]
 

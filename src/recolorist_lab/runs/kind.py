@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from recolorist.errors import OptionError
-from recolorist_lab.config import Json, roles, unknown
+from recolorist_lab.runs.config import Json, roles, unknown
 
 __all__ = ["SELECTIONS", "Context", "Input", "Kind"]
 

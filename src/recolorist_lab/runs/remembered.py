@@ -11,8 +11,8 @@ from pathlib import Path
 
 from recolorist.errors import OptionError
 from recolorist.io.files import atomic_write
-from recolorist_lab.ledger import Ledger, writing
-from recolorist_lab.study import Study, load
+from recolorist_lab.runs.ledger import Ledger, writing
+from recolorist_lab.runs.study import Study, load
 
 __all__ = ["recalled", "remember", "studies_of"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from recolorist.errors import RecoloristError
-from recolorist_lab.config import Json, digest
+from recolorist_lab.runs.config import Json, digest
 
 __all__ = ["CorruptError", "read", "seal", "unseal"]
 
@@ -32,7 +32,7 @@ def unseal(data: bytes, name: str) -> dict[str, Json]:
 
     >>> unseal(seal({"error": 0.25}).replace(b"0.25", b"0.26"), "result.json")
     Traceback (most recent call last):
-    recolorist_lab.sealed.CorruptError: result.json does not match its checksum; ...
+    recolorist_lab.runs.sealed.CorruptError: result.json does not match its checksum; ...
     """
     try:
         document = json.loads(data)

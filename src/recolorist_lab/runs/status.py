@@ -14,10 +14,10 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from recolorist_lab.config import Json
-from recolorist_lab.ledger import STATES, Ledger, Result, State
-from recolorist_lab.sealed import CorruptError
-from recolorist_lab.study import Cell, Study
+from recolorist_lab.runs.config import Json
+from recolorist_lab.runs.ledger import STATES, Ledger, Result, State
+from recolorist_lab.runs.sealed import CorruptError
+from recolorist_lab.runs.study import Cell, Study
 
 __all__ = ["Survey", "damages", "show", "survey", "watch"]
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from recolorist.errors import OptionError, RecoloristError
-from recolorist_lab.config import Json, digest, identity_of, operational, parse, roles, unknown
-from recolorist_lab.fingerprint import code_fingerprint
+from recolorist_lab.runs.config import Json, digest, identity_of, operational, parse, roles, unknown
+from recolorist_lab.runs.fingerprint import code_fingerprint
 from recolorist_lab.kinds import KINDS
 
 __all__ = ["Cell", "Resources", "Study", "StudyError", "load"]

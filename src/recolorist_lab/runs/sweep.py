@@ -12,12 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from recolorist_lab import cells
-from recolorist_lab.cells import Outcome
-from recolorist_lab.claims import LedgerError
-from recolorist_lab.ledger import Ledger
-from recolorist_lab.study import Cell, Study
-from recolorist_lab.tidy import leftovers
+from recolorist_lab.runs import cell as cells
+from recolorist_lab.runs.cell import Outcome
+from recolorist_lab.runs.claims import LedgerError
+from recolorist_lab.runs.ledger import Ledger
+from recolorist_lab.runs.study import Cell, Study
+from recolorist_lab.runs.tidy import leftovers
 
 __all__ = ["RETRIES", "Engine", "Progress", "Report", "run_study"]
 

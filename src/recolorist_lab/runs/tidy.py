@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from recolorist_lab import claims
-from recolorist_lab.ledger import Ledger, writing
-from recolorist_lab.sealed import CorruptError, read
-from recolorist_lab.study import Study
+from recolorist_lab.runs import claims
+from recolorist_lab.runs.ledger import Ledger, writing
+from recolorist_lab.runs.sealed import CorruptError, read
+from recolorist_lab.runs.study import Study
 
 __all__ = ["leftovers", "unused"]
 

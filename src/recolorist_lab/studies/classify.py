@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from recolorist_lab.config import Json
-from recolorist_lab.kind import Context
+from recolorist_lab.runs.config import Json
+from recolorist_lab.runs.kind import Context
 from recolorist_lab.training.settings import Settings
 
 __all__ = ["Classify", "run"]

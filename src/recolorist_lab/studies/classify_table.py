@@ -19,7 +19,7 @@ import numpy as np
 
 from recolorist_lab import paper
 from recolorist_lab.augmentations.table import AUGMENTATIONS
-from recolorist_lab.config import Json
+from recolorist_lab.runs.config import Json
 from recolorist_lab.data.registry import CARDS
 from recolorist_lab.studies.pages import GAP, markdown
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from recolorist.errors import OptionError
-from recolorist_lab.config import unknown
+from recolorist_lab.runs.config import unknown
 
 __all__ = ["GAP", "fill", "finished", "has_result", "markdown", "tables_of"]
 

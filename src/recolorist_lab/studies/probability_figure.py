@@ -10,7 +10,7 @@ import numpy as np
 
 from recolorist.errors import OptionError
 from recolorist_lab import figures
-from recolorist_lab.config import Json
+from recolorist_lab.runs.config import Json
 from recolorist_lab.data.registry import CARDS
 from recolorist_lab.studies.classify_table import MEDMNIST, OOD, Value, value_of
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from recolorist_lab.config import Json
+from recolorist_lab.runs.config import Json
 from recolorist_lab.paper import PROPERTIES
 from recolorist_lab.studies.classify_table import MEDMNIST, OOD, Summary
 from recolorist_lab.studies.pages import GAP, finished, markdown

@@ -24,9 +24,9 @@ from recolorist.core.foreground import RULES
 from recolorist.core.moments import Moments, measure
 from recolorist.core.plan import EpsMode, Plan, plan
 from recolorist.core.spaces import SPACES
-from recolorist_lab.config import Json, identity, operational, unknown
+from recolorist_lab.runs.config import Json, identity, operational, unknown
 from recolorist_lab.data.pixels import Bytes
-from recolorist_lab.kind import Context
+from recolorist_lab.runs.kind import Context
 from recolorist_lab.stats import bootstrap
 from recolorist_lab.studies.protocol import EVALUATION_SIZE, open_pairs, refuse_odd_pairs
 

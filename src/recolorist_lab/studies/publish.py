@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from recolorist.errors import OptionError
-from recolorist_lab.config import Json, canonical
-from recolorist_lab.ledger import Ledger
-from recolorist_lab.study import Study
+from recolorist_lab.runs.config import Json, canonical
+from recolorist_lab.runs.ledger import Ledger
+from recolorist_lab.runs.study import Study
 from recolorist_lab.table import Row, rows
 
 __all__ = ["FORMAT", "document", "read", "write"]

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Literal
 
 from recolorist.errors import OptionError
-from recolorist_lab.config import Json, identity, operational
-from recolorist_lab.kind import Context
+from recolorist_lab.runs.config import Json, identity, operational
+from recolorist_lab.runs.kind import Context
 
 __all__ = ["Rehearsal", "chain", "run"]
 

@@ -22,9 +22,9 @@ from recolorist._torchvision_ops import declare_missing_ops
 from recolorist.errors import OptionError
 from recolorist.demo.run.synthetic import SCANNERS, tile
 from recolorist_lab.baselines.registry import METHODS, build, class_of
-from recolorist_lab.config import Json, identity, seed_of, unknown
-from recolorist_lab.energy import Energy, metered
-from recolorist_lab.kind import Context
+from recolorist_lab.runs.config import Json, identity, seed_of, unknown
+from recolorist_lab.runs.energy import Energy, metered
+from recolorist_lab.runs.kind import Context
 
 __all__ = ["COLORIST", "OURS", "PEER", "PERCENTILES", "Runtime", "native_size", "run"]
 

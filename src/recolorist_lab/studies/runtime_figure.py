@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from recolorist.errors import OptionError
 from recolorist_lab import figures
-from recolorist_lab.config import Json
+from recolorist_lab.runs.config import Json
 from recolorist_lab.studies.pages import finished
 from recolorist_lab.studies.runtime import OURS
 from recolorist_lab.studies.runtime_table import figure_of, printed_of, title

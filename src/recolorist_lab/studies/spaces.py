@@ -22,10 +22,10 @@ from recolorist.core.match import MATCHERS, match
 from recolorist.core.moments import measure
 from recolorist.core.plan import plan
 from recolorist.core.spaces import SPACES
-from recolorist_lab.config import Json, identity, operational, unknown
+from recolorist_lab.runs.config import Json, identity, operational, unknown
 from recolorist_lab.data.named import data_of
 from recolorist_lab.data.pixels import Bytes
-from recolorist_lab.kind import Context
+from recolorist_lab.runs.kind import Context
 from recolorist_lab.paper import METHODS, SEEDS
 from recolorist_lab.paper import SPACES as PRINTED
 from recolorist_lab.stats import bootstrap

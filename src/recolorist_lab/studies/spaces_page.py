@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from recolorist.core.spaces import SPACES
 from recolorist_lab import paper
-from recolorist_lab.config import Json
+from recolorist_lab.runs.config import Json
 from recolorist_lab.studies import spaces_statistics, spaces_table
 from recolorist_lab.studies.pages import markdown
 from recolorist_lab.studies.spaces_table import ORDER, Scores

@@ -16,8 +16,8 @@ from recolorist.errors import OptionError
 from recolorist.core.match import MATCHERS, match
 from recolorist.core.spaces import SPACES
 from recolorist.demo.run.synthetic import SCANNERS, scan, tissue
-from recolorist_lab.config import Json, identity, seed_of, unknown
-from recolorist_lab.kind import Context
+from recolorist_lab.runs.config import Json, identity, seed_of, unknown
+from recolorist_lab.runs.kind import Context
 
 __all__ = ["TransferCheck", "run"]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from recolorist.errors import OptionError
 from recolorist_lab.baselines.registry import METHODS
-from recolorist_lab.config import Json, identity, operational, unknown
-from recolorist_lab.kind import Context
+from recolorist_lab.runs.config import Json, identity, operational, unknown
+from recolorist_lab.runs.kind import Context
 from recolorist_lab.paper import SEEDS
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import torch
 from lightning_fabric import Fabric
 
 from recolorist.errors import OptionError
-from recolorist_lab.config import Json
-from recolorist_lab.kind import Context
+from recolorist_lab.runs.config import Json
+from recolorist_lab.runs.kind import Context
 from recolorist_lab.training import models, state
 from recolorist_lab.training.feed import Feed
 from recolorist_lab.training.followers import following

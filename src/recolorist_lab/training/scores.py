@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.errors import OptionError
-from recolorist_lab.config import Json
+from recolorist_lab.runs.config import Json
 
 __all__ = ["BINS", "Predictions", "brief", "calibration_error", "confusion", "recall_mean", "scores"]
 

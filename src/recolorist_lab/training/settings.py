@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from recolorist.errors import OptionError
 from recolorist_lab.augmentations.table import parse
-from recolorist_lab.config import identity, operational, unknown
+from recolorist_lab.runs.config import identity, operational, unknown
 
 __all__ = ["ALGORITHMS", "SEEDS", "Settings"]
 

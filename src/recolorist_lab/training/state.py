@@ -13,7 +13,7 @@ from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from recolorist.errors import RecoloristError
-from recolorist_lab.config import Json
+from recolorist_lab.runs.config import Json
 
 __all__ = ["CheckpointError", "Progress", "frozen_copy", "pack", "restore", "snapshot", "unpack", "weights"]
 

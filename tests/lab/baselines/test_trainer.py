@@ -12,7 +12,8 @@ import torch
 from PIL import Image
 
 from recolorist.errors import OptionError, RecoloristError
-from recolorist_lab import checkpoints, sealed
+from recolorist_lab.runs import checkpoints
+from recolorist_lab.runs import sealed
 from recolorist_lab.baselines import build, layout, store
 from recolorist_lab.baselines.crops import Images, images_of
 from recolorist_lab.baselines.recipe import Recipe, constant, cosine_by_epoch

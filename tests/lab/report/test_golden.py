@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from recolorist_lab.ledger import Ledger
+from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.report.build import build
 from recolorist_lab.report.sections import Section, section_of
 from recolorist_lab.report.tables import FORMS
 from recolorist_lab.studies.spaces_table import Scores
-from recolorist_lab.study import Study
+from recolorist_lab.runs.study import Study
 from recolorist_lab.table import IncompleteError
 from tests.lab.report import invented
 from tests.lab.report.make_golden import GOLDEN, complete, taken, with_gaps

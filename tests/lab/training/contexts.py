@@ -7,7 +7,7 @@ from typing import Any, Final
 from safetensors.torch import load
 from torch import Tensor
 
-from recolorist_lab.kind import Input
+from recolorist_lab.runs.kind import Input
 from recolorist_lab.training.settings import Settings
 
 #: Twelve training tiles of three hospitals, four classes, a network that needs milliseconds.

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 import recolorist as rc
 from recolorist.errors import OptionError
 from recolorist_lab import table
-from recolorist_lab.ledger import Ledger
+from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.studies import properties_figure, properties_table
 from recolorist_lab.studies.properties import FILE, NO_CAP, Properties, properties_of
-from recolorist_lab.study import load
+from recolorist_lab.runs.study import load
 from tests.commands import picture
 from tests.lab.studies import finished
 

@@ -12,8 +12,8 @@ import pytest
 import recolorist as rc
 from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab import paper, table
-from recolorist_lab.cells import run_cell
-from recolorist_lab.ledger import Ledger
+from recolorist_lab.runs.cell import run_cell
+from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.studies import spaces_figure, spaces_statistics
 from recolorist_lab.studies.protocol import open_pairs
 from recolorist_lab.studies.spaces import FILE, METRICS, Spaces, _Clock, in_paper, run, transferred
@@ -30,7 +30,7 @@ from recolorist_lab.studies.spaces_table import (
     table_one,
     times,
 )
-from recolorist_lab.study import load
+from recolorist_lab.runs.study import load
 from tests.lab.studies import finished
 
 pytestmark = pytest.mark.usefixtures("one_thread")

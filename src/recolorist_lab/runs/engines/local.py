@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from recolorist.errors import OptionError, RecoloristError
-from recolorist_lab.cells import Outcome, run_cell
-from recolorist_lab.ledger import Ledger
-from recolorist_lab.study import Cell
+from recolorist_lab.runs.cell import Outcome, run_cell
+from recolorist_lab.runs.ledger import Ledger
+from recolorist_lab.runs.study import Cell
 
 __all__ = ["LocalEngine"]
 
@@ -93,7 +93,7 @@ def _context() -> Any:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["__main__", "recolorist_lab.sweep_preload"])
+    context.set_forkserver_preload(["__main__", "recolorist_lab.runs.engines.preload"])
     return context
 
 

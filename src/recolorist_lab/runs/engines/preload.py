@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from recolorist_lab import environment
-from recolorist_lab.cells import run_cell
-from recolorist_lab.fingerprint import code_fingerprint
+from recolorist_lab.runs import environment
+from recolorist_lab.runs.cell import run_cell
+from recolorist_lab.runs.fingerprint import code_fingerprint
 from recolorist_lab.kinds import KINDS
 
 __all__ = ["run_cell"]

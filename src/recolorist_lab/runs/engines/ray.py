@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from recolorist import optional
 from recolorist.errors import RecoloristError
-from recolorist_lab.cells import Outcome, run_cell
-from recolorist_lab.ledger import Ledger
-from recolorist_lab.study import Cell
+from recolorist_lab.runs.cell import Outcome, run_cell
+from recolorist_lab.runs.ledger import Ledger
+from recolorist_lab.runs.study import Cell
 
 __all__ = ["RayEngine"]
 

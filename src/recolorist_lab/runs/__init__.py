@@ -1,0 +1,1 @@
+"""Configurations, cells, the ledger and the sweep; knows no study."""

@@ -1,0 +1,1 @@
+"""Where cells run: local processes, or a Ray cluster."""
