@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from recolorist_lab.data.transfer import Tick
+from recolorist_lab.assets.download import Tick
 
 
 @contextmanager

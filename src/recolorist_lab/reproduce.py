@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from recolorist.errors import OptionError
-from recolorist_lab import weights
+from recolorist_lab.assets import weights
 from recolorist_lab.runs.config import roles
 from recolorist_lab.data.named import ABSENT
 from recolorist_lab.runs.ledger import Ledger

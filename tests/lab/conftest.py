@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from recolorist_lab.data.transfer import Link
+from recolorist_lab.assets.download import Link
 from tests.lab.server import Server, certificate, running
 
 _TOLD: Final = os.environ.get("RECOLORIST_WEIGHTS")  # before any test sets it

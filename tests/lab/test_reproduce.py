@@ -16,7 +16,7 @@ from recolorist_lab.cli import reproduce as cli_reproduce
 from recolorist_lab import estimate, reproduce
 from recolorist_lab.runs.cell import Outcome, run_cell
 from recolorist_lab.cli.main import app
-from recolorist_lab.data import fetch as fetching
+from recolorist_lab.assets import fetch as fetching
 from recolorist_lab.data import index as indexing
 from recolorist_lab.data.named import named
 from recolorist_lab.estimate import Rates, data_needed, needs_of, seconds_of, speed_up
@@ -205,7 +205,7 @@ class TestPlan:
     ) -> None:
         for name in ("RECOLORIST_WEIGHTS", "RECOLORIST_CACHE", "TORCH_HOME"):
             monkeypatch.setenv(name, str(tmp_path))
-        monkeypatch.setattr("recolorist_lab.weights._download", lambda *_: pytest.fail("nobody asked for a download"))
+        monkeypatch.setattr("recolorist_lab.assets.weights._download", lambda *_: pytest.fail("nobody asked for a download"))
         study, ledger = load(configs() / "spaces.quick-bare.toml"), Ledger(tmp_path / "ledger")
         one = replace(study, cells=study.cells[:1])
         assert run_cell(ledger.root, ledger.lease, one.cells[0]).name == "done"
@@ -220,7 +220,7 @@ class TestPlan:
     ) -> None:
         for name in ("RECOLORIST_WEIGHTS", "RECOLORIST_CACHE", "TORCH_HOME"):
             monkeypatch.setenv(name, str(tmp_path))
-        monkeypatch.setattr("recolorist_lab.weights._download", lambda *_: pytest.fail("nobody asked for a download"))
+        monkeypatch.setattr("recolorist_lab.assets.weights._download", lambda *_: pytest.fail("nobody asked for a download"))
         assert "weights fetch fid_inception alexnet_features" in planned(configs(), quick=True).left_out[0]
 
     def test_other_folders_and_names(self, tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ import torch
 from safetensors.torch import save_file
 
 from recolorist.errors import OptionError
-from recolorist_lab import weights
-from recolorist_lab.data.transfer import Link
-from recolorist_lab.weights import WEIGHTS, WeightFile, WeightsError, found, path_of, state_of
+from recolorist_lab.assets import weights
+from recolorist_lab.assets.download import Link
+from recolorist_lab.assets.weights import WEIGHTS, WeightFile, WeightsError, found, path_of, state_of
 from tests.lab.command import answer, lab
 from tests.lab.server import Server
 

@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Iterator
 from typing import IO, Any, Final
 
-from recolorist_lab.data.archives import ArchiveError, Caps, Member
+from recolorist_lab.assets.archives import ArchiveError, Caps, Member
 
 _UNZIPPED: Final = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
 _ONE_READ: Final = 4 << 20  # headers are read in pieces of 512 bytes and we copy by the mebibyte: more is a bomb

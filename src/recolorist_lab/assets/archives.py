@@ -68,7 +68,7 @@ def unpack(archive: str | Path, target: str | Path, caps: Caps | None = None) ->
     ...         made.writestr("../evil.txt", "x")
     ...     unpack(f"{folder}/a.zip", f"{folder}/out")
     Traceback (most recent call last):
-    recolorist_lab.data.archives.ArchiveError: .../a.zip is refused, and nothing of it was written: ...
+    recolorist_lab.assets.archives.ArchiveError: .../a.zip is refused, and nothing of it was written: ...
     """
     source, goal, caps = Path(archive), Path(target), caps or Caps()
     if goal.is_symlink() or (goal.exists() and (not goal.is_dir() or any(goal.iterdir()))):
@@ -109,7 +109,7 @@ def safe_name(name: str) -> tuple[str, ...]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Opened]:
-    from recolorist_lab.data.archive_formats import open_tar, open_zip
+    from recolorist_lab.assets.archive_formats import open_tar, open_zip
 
     with path.open("rb") as file:
         start = file.read(4)

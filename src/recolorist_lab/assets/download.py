@@ -63,7 +63,7 @@ def refuse_address(url: str) -> None:
 
     >>> refuse_address("http://example.org/a.zip")
     Traceback (most recent call last):
-    recolorist_lab.data.transfer.FetchError: http://example.org/a.zip is refused: downloads are https only, redirects included
+    recolorist_lab.assets.download.FetchError: http://example.org/a.zip is refused: downloads are https only, redirects included
     """
     parts = urllib.parse.urlsplit(url)
     if parts.scheme != "https" or not parts.hostname or "@" in parts.netloc:

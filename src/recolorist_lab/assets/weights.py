@@ -24,7 +24,7 @@ from recolorist.errors import OptionError, RecoloristError
 if TYPE_CHECKING:
     import torch
 
-    from recolorist_lab.data.transfer import Link, Tick
+    from recolorist_lab.assets.download import Link, Tick
 
 __all__ = ["WEIGHTS", "WeightFile", "WeightsError", "cache_folder", "found", "identity", "path_of", "state_of"]
 
@@ -281,8 +281,8 @@ def _wanted(name: str) -> str:
 
 def _download(name: str, source: str, link: Link | None, tick: Tick | None) -> Path:
     from recolorist_lab.data.cards import File
-    from recolorist_lab.data.fetch import fetch_files
-    from recolorist_lab.data.transfer import FetchError, Link
+    from recolorist_lab.assets.fetch import fetch_files
+    from recolorist_lab.assets.download import FetchError, Link
 
     wanted = WEIGHTS[source]
     address = wanted.address or ""

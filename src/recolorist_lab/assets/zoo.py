@@ -24,7 +24,7 @@ from recolorist_lab import paper
 from recolorist_lab.runs.config import Json, unknown
 
 if TYPE_CHECKING:
-    from recolorist_lab.data.transfer import Link
+    from recolorist_lab.assets.download import Link
     from recolorist_lab.training.models import Classifier
 
 __all__ = ["CHECKPOINTS", "Checkpoint", "Loaded", "ZooError", "evaluate", "find", "load"]
@@ -132,7 +132,7 @@ def _complete(folder: Path) -> bool:
 
 
 def _cache() -> Path:
-    from recolorist_lab.weights import cache_folder
+    from recolorist_lab.assets.weights import cache_folder
 
     return cache_folder() / "zoo"
 
@@ -140,8 +140,8 @@ def _cache() -> Path:
 def _downloaded(checkpoint: Checkpoint, target: Path, link: Link | None) -> Path:
     """Fetch both files whole or not at all. Their checksums are not published; those of the first download are recorded."""
     from recolorist_lab.data.cards import File
-    from recolorist_lab.data.fetch import fetch_files
-    from recolorist_lab.data.transfer import FetchError
+    from recolorist_lab.assets.fetch import fetch_files
+    from recolorist_lab.assets.download import FetchError
     from recolorist_lab.progress import bytes_bar
 
     base = f"{_HUB}/{checkpoint.repository}/resolve/main"

@@ -180,7 +180,7 @@ class Baseline(nn.Module, ABC):
 
     def load_official(self, files: Mapping[str, Path]) -> None:
         """Load the files of the official release, by part; every name and shape must be theirs."""
-        from recolorist_lab.weights import state_of
+        from recolorist_lab.assets.weights import state_of
 
         known = {file.part: file for file in self.official}
         for part in files:

@@ -25,7 +25,7 @@ def ready(method: str, weights: Path | None = None, *, device: str = "cpu", **op
         return model.eval()
     model = registry.build(method, **options)
     if model.published:
-        from recolorist_lab.weights import state_of
+        from recolorist_lab.assets.weights import state_of
 
         for part, name in model.published.items():
             layout.load(model.parts()[part], model.from_official(part, state_of(name)), f"the published {part} of {model.name}")

@@ -71,7 +71,7 @@ def encoder(weights: str = "auto") -> Encoder:
     """The frozen encoder: with torchvision's weights (``auto``), or with random ones of about their scale (``random``)."""
     made = Encoder()
     if weights == "auto":
-        from recolorist_lab.weights import state_of
+        from recolorist_lab.assets.weights import state_of
 
         layout.load(made, from_torchvision(state_of("vgg16")), "torchvision's VGG-16")
     elif weights == "random":

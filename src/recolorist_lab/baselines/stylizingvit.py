@@ -270,7 +270,7 @@ def _network(kind: str, weights: str) -> nn.Module:
         if isinstance(layer, nn.ReLU):
             layer.inplace = False  # taps are kept
     if weights != "random":
-        from recolorist_lab.weights import state_of
+        from recolorist_lab.assets.weights import state_of
 
         known = {name: value for name, value in state_of("vgg19").items() if name.startswith("features.")}
         features.load_state_dict({name.removeprefix("features."): value for name, value in known.items()})

@@ -145,7 +145,7 @@ def _draw(network: Encoder) -> None:
 
 def _state(stages: int) -> dict[str, Tensor]:
     """From the whole file or, where only they are there, from its parts (those beyond relu4_1 rounded to half precision)."""
-    from recolorist_lab.weights import found, state_of
+    from recolorist_lab.assets.weights import found, state_of
 
     if stages <= 4:
         state = state_of("vgg_normalised_relu4_1")

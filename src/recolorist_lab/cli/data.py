@@ -90,9 +90,9 @@ def info(name: _Name) -> None:
 
 def fetch(name: _Name, *, root: _Root, ca: _Ca = None, mirror: _Mirror = None, keep_archives: _Keep = False) -> None:
     """Download what may be downloaded, and say exactly how to get the rest."""
-    from recolorist_lab.data import fetch as fetching
+    from recolorist_lab.assets import fetch as fetching
     from recolorist_lab.data.registry import card_of
-    from recolorist_lab.data.transfer import Link
+    from recolorist_lab.assets.download import Link
     from recolorist_lab.progress import bytes_bar
 
     card = card_of(name)
@@ -109,7 +109,7 @@ def fetch(name: _Name, *, root: _Root, ca: _Ca = None, mirror: _Mirror = None, k
 
 def unpack(archive: Path, folder: Path) -> None:
     """Unpack a zip or tar into a new folder; an archive with one bad member is refused as a whole."""
-    from recolorist_lab.data.archives import unpack as unpack_
+    from recolorist_lab.assets.archives import unpack as unpack_
 
     typer.echo(f"{unpack_(archive, folder):,} files in {folder}.")
 

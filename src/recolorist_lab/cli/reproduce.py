@@ -107,7 +107,7 @@ def _prepared(plan: Plan, book: Ledger, say: Any, *, start: bool, yes: bool, par
     from recolorist_lab.estimate import measured, needs_of
     from recolorist_lab.reproduce import NETWORKS, on_device
     from recolorist_lab.runs.study import load
-    from recolorist_lab.weights import found
+    from recolorist_lab.assets.weights import found
 
     device = _device()
     say("Running small cells to estimate from …")
@@ -190,7 +190,7 @@ def _is_terminal() -> bool:
 
 def _fetch(needs: Needs, say: Any) -> None:
     """Bring and index what is open and missing."""
-    from recolorist_lab.data import fetch as fetching
+    from recolorist_lab.assets import fetch as fetching
     from recolorist_lab.data.index import index
     from recolorist_lab.data.named import data_root
     from recolorist_lab.data.registry import card_of

@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
 
 def list_(*, as_json: common.Json = False) -> None:
     """List the files: what they are for, their licences, and whether they are on this machine."""
-    from recolorist_lab.weights import WEIGHTS, found
+    from recolorist_lab.assets.weights import WEIGHTS, found
 
     here = {name: found(name) for name in WEIGHTS}
     if as_json:
@@ -60,9 +60,9 @@ def list_(*, as_json: common.Json = False) -> None:
 
 def fetch(names: _Names = None, *, ca: _Ca = None, mirror: _Mirror = None) -> None:
     """Download weights, each checked and under its name only when whole; an interrupted download goes on."""
-    from recolorist_lab.data.transfer import Link
+    from recolorist_lab.assets.download import Link
     from recolorist_lab.progress import bytes_bar
-    from recolorist_lab.weights import WEIGHTS, path_of
+    from recolorist_lab.assets.weights import WEIGHTS, path_of
 
     if not names:
         raise OptionError(f"name what to fetch: {', '.join(WEIGHTS)}")
@@ -73,7 +73,7 @@ def fetch(names: _Names = None, *, ca: _Ca = None, mirror: _Mirror = None) -> No
 
 def check(names: _Names = None) -> None:
     """Hold every file that is here against its size and checksum."""
-    from recolorist_lab.weights import WEIGHTS, WeightsError, found
+    from recolorist_lab.assets.weights import WEIGHTS, WeightsError, found
 
     wrong = False
     for name in names or WEIGHTS:

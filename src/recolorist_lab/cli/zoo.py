@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
 
 def list_all(*, as_json: common.Json = False) -> None:
     """List the checkpoints with what their authors published for them."""
-    from recolorist_lab.zoo import CHECKPOINTS
+    from recolorist_lab.assets.zoo import CHECKPOINTS
 
     rows: list[dict[str, Any]] = [
         {"name": one.name, "dataset": one.dataset, "seed": one.seed, "repository": one.repository, **one.printed._asdict()}
@@ -59,7 +59,7 @@ def list_all(*, as_json: common.Json = False) -> None:
 
 def load(name: _Name, *, folder: _Folder = None, as_json: common.Json = False) -> None:
     """Find a checkpoint (downloading it if it is nowhere here), check that every tensor fits, and say what it is."""
-    from recolorist_lab import zoo
+    from recolorist_lab.assets import zoo
     from recolorist_lab.training.models import parameters
 
     found = zoo.load(name, folder)
@@ -93,7 +93,7 @@ def evaluate(
 ) -> None:
     """Test a checkpoint on a dataset."""
     from recolorist.errors import OptionError
-    from recolorist_lab import zoo
+    from recolorist_lab.assets import zoo
 
     found = zoo.load(name, folder)
     known = zoo.CHECKPOINTS.get(found.name)

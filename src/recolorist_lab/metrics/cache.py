@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from recolorist.errors import RecoloristError
 from recolorist.io.files import atomic_write
-from recolorist_lab.weights import cache_folder
+from recolorist_lab.assets.weights import cache_folder
 
 __all__ = ["FeatureCache", "Shelf", "digest_of"]
 

@@ -16,7 +16,7 @@ from torch.nn import functional
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from recolorist.core.image import option
-from recolorist_lab import weights
+from recolorist_lab.assets import weights
 from recolorist_lab.metrics.images import finite, unit
 
 __all__ = ["BACKENDS", "Backend", "extract", "features", "identity", "load"]

@@ -9,7 +9,7 @@ from typing import Any, Final
 import torch
 
 from recolorist.core.image import option
-from recolorist_lab import weights
+from recolorist_lab.assets import weights
 from recolorist_lab.metrics.images import pair
 
 __all__ = ["BACKBONES", "LEAST", "identity", "load", "lpips"]

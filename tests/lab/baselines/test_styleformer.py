@@ -15,7 +15,7 @@ from recolorist_lab.baselines import build, layout, losses, store, styleformer_v
 from recolorist_lab.baselines.recipe import Recipe
 from recolorist_lab.baselines.styleformer import Decoder, Styleformer, content_loss, self_distances, variation
 from recolorist_lab.baselines.styleformer_vgg import standardised, unstandardised
-from recolorist_lab.weights import WEIGHTS
+from recolorist_lab.assets.weights import WEIGHTS
 from tests.lab.baselines import kit
 from tests.lab.baselines.shrunk import training_tiles
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recolorist_lab.data.archives import unpack
+from recolorist_lab.assets.archives import unpack
 from tests.lab.fakes.all import fake
 from tests.lab.fakes.parts import Fake
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recolorist.errors import RecoloristError
-from recolorist_lab.data.archives import ArchiveError, safe_name, unpack
+from recolorist_lab.assets.archives import ArchiveError, safe_name, unpack
 from recolorist_lab.data.arrays import NAMES, ArrayError, convert, open_array
 from recolorist_lab.data.manifest import Entry, Facts, Manifest
 from recolorist_lab.data.own import Plan, index_table

@@ -19,13 +19,14 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from recolorist_lab.data import archives, arrays
+from recolorist_lab.assets import archives
+from recolorist_lab.data import arrays
 from recolorist_lab.data.cards import File
-from recolorist_lab.data.fetch import RECORD, fetch
+from recolorist_lab.assets.fetch import RECORD, fetch
 from recolorist_lab.data.index import index
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.registry import card_of
-from recolorist_lab.data.transfer import FetchError, Link
+from recolorist_lab.assets.download import FetchError, Link
 from tests.lab.fakes.parts import Fake, zipped
 from tests.lab.server import Handler, Server
 
@@ -69,7 +70,7 @@ class TestKilled:
     def test_unpacking(self, tmp_path: Path) -> None:
         members = {f"{number % 50}/{number}.bin": bytes([number % 256]) * 300 for number in range(6000)}
         (tmp_path / "a.zip").write_bytes(zipped(members))
-        code = "import sys; from recolorist_lab.data.archives import unpack; unpack(*sys.argv[1:])"
+        code = "import sys; from recolorist_lab.assets.archives import unpack; unpack(*sys.argv[1:])"
         rng = random.Random(2)
         for _ in range(4):
             killed_after(rng.uniform(0.2, 0.8), code, str(tmp_path / "a.zip"), str(tmp_path / "out"))

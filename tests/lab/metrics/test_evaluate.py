@@ -28,7 +28,7 @@ from recolorist_lab.metrics import (
     perceptual,
     streaming,
 )
-from recolorist_lab.weights import WeightsError
+from recolorist_lab.assets.weights import WeightsError
 from tests.lab.metrics.pictures import Image, noisy, scene, unit
 
 LIGHT = ["ssim", "ssim_luminance", "gradient_similarity", "wasserstein"]

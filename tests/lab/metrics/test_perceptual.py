@@ -9,9 +9,9 @@ from typing import Any, Literal
 import pytest
 import torch
 
-from recolorist_lab import weights
+from recolorist_lab.assets import weights
 from recolorist_lab.metrics import lpips, perceptual
-from recolorist_lab.weights import WeightsError
+from recolorist_lab.assets.weights import WeightsError
 from tests.lab.metrics.pictures import noisy, scene, unit
 
 SIZE = (64, 80)

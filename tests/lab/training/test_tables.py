@@ -12,7 +12,7 @@ from recolorist_lab import figures, paper
 from recolorist_lab.data.registry import CARDS
 from recolorist_lab.studies import classify_table, hospitals_table, probability_figure
 from recolorist_lab.studies.classify_table import MEDMNIST, OOD, Summary, aggregates, main_table, method_of, sets
-from recolorist_lab.zoo import CHECKPOINTS
+from recolorist_lab.assets.zoo import CHECKPOINTS
 
 PUBLISHED = {one.dataset: one.printed for one in CHECKPOINTS.values()}
 

@@ -1,0 +1,1 @@
+"""Downloads, archives, weights and the zoo of checkpoints."""
