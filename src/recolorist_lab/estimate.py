@@ -21,7 +21,7 @@ from recolorist_lab.data.registry import CARDS
 from recolorist_lab.runs.fingerprint import code_fingerprint
 from recolorist_lab.kinds import KINDS
 from recolorist_lab.runs.ledger import Ledger, Result
-from recolorist_lab.paper import RUNTIME
+from recolorist_lab.paper.numbers import RUNTIME
 from recolorist_lab.studies.protocol import EVALUATION_SIZE
 from recolorist_lab.studies.transfer import native_size
 from recolorist_lab.runs.study import Cell, Study

@@ -21,7 +21,7 @@ from recolorist_lab.data import index as indexing
 from recolorist_lab.data.named import named
 from recolorist_lab.estimate import Rates, data_needed, needs_of, seconds_of, speed_up
 from recolorist_lab.runs.ledger import Ledger
-from recolorist_lab.paper import RUNTIME
+from recolorist_lab.paper.numbers import RUNTIME
 from recolorist_lab.runs.remembered import recalled
 from recolorist_lab.report.sections import section_of
 from recolorist_lab.reproduce import configs, on_device, planned

@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from recolorist.errors import OptionError, RecoloristError
-from recolorist_lab import paper
+from recolorist_lab.paper import numbers as paper
 from recolorist_lab.runs.config import Json, unknown
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ def _spaces(made: Section, cells: Cells, _: Ledger) -> None:
 
 
 def _family_of_spaces(made: Section, rows: Sequence[Row]) -> None:
-    from recolorist_lab import paper
+    from recolorist_lab.paper import numbers as paper
     from recolorist_lab.studies import spaces_figure, spaces_table
 
     scores = spaces_table.Scores.of(rows)
@@ -103,7 +103,7 @@ def _significance(made: Section, scores: Any, metric: str, rows: Sequence[Row]) 
 
 
 def _printed_tests() -> str:
-    from recolorist_lab.paper import TESTS
+    from recolorist_lab.paper.numbers import TESTS
 
     told = "; ".join(f"{one.what}, p = {one.p:g}, Z = {one.z:.2f}, r = {one.r:.2f}" for one in TESTS)
     return f"The paper prints: {told}."

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from recolorist_lab.runs.config import Json
-from recolorist_lab.paper import PROPERTIES
+from recolorist_lab.paper.numbers import PROPERTIES
 from recolorist_lab.studies.classify_table import MEDMNIST, OOD, Summary
 from recolorist_lab.studies.pages import GAP, finished, markdown
 from recolorist_lab.studies.probability_figure import Curve, aggregate

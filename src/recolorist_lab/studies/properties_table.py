@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from recolorist_lab.runs.config import Json
-from recolorist_lab.paper import PROPERTIES
+from recolorist_lab.paper.numbers import PROPERTIES
 from recolorist_lab.studies.pages import GAP, has_result, markdown
 from recolorist_lab.studies.properties import NO_CAP
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
 from recolorist.core.spaces import SPACES
-from recolorist_lab import paper
+from recolorist_lab.paper import numbers as paper
 from recolorist_lab.runs.config import Json
 from recolorist_lab.studies import spaces_statistics, spaces_table
 from recolorist_lab.studies.pages import markdown

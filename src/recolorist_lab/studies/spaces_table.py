@@ -15,7 +15,7 @@ import numpy as np
 from recolorist.errors import RecoloristError
 from recolorist.core.match import MATCHERS
 from recolorist.core.spaces import SPACES
-from recolorist_lab import paper
+from recolorist_lab.paper import numbers as paper
 from recolorist_lab.runs.config import Json
 from recolorist_lab.studies.pages import GAP, markdown
 from recolorist_lab.studies.spaces import in_paper

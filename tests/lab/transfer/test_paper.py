@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recolorist.core.spaces import SPACES
-from recolorist_lab import paper
+from recolorist_lab.paper import numbers as paper
 
 TABLES = Path(__file__).resolve().parents[4] / "shared" / "paper"
 

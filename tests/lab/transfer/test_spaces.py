@@ -11,7 +11,8 @@ import pytest
 
 import recolorist as rc
 from recolorist.errors import OptionError, RecoloristError
-from recolorist_lab import paper, table
+from recolorist_lab.paper import numbers as paper
+from recolorist_lab import table
 from recolorist_lab.runs.cell import run_cell
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.studies import spaces_figure, spaces_statistics

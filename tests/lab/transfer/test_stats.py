@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from recolorist.errors import OptionError
-from recolorist_lab import paper
+from recolorist_lab.paper import numbers as paper
 from recolorist_lab.stats import bonferroni, bootstrap, critical_difference, friedman, holm, wilcoxon
 
 SAMPLES = st.integers(3, 9).flatmap(

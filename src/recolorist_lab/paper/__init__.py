@@ -1,0 +1,1 @@
+"""The paper's numbers; imported by tables and the report only."""
