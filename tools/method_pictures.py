@@ -13,7 +13,7 @@ from PIL import Image
 import recolorist as rc
 from recolorist.core.foreground import RULES
 from recolorist.demo.run.synthetic import tile
-from recolorist_lab import figures
+from recolorist_lab.report import figures
 from tools.montage import Bytes
 
 OUT: Final = Path(__file__).parents[1] / "docs" / "images"

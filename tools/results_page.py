@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from recolorist_lab import figures
+from recolorist_lab.report import figures
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.studies import (
     hospitals_table,

@@ -18,12 +18,12 @@ import numpy as np
 from PIL import Image
 from rich.progress import track
 
-from recolorist_lab import figures
+from recolorist_lab.report import figures
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.studies import transfer, transfer_table
 from recolorist_lab.studies.protocol import open_pairs
 from recolorist_lab.runs.study import Cell, load
-from recolorist_lab.table import rows
+from recolorist_lab.report.rows import rows
 from tools.results_page import FOLDER
 
 DOMAIN: Final = "acevedo20"  # CC BY 4.0

@@ -13,7 +13,8 @@ import pytest
 from recolorist.errors import OptionError
 from recolorist_lab.runs import energy
 from recolorist_lab.runs import ledger
-from recolorist_lab import figures, table
+from recolorist_lab.report import figures
+from recolorist_lab.report import rows as table
 from recolorist_lab.paper.numbers import RUNTIME
 from recolorist_lab.studies import runtime, runtime_figure, runtime_table
 from recolorist_lab.runs.study import load

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from recolorist.errors import OptionError
-from recolorist_lab import figures
+from recolorist_lab.report import figures
 from recolorist_lab.baselines import build
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.studies import transfer, transfer_table, transfer_train
@@ -18,7 +18,7 @@ from recolorist_lab.studies.transfer_train import TransferTrain, recipe_of
 from recolorist_lab.runs.study import Study, load
 from recolorist_lab.runs.sweep import run_study
 from recolorist_lab.runs.engines.local import LocalEngine
-from recolorist_lab.table import rows
+from recolorist_lab.report.rows import rows
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 SMALL: dict[str, Any] = {

@@ -188,7 +188,7 @@ def export(
 ) -> None:
     """Write the table of a study; refused, naming the cells, if any is missing, stale or damaged."""
     from recolorist.io.files import atomic_write
-    from recolorist_lab import table
+    from recolorist_lab.report import rows as table
     from recolorist_lab.runs.ledger import Ledger
     from recolorist_lab.runs.study import load
 

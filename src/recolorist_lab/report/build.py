@@ -13,7 +13,7 @@ from recolorist._version import __version__
 from recolorist.errors import OptionError
 from recolorist.io.files import atomic_write
 from recolorist.report.page import page
-from recolorist_lab import figures
+from recolorist_lab.report import figures
 from recolorist_lab.runs.environment import describe
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.report.sections import Section, section_of

@@ -21,7 +21,7 @@ from recolorist.errors import OptionError
 from recolorist.io.files import atomic_write
 
 if TYPE_CHECKING:
-    from recolorist_lab.stats import CriticalDifference
+    from recolorist_lab.report.stats import CriticalDifference
 
 __all__ = ["CHANNELS", "FORMATS", "INK", "LINE", "MUTED", "PALETTE", "critical_difference", "figure", "house", "render", "save"]
 
@@ -138,7 +138,7 @@ def save(drawn: Any, path: str | Path, formats: Sequence[str] = FORMATS) -> list
 def critical_difference(found: CriticalDifference, title: str, best: str = "best") -> Any:
     r"""Mean ranks on a line, best on the left; a bar joins what the test does not tell apart.
 
-    >>> from recolorist_lab.stats import critical_difference as test
+    >>> from recolorist_lab.report.stats import critical_difference as test
     >>> scores = {"a": [1, 1, 1, 1], "b": [2, 2, 3, 2], "c": [3, 3, 2, 3]}
     >>> render(critical_difference(test(scores), "Three methods"), "png")[:4]
     b'\x89PNG'

@@ -12,7 +12,7 @@ from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.report.tables import Table
 from recolorist_lab.studies.pages import GAP, finished, has_result, markdown
 from recolorist_lab.runs.study import Cell, Study
-from recolorist_lab.table import rows as table_rows
+from recolorist_lab.report.rows import rows as table_rows
 
 __all__ = ["TITLES", "Cells", "Row", "Section", "basis_of", "section_of"]
 

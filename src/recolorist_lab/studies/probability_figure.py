@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from recolorist.errors import OptionError
-from recolorist_lab import figures
+from recolorist_lab.report import figures
 from recolorist_lab.runs.config import Json
 from recolorist_lab.data.registry import CARDS
 from recolorist_lab.studies.classify_table import MEDMNIST, OOD, Value, value_of

@@ -27,7 +27,7 @@ from recolorist.core.spaces import SPACES
 from recolorist_lab.runs.config import Json, identity, operational, unknown
 from recolorist_lab.data.pixels import Bytes
 from recolorist_lab.runs.kind import Context
-from recolorist_lab.stats import bootstrap
+from recolorist_lab.report.stats import bootstrap
 from recolorist_lab.studies.protocol import EVALUATION_SIZE, open_pairs, refuse_odd_pairs
 
 __all__ = ["FILE", "NO_CAP", "Instance", "PairProperties", "Properties", "properties_of", "run"]

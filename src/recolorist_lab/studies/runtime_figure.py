@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from recolorist.errors import OptionError
-from recolorist_lab import figures
+from recolorist_lab.report import figures
 from recolorist_lab.runs.config import Json
 from recolorist_lab.studies.pages import finished
 from recolorist_lab.studies.runtime import OURS

@@ -28,7 +28,7 @@ from recolorist_lab.data.pixels import Bytes
 from recolorist_lab.runs.kind import Context
 from recolorist_lab.paper.numbers import METHODS, SEEDS
 from recolorist_lab.paper.numbers import SPACES as PRINTED
-from recolorist_lab.stats import bootstrap
+from recolorist_lab.report.stats import bootstrap
 from recolorist_lab.studies.protocol import EVALUATION_SIZE, Paired, open_pairs, refuse_odd_pairs
 
 if TYPE_CHECKING:

@@ -8,7 +8,16 @@ from typing import Final
 
 from recolorist.errors import OptionError
 from recolorist_lab.paper import numbers as paper
-from recolorist_lab.stats import CriticalDifference, Friedman, Wilcoxon, bonferroni, critical_difference, friedman, holm, wilcoxon
+from recolorist_lab.report.stats import (
+    CriticalDifference,
+    Friedman,
+    Wilcoxon,
+    bonferroni,
+    critical_difference,
+    friedman,
+    holm,
+    wilcoxon,
+)
 from recolorist_lab.studies.pages import markdown
 from recolorist_lab.studies.spaces_table import Scores
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.errors import OptionError
-from recolorist_lab import figures
+from recolorist_lab.report import figures
 from recolorist_lab.baselines.registry import METHODS
 from recolorist_lab.runs.config import Json
 from recolorist_lab.paper.numbers import STYLE_TRANSFER

@@ -18,7 +18,7 @@ from recolorist_lab.report.sections import Section, section_of
 from recolorist_lab.report.tables import FORMS
 from recolorist_lab.studies.spaces_table import Scores
 from recolorist_lab.runs.study import Study
-from recolorist_lab.table import IncompleteError
+from recolorist_lab.report.rows import IncompleteError
 from tests.lab.report import invented
 from tests.lab.report.make_golden import GOLDEN, complete, taken, with_gaps
 from tests.lab.studies import with_code

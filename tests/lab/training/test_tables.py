@@ -9,7 +9,7 @@ import pytest
 
 from recolorist.errors import OptionError
 from recolorist_lab.paper import numbers as paper
-from recolorist_lab import figures
+from recolorist_lab.report import figures
 from recolorist_lab.data.registry import CARDS
 from recolorist_lab.studies import classify_table, hospitals_table, probability_figure
 from recolorist_lab.studies.classify_table import MEDMNIST, OOD, Summary, aggregates, main_table, method_of, sets

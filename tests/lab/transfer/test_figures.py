@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from recolorist.errors import OptionError
-from recolorist_lab import figures
-from recolorist_lab.stats import critical_difference
+from recolorist_lab.report import figures
+from recolorist_lab.report.stats import critical_difference
 
 matplotlib = pytest.importorskip("matplotlib")
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import recolorist as rc
 from recolorist.errors import OptionError
-from recolorist_lab import table
+from recolorist_lab.report import rows as table
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.studies import properties_figure, properties_table
 from recolorist_lab.studies.properties import FILE, NO_CAP, Properties, properties_of
@@ -168,7 +168,7 @@ class TestQuickStudy:
         assert len(properties_table.spaces(rows[0]).splitlines()) == 2 + 2
 
     def test_the_figures_can_be_drawn(self, rows: tuple[list[Row], dict[str, bytes]]) -> None:
-        from recolorist_lab.figures import render
+        from recolorist_lab.report.figures import render
 
         found = {name: properties_figure.instances(kept) for name, kept in list(rows[1].items())[:2]}
         assert render(properties_figure.clipping(found), "png")[:4] == b"\x89PNG"

@@ -12,7 +12,7 @@ import pytest
 import recolorist as rc
 from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.paper import numbers as paper
-from recolorist_lab import table
+from recolorist_lab.report import rows as table
 from recolorist_lab.runs.cell import run_cell
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.studies import spaces_figure, spaces_statistics
@@ -228,7 +228,7 @@ class TestTables:
 
 class TestSignificance:
     def test_tests_are_those_of_the_samples(self) -> None:
-        from recolorist_lab.stats import wilcoxon
+        from recolorist_lab.report.stats import wilcoxon
 
         rows = full(9)
         found = spaces_statistics.significance(Scores.of(rows))
@@ -262,7 +262,7 @@ class TestSignificance:
             spaces_statistics.significance(Scores.of(full(1)))
 
     def test_figures_can_be_drawn(self) -> None:
-        from recolorist_lab.figures import render
+        from recolorist_lab.report.figures import render
 
         scores = Scores.of(full(6))
         assert render(spaces_figure.methods(scores), "png")[:4] == b"\x89PNG"

@@ -14,7 +14,7 @@ from scipy import stats as scipy_stats
 
 from recolorist.errors import OptionError
 from recolorist_lab.paper import numbers as paper
-from recolorist_lab.stats import bonferroni, bootstrap, critical_difference, friedman, holm, wilcoxon
+from recolorist_lab.report.stats import bonferroni, bootstrap, critical_difference, friedman, holm, wilcoxon
 
 SAMPLES = st.integers(3, 9).flatmap(
     lambda n: st.lists(st.lists(st.integers(0, 6), min_size=n, max_size=n), min_size=3, max_size=5)
@@ -193,7 +193,7 @@ class TestBootstrap:
     def test_chunks_do_not_show(self, monkeypatch: pytest.MonkeyPatch) -> None:
         values = np.random.default_rng(0).normal(size=50)
         whole = bootstrap(values)
-        monkeypatch.setattr("recolorist_lab.stats._CHUNK", 50 * 100)
+        monkeypatch.setattr("recolorist_lab.report.stats._CHUNK", 50 * 100)
         assert bootstrap(values) == whole
 
     def test_no_variation_no_width(self) -> None:
