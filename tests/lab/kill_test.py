@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from recolorist_lab.runs.ledger import Ledger
-from recolorist_lab.studies.rehearsal import Rehearsal, chain
+from recolorist_lab.studies.rehearsal.cell import Rehearsal, chain
 from recolorist_lab.runs.study import Cell, Study, load
 from tests.lab.command import begun, lab, session
 

@@ -21,7 +21,7 @@ from recolorist_lab.runs import fingerprint
 from recolorist_lab.runs.config import canonical, digest, identity, identity_of, operational, parse, roles, seed_of
 from recolorist_lab.runs.fingerprint import code_fingerprint, essence, sources
 from recolorist_lab.runs.kind import Kind
-from recolorist_lab.kinds import KINDS
+from recolorist_lab.studies.kinds import KINDS
 from recolorist_lab.runs.study import Cell, StudyError, load
 from tests.lab.studies import grid, rehearsal, with_code
 
@@ -404,7 +404,7 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 class TestFingerprint:
-    KIND = "recolorist_lab.studies.transfer_check"
+    KIND = "recolorist_lab.studies.check.cell"
 
     def edited(self, path: Path, old: str, new: str) -> str:
         text = path.read_text("utf-8")

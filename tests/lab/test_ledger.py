@@ -24,7 +24,7 @@ from recolorist_lab.runs import checkpoints
 from recolorist_lab.runs import claims
 from recolorist_lab.runs.cell import run_cell
 from recolorist_lab.runs.claims import Claim, Holder, LedgerError, LostClaimError
-from recolorist_lab.kinds import KINDS
+from recolorist_lab.studies.kinds import KINDS
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.sealed import CorruptError, seal, unseal
 from recolorist_lab.runs.study import Cell, load
@@ -232,7 +232,7 @@ class TestCheckpoints:
         whole = ledger.result(cell)
         other = Ledger(tmp_path / "other")
         other.folder(cell).mkdir(parents=True)
-        from recolorist_lab.studies.rehearsal import chain
+        from recolorist_lab.studies.rehearsal.cell import chain
 
         checkpoints.save(other.folder(cell), 4, chain(0, 4).encode())
         run_cell(other.root, other.lease, cell)

@@ -12,7 +12,7 @@ import pytest
 
 from recolorist_lab.runs import claims
 from recolorist_lab.runs.ledger import Ledger
-from recolorist_lab.studies.rehearsal import chain
+from recolorist_lab.studies.rehearsal.cell import chain
 from recolorist_lab.runs.study import load
 from tests.lab.command import begun
 from tests.lab.studies import grid, rehearsal, until

@@ -13,8 +13,10 @@ from recolorist.errors import OptionError
 from recolorist_lab.report import figures
 from recolorist_lab.baselines import build
 from recolorist_lab.runs.ledger import Ledger
-from recolorist_lab.studies import transfer, transfer_table, transfer_train
-from recolorist_lab.studies.transfer_train import TransferTrain, recipe_of
+from recolorist_lab.studies.transfer import cell as transfer
+from recolorist_lab.studies.transfer import table as transfer_table
+from recolorist_lab.studies.transfer import train as transfer_train
+from recolorist_lab.studies.transfer.cell.train import TransferTrain, recipe_of
 from recolorist_lab.runs.study import Study, load
 from recolorist_lab.runs.sweep import run_study
 from recolorist_lab.runs.engines.local import LocalEngine

@@ -17,9 +17,9 @@ from recolorist.core.image import option
 from recolorist.errors import OptionError
 
 if TYPE_CHECKING:
-    from recolorist_lab.estimate import Needs
+    from recolorist_lab.studies.estimate import Needs
     from recolorist_lab.runs.ledger import Ledger
-    from recolorist_lab.reproduce import Plan
+    from recolorist_lab.studies.reproduce import Plan
     from recolorist_lab.runs.sweep import Report
 
 __all__ = ["register"]
@@ -70,8 +70,8 @@ def reproduce(
     """Run every study and write the report. It is always safe to start this again: what is finished is kept and found."""
     from recolorist.collections.run import usable_cores
     from recolorist_lab.runs.ledger import Ledger
-    from recolorist_lab.reproduce import configs as own
-    from recolorist_lab.reproduce import planned
+    from recolorist_lab.studies.reproduce import configs as own
+    from recolorist_lab.studies.reproduce import planned
 
     option(engine, ("local", "ray"), "engine")
     if address is not None and engine != "ray":
@@ -104,8 +104,8 @@ def _prepared(plan: Plan, book: Ledger, say: Any, *, start: bool, yes: bool, par
     """Say what is needed, ask, fetch what may be fetched; the plan is read again, since the data are part of every run id."""
     from dataclasses import replace
 
-    from recolorist_lab.estimate import measured, needs_of
-    from recolorist_lab.reproduce import NETWORKS, on_device
+    from recolorist_lab.studies.estimate import measured, needs_of
+    from recolorist_lab.studies.reproduce import NETWORKS, on_device
     from recolorist_lab.runs.study import load
     from recolorist_lab.assets.weights import found
 
@@ -213,7 +213,7 @@ def _done(plan: Plan, book: Ledger, out: Path, say: Any, where: dict[str, Any], 
     from recolorist.collections.run import terminated_like_interrupted
     from recolorist_lab.cli import sweep as cli_sweep
     from recolorist_lab.report.build import build
-    from recolorist_lab.reproduce import run
+    from recolorist_lab.studies.reproduce import run
 
     start = time.monotonic()
     try:

@@ -81,7 +81,7 @@ def _cell(values: Mapping[str, Any]) -> Cell:
     """The very cell that a study with these settings has."""
     from recolorist_lab.runs.config import parse
     from recolorist_lab.runs.fingerprint import code_fingerprint
-    from recolorist_lab.kinds import KINDS
+    from recolorist_lab.studies.kinds import KINDS
     from recolorist_lab.runs.study import Cell
 
     kind = KINDS["classify"]

@@ -38,7 +38,8 @@ def _spaces(made: Section, cells: Cells, _: Ledger) -> None:
 
 def _family_of_spaces(made: Section, rows: Sequence[Row]) -> None:
     from recolorist_lab.paper import numbers as paper
-    from recolorist_lab.studies import spaces_figure, spaces_table
+    from recolorist_lab.studies.spaces import figure as spaces_figure
+    from recolorist_lab.studies.spaces import table as spaces_table
 
     scores = spaces_table.Scores.of(rows)
     of_paper = [row for row in rows if row["method"] == "mean_std"]
@@ -82,7 +83,8 @@ def _lacks(rows: Sequence[Row], metric: str) -> bool:
 
 def _significance(made: Section, scores: Any, metric: str, rows: Sequence[Row]) -> None:
     """The tests of section 3.1 and the critical-difference diagram, where the table is complete and large enough."""
-    from recolorist_lab.studies import spaces_figure, spaces_statistics
+    from recolorist_lab.studies.spaces import figure as spaces_figure
+    from recolorist_lab.studies.spaces import statistics as spaces_statistics
 
     if len(scores.datasets) < 2 or len(scores.methods) < 3 or len(scores.spaces) < 2:
         made.basis.append("Nothing is tested: tests need two datasets, two spaces and three methods.")
@@ -110,7 +112,8 @@ def _printed_tests() -> str:
 
 
 def _cost(made: Section, cells: Cells, _: Ledger) -> None:
-    from recolorist_lab.studies import spaces_figure, spaces_page
+    from recolorist_lab.studies.spaces import figure as spaces_figure
+    from recolorist_lab.studies.spaces import page as spaces_page
 
     for number, (cell, row) in enumerate((cell, row) for cell, row in cells if has_result(row)):
         rows = [{**row, "grid": "cost"}]
@@ -122,8 +125,9 @@ def _cost(made: Section, cells: Cells, _: Ledger) -> None:
 
 
 def _properties(made: Section, cells: Cells, ledger: Ledger) -> None:
-    from recolorist_lab.studies import properties_figure, properties_table
-    from recolorist_lab.studies.properties_table import family
+    from recolorist_lab.studies.properties import figure as properties_figure
+    from recolorist_lab.studies.properties import table as properties_table
+    from recolorist_lab.studies.properties.cell.table import family
 
     by_family: dict[str, list[Row]] = defaultdict(list)
     for _, row in cells:
@@ -149,8 +153,9 @@ def _instances(cells: Cells, ledger: Ledger) -> dict[str, dict[str, Any]]:
     """Every channel of every pair, by dataset and size; the seeds of one are put together."""
     import numpy as np
 
-    from recolorist_lab.studies import properties, properties_figure
-    from recolorist_lab.studies.properties_table import family, titled
+    from recolorist_lab.studies.properties import cell as properties
+    from recolorist_lab.studies.properties import figure as properties_figure
+    from recolorist_lab.studies.properties.cell.table import family, titled
 
     mine = [(cell, row) for cell, row in cells if family(row) in ("paper", "native") and has_result(row)]
     several = len({row["size"] for _, row in mine}) > 1
@@ -164,7 +169,7 @@ def _instances(cells: Cells, ledger: Ledger) -> dict[str, dict[str, Any]]:
 
 def _classify(made: Section, cells: Cells, _: Ledger) -> None:
     from recolorist_lab.data.registry import CARDS
-    from recolorist_lab.studies import classify_table
+    from recolorist_lab.studies.classify import table as classify_table
 
     rows = [row for _, row in cells]
     rest = [row for row in rows if row.get("probability") is None]
@@ -180,7 +185,7 @@ def _classify(made: Section, cells: Cells, _: Ledger) -> None:
 
 def _others(made: Section, rows: Sequence[Row]) -> None:
     """Data the paper does not have: the synthetic hospitals, and one's own."""
-    from recolorist_lab.studies import hospitals_table
+    from recolorist_lab.studies.classify import hospitals as hospitals_table
 
     for number, dataset in enumerate(dict.fromkeys(str(row["dataset"]) for row in rows)):
         mine, mark = [row for row in rows if row["dataset"] == dataset], f"-{number}" if number else ""
@@ -193,7 +198,9 @@ def _others(made: Section, rows: Sequence[Row]) -> None:
 
 def _swept(made: Section, rows: Sequence[Row]) -> None:
     from recolorist_lab.data.registry import CARDS
-    from recolorist_lab.studies import hospitals_table, probability_figure, probability_table
+    from recolorist_lab.studies.classify import hospitals as hospitals_table
+    from recolorist_lab.studies.probability import figure as probability_figure
+    from recolorist_lab.studies.probability import table as probability_table
 
     there = finished(rows)
     title = "Balanced accuracy against the probability of the augmentation"
@@ -226,7 +233,9 @@ def _uncounted(card: Card) -> list[str]:
 
 
 def _transfer(made: Section, cells: Cells, ledger: Ledger) -> None:
-    from recolorist_lab.studies import transfer, transfer_figure, transfer_table
+    from recolorist_lab.studies.transfer import cell as transfer
+    from recolorist_lab.studies.transfer import figure as transfer_figure
+    from recolorist_lab.studies.transfer import table as transfer_table
 
     rows = [row for _, row in cells]
     more = _UNMEASURED if _lacks(rows, "artfid") else ""
@@ -250,7 +259,7 @@ _LISTED: Final = 40  # trainings; more is no table that anybody reads
 
 
 def _trained(made: Section, cells: Cells, _: Ledger) -> None:
-    from recolorist_lab.studies import transfer_table
+    from recolorist_lab.studies.transfer import table as transfer_table
 
     rows = [row for _, row in cells]
     if len(rows) > _LISTED:
@@ -260,7 +269,8 @@ def _trained(made: Section, cells: Cells, _: Ledger) -> None:
 
 
 def _runtime(made: Section, cells: Cells, _: Ledger) -> None:
-    from recolorist_lab.studies import runtime_figure, runtime_table
+    from recolorist_lab.studies.runtime import figure as runtime_figure
+    from recolorist_lab.studies.runtime import table as runtime_table
 
     rows = [row for _, row in cells]
     for device in dict.fromkeys(str(row["device"]) for row in rows if row["grid"] == "latency"):

@@ -19,11 +19,11 @@ from recolorist_lab.runs.cell import run_cell
 from recolorist_lab.data.named import ABSENT, fingerprint_of, named
 from recolorist_lab.data.registry import CARDS
 from recolorist_lab.runs.fingerprint import code_fingerprint
-from recolorist_lab.kinds import KINDS
+from recolorist_lab.studies.kinds import KINDS
 from recolorist_lab.runs.ledger import Ledger, Result
 from recolorist_lab.paper.numbers import RUNTIME
 from recolorist_lab.studies.protocol import EVALUATION_SIZE
-from recolorist_lab.studies.transfer import native_size
+from recolorist_lab.studies.transfer.cell import native_size
 from recolorist_lab.runs.study import Cell, Study
 
 __all__ = ["Data", "Needs", "Rates", "Work", "data_needed", "measured", "needs_of", "seconds_of", "speed_up"]
@@ -155,7 +155,7 @@ def _classifier(book: Ledger, studies: Sequence[Study]) -> tuple[float, int]:
 
 
 def _rival(book: Ledger, device: str, side: int) -> tuple[float, int]:
-    from recolorist_lab.studies.transfer_train import TransferTrain
+    from recolorist_lab.studies.transfer.cell.train import TransferTrain
 
     config = TransferTrain(
         method="adain",
@@ -172,7 +172,7 @@ def _rival(book: Ledger, device: str, side: int) -> tuple[float, int]:
 
 
 def _pair(book: Ledger, networks: bool, device: str, side: int) -> float:
-    from recolorist_lab.studies.spaces import METRICS, Spaces
+    from recolorist_lab.studies.spaces.cell import METRICS, Spaces
 
     metrics = METRICS if networks else METRICS[: METRICS.index("lpips")]
     done = _ran(book, "spaces", Spaces(dataset="synthetic:tiles=10", pairs=_PAIRS, size=side, metrics=metrics, device=device))
@@ -181,7 +181,7 @@ def _pair(book: Ledger, networks: bool, device: str, side: int) -> float:
 
 
 def _properties(book: Ledger, side: int) -> float:
-    from recolorist_lab.studies.properties import Properties
+    from recolorist_lab.studies.properties.cell import Properties
 
     return _ran(book, "properties", Properties(dataset="synthetic:tiles=10", pairs=_PAIRS, size=side)).seconds / _PAIRS
 

@@ -12,7 +12,8 @@ import numpy as np
 from recolorist_lab.runs import cell as cells
 from recolorist_lab.data.registry import CARDS
 from recolorist_lab.runs.ledger import Ledger
-from recolorist_lab.studies import properties, transfer
+from recolorist_lab.studies.properties import cell as properties
+from recolorist_lab.studies.transfer import cell as transfer
 from recolorist_lab.runs.study import Cell, Study, load
 
 SEEDS = (1, 2)

@@ -16,7 +16,7 @@ from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.report.build import build
 from recolorist_lab.report.sections import Section, section_of
 from recolorist_lab.report.tables import FORMS
-from recolorist_lab.studies.spaces_table import Scores
+from recolorist_lab.studies.spaces.cell.table import Scores
 from recolorist_lab.runs.study import Study
 from recolorist_lab.report.rows import IncompleteError
 from tests.lab.report import invented

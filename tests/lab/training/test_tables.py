@@ -11,8 +11,10 @@ from recolorist.errors import OptionError
 from recolorist_lab.paper import numbers as paper
 from recolorist_lab.report import figures
 from recolorist_lab.data.registry import CARDS
-from recolorist_lab.studies import classify_table, hospitals_table, probability_figure
-from recolorist_lab.studies.classify_table import MEDMNIST, OOD, Summary, aggregates, main_table, method_of, sets
+from recolorist_lab.studies.classify import table as classify_table
+from recolorist_lab.studies.classify import hospitals as hospitals_table
+from recolorist_lab.studies.probability import figure as probability_figure
+from recolorist_lab.studies.classify.cell.table import MEDMNIST, OOD, Summary, aggregates, main_table, method_of, sets
 from recolorist_lab.assets.zoo import CHECKPOINTS
 
 PUBLISHED = {one.dataset: one.printed for one in CHECKPOINTS.values()}

@@ -15,10 +15,11 @@ from recolorist_lab.paper import numbers as paper
 from recolorist_lab.report import rows as table
 from recolorist_lab.runs.cell import run_cell
 from recolorist_lab.runs.ledger import Ledger
-from recolorist_lab.studies import spaces_figure, spaces_statistics
+from recolorist_lab.studies.spaces import figure as spaces_figure
+from recolorist_lab.studies.spaces import statistics as spaces_statistics
 from recolorist_lab.studies.protocol import open_pairs
-from recolorist_lab.studies.spaces import FILE, METRICS, Spaces, _Clock, in_paper, run, transferred
-from recolorist_lab.studies.spaces_table import (
+from recolorist_lab.studies.spaces.cell import FILE, METRICS, Spaces, _Clock, in_paper, run, transferred
+from recolorist_lab.studies.spaces.cell.table import (
     DIGITS,
     ORDER,
     AlgebraError,

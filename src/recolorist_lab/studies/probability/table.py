@@ -8,9 +8,9 @@ from typing import Final, TypeAlias
 
 from recolorist_lab.runs.config import Json
 from recolorist_lab.paper.numbers import PROPERTIES
-from recolorist_lab.studies.classify_table import MEDMNIST, OOD, Summary
+from recolorist_lab.studies.classify.cell.table import MEDMNIST, OOD, Summary
 from recolorist_lab.studies.pages import GAP, finished, markdown
-from recolorist_lab.studies.probability_figure import Curve, aggregate
+from recolorist_lab.studies.probability.figure import Curve, aggregate
 
 __all__ = ["table"]
 

@@ -10,7 +10,7 @@ from recolorist_lab.baselines.registry import METHODS
 from recolorist_lab.runs.config import Json
 from recolorist_lab.paper.numbers import RUNTIME, Runtime
 from recolorist_lab.studies.pages import GAP, has_result, markdown
-from recolorist_lab.studies.runtime import COLORIST
+from recolorist_lab.studies.runtime.cell import COLORIST
 
 __all__ = ["energy", "figure_of", "growth", "latency", "printed_of", "side_of", "tables", "title"]
 

@@ -18,7 +18,7 @@ from recolorist.core.spaces import SPACES
 from recolorist_lab.paper import numbers as paper
 from recolorist_lab.runs.config import Json
 from recolorist_lab.studies.pages import GAP, markdown
-from recolorist_lab.studies.spaces import in_paper
+from recolorist_lab.studies.spaces.cell import in_paper
 
 __all__ = [
     "CALLED",

@@ -25,8 +25,8 @@ from recolorist_lab.data.pixels import Bytes, resized
 from recolorist_lab.runs.kind import Context
 from recolorist_lab.paper.numbers import SEEDS
 from recolorist_lab.studies.protocol import EVALUATION_SIZE, Paired, open_pairs, refuse_odd_pairs
-from recolorist_lab.studies.spaces import METRICS
-from recolorist_lab.studies.transfer_train import WEIGHTS
+from recolorist_lab.studies.spaces.cell import METRICS
+from recolorist_lab.studies.transfer.cell.train import WEIGHTS
 
 if TYPE_CHECKING:
     from recolorist_lab.baselines.base import Baseline

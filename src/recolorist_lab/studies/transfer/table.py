@@ -15,7 +15,7 @@ from recolorist_lab.baselines.registry import METHODS
 from recolorist_lab.runs.config import Json
 from recolorist_lab.paper.numbers import STYLE_TRANSFER
 from recolorist_lab.studies.pages import GAP, finished, has_result, markdown
-from recolorist_lab.studies.transfer import COLORIST, NOTHING
+from recolorist_lab.studies.transfer.cell import COLORIST, NOTHING
 
 __all__ = ["budget", "grid", "label", "shown", "table", "tables", "title"]
 

@@ -1,0 +1,1 @@
+"""The check study: cell, table and figure."""

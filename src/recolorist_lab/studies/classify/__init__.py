@@ -1,0 +1,1 @@
+"""The classify study: cell, table and figure."""

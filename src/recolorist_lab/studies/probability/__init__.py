@@ -1,0 +1,1 @@
+"""The probability study: cell, table and figure."""

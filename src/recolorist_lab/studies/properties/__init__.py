@@ -1,0 +1,1 @@
+"""The properties study: cell, table and figure."""

@@ -1,0 +1,1 @@
+"""The rehearsal study: cell, table and figure."""

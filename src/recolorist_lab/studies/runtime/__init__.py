@@ -1,0 +1,1 @@
+"""The runtime study: cell, table and figure."""

@@ -1,0 +1,1 @@
+"""The spaces study: cell, table and figure."""

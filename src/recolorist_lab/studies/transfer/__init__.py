@@ -1,0 +1,1 @@
+"""The transfer study: cell, table and figure."""
