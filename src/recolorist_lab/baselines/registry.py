@@ -36,19 +36,19 @@ class Method(NamedTuple):
 
 METHODS: Final = MappingProxyType(
     {
-        "adain": Method("AdaIN", "recolorist_lab.baselines.adain", "AdaIN", "ICCV 2017"),
-        "artflow": Method("ArtFlow", "recolorist_lab.baselines.artflow", "ArtFlow", "CVPR 2021"),
-        "efdm": Method("EFDM", "recolorist_lab.baselines.efdm", "EFDM", "CVPR 2022"),
-        "iecontrast": Method("IEContrAST", "recolorist_lab.baselines.iecontrast", "IEContrAST", "NeurIPS 2021"),
-        "mast": Method("MAST", "recolorist_lab.baselines.mast", "MAST", "ACM MM 2020"),
-        "sanet": Method("SANET", "recolorist_lab.baselines.sanet", "SANet", "CVPR 2019"),
-        "styleformer": Method("Styleformer", "recolorist_lab.baselines.styleformer", "Styleformer", "ICCV 2021"),
-        "stytr2": Method("StyTr2", "recolorist_lab.baselines.stytr2", "StyTr2", "CVPR 2022"),
-        "contrimix": Method("Contrimix", "recolorist_lab.baselines.contrimix", "ContriMix", "COMPAY 2024"),
-        "sgvits": Method("SGViTs", "recolorist_lab.baselines.sgvits", "SGViTs", "MICCAI 2024"),
-        "stylizingvit": Method("StylizingViT", "recolorist_lab.baselines.stylizingvit", "StylizingViT", "ISBI 2026"),
-        "modflows": Method("Modflows", "recolorist_lab.baselines.modflows", "ModFlows", "AAAI 2025"),
-        "wct2": Method("WCT2", "recolorist_lab.baselines.wct2", "WCT2", "ICCV 2019"),
+        "adain": Method("AdaIN", "recolorist_lab.baselines.networks.adain", "AdaIN", "ICCV 2017"),
+        "artflow": Method("ArtFlow", "recolorist_lab.baselines.networks.artflow", "ArtFlow", "CVPR 2021"),
+        "efdm": Method("EFDM", "recolorist_lab.baselines.networks.efdm", "EFDM", "CVPR 2022"),
+        "iecontrast": Method("IEContrAST", "recolorist_lab.baselines.networks.iecontrast", "IEContrAST", "NeurIPS 2021"),
+        "mast": Method("MAST", "recolorist_lab.baselines.networks.mast", "MAST", "ACM MM 2020"),
+        "sanet": Method("SANET", "recolorist_lab.baselines.networks.sanet", "SANet", "CVPR 2019"),
+        "styleformer": Method("Styleformer", "recolorist_lab.baselines.networks.styleformer", "Styleformer", "ICCV 2021"),
+        "stytr2": Method("StyTr2", "recolorist_lab.baselines.networks.stytr2", "StyTr2", "CVPR 2022"),
+        "contrimix": Method("Contrimix", "recolorist_lab.baselines.networks.contrimix", "ContriMix", "COMPAY 2024"),
+        "sgvits": Method("SGViTs", "recolorist_lab.baselines.networks.sgvits", "SGViTs", "MICCAI 2024"),
+        "stylizingvit": Method("StylizingViT", "recolorist_lab.baselines.networks.stylizingvit", "StylizingViT", "ISBI 2026"),
+        "modflows": Method("Modflows", "recolorist_lab.baselines.networks.modflows", "ModFlows", "AAAI 2025"),
+        "wct2": Method("WCT2", "recolorist_lab.baselines.networks.wct2", "WCT2", "ICCV 2019"),
     }
 )
 

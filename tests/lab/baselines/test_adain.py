@@ -11,7 +11,7 @@ from torch import Tensor
 
 from recolorist.errors import OptionError
 from recolorist_lab.baselines import build, vgg
-from recolorist_lab.baselines.adain import AdaIN
+from recolorist_lab.baselines.networks.adain import AdaIN
 from recolorist_lab.baselines.colour import coral
 from recolorist_lab.baselines.pretrained import ready
 from recolorist_lab.baselines.recipe import Recipe

@@ -10,7 +10,7 @@ import torch
 
 from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.baselines import build
-from recolorist_lab.baselines.contrimix import (
+from recolorist_lab.baselines.networks.contrimix import (
     ContriMix,
     generate,
     reconstruction_loss,

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from recolorist.errors import OptionError
 from recolorist_lab.baselines import build
-from recolorist_lab.baselines.adain import AdaIN
-from recolorist_lab.baselines.efdm import EFDM, VARIANTS, exact_loss, exact_match
+from recolorist_lab.baselines.networks.adain import AdaIN
+from recolorist_lab.baselines.networks.efdm import EFDM, VARIANTS, exact_loss, exact_match
 from recolorist_lab.baselines.pretrained import ready
 from recolorist_lab.baselines.statistics import adain, mean_std
 from tests.lab.baselines import kit

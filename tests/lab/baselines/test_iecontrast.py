@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from recolorist.errors import OptionError
 from recolorist_lab.baselines import build
-from recolorist_lab.baselines.iecontrast import Discriminator, IEContrAST, Layout, _surprise, contrast, head
+from recolorist_lab.baselines.networks.iecontrast import Discriminator, IEContrAST, Layout, _surprise, contrast, head
 from tests.lab.baselines import kit
 from tests.lab.baselines.shrunk import on_meta, shrunk, training_tiles
 

@@ -15,7 +15,7 @@ from recolorist.errors import OptionError
 from recolorist_lab.baselines import build
 from recolorist_lab.baselines.attention import ChannelAttention
 from recolorist_lab.baselines.losses import content_loss, style_loss
-from recolorist_lab.baselines.mast import MAST, MODES, MultiAdaptation, content_disagreement, style_disagreement
+from recolorist_lab.baselines.networks.mast import MAST, MODES, MultiAdaptation, content_disagreement, style_disagreement
 from tests.lab.baselines import kit
 from tests.lab.baselines.shrunk import on_meta, shrunk, training_tiles
 

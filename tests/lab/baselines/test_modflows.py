@@ -12,8 +12,8 @@ import torch
 
 from recolorist.errors import OptionError
 from recolorist_lab.baselines import build
-from recolorist_lab.baselines.modflows import ModFlows, seen_by_encoder
-from recolorist_lab.baselines.modflows_flow import Fit, Flow, backward, fit, forward, size_of
+from recolorist_lab.baselines.networks.modflows import ModFlows, seen_by_encoder
+from recolorist_lab.baselines.networks.modflows_flow import Fit, Flow, backward, fit, forward, size_of
 from tests.lab.baselines import kit
 
 QUICK: dict[str, Any] = {"kind": "B0", "fit_steps": 60, "fit_pixels": 256, "fit_hidden": 16, "size": 32}
@@ -205,7 +205,7 @@ class TestTraining:
         kit.check_step(fresh(teacher="none"), images, images)
 
     def test_a_teacher_is_fitted_once_a_picture(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from recolorist_lab.baselines import modflows
+        from recolorist_lab.baselines.networks import modflows
 
         fitted: list[int] = []
 
@@ -221,7 +221,7 @@ class TestTraining:
 
     @pytest.mark.parametrize("teacher", ["fit", "none"])
     def test_it_learns(self, teacher: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        from recolorist_lab.baselines import modflows
+        from recolorist_lab.baselines.networks import modflows
 
         monkeypatch.setattr(modflows, "_turned", lambda images: images)  # so that few steps show it
         made, images = fresh(teacher=teacher, size=64), kit.tiles(4, 32)

@@ -14,7 +14,7 @@ from recolorist.errors import OptionError
 from recolorist_lab.baselines import build
 from recolorist_lab.baselines.attention import PositionAttention, weighted
 from recolorist_lab.baselines.losses import content_loss, mse, style_loss
-from recolorist_lab.baselines.sanet import SANet, Transform
+from recolorist_lab.baselines.networks.sanet import SANet, Transform
 from recolorist_lab.baselines.vgg import Encoder
 from tests.lab.baselines import kit
 from tests.lab.baselines.shrunk import on_meta, shrunk, training_tiles

@@ -10,7 +10,7 @@ import torch
 
 from recolorist.errors import OptionError
 from recolorist_lab.baselines import build
-from recolorist_lab.baselines.sgvits import SGViTs
+from recolorist_lab.baselines.networks.sgvits import SGViTs
 from tests.lab.baselines import kit
 
 SMALL: dict[str, Any] = {"width": 96, "depth": 2, "heads": 4, "size": 32, "mean": (0.5, 0.5, 0.5), "std": (0.2, 0.2, 0.2)}

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from recolorist_lab.baselines import styleformer_modulation
-from recolorist_lab.baselines.styleformer import Styleformer
-from recolorist_lab.baselines.styleformer_modulation import Bank, Modulation, applied, composed, grouped, sliced
+from recolorist_lab.baselines.networks import styleformer_modulation
+from recolorist_lab.baselines.networks.styleformer import Styleformer
+from recolorist_lab.baselines.networks.styleformer_modulation import Bank, Modulation, applied, composed, grouped, sliced
 from tests.lab.baselines import kit
 from tests.lab.baselines.test_styleformer import BOTH, fresh, lively
 

@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 
 from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.baselines import build
-from recolorist_lab.baselines.stylizingvit import CrossBlock, StylizingViT, _apart, moments, standardised
+from recolorist_lab.baselines.networks.stylizingvit import CrossBlock, StylizingViT, _apart, moments, standardised
 from tests.lab.baselines import kit
 
 SMALL: dict[str, Any] = {"backbone": "tiny", "size": 32, "mean": (0.5, 0.5, 0.5), "std": (0.2, 0.2, 0.2)}

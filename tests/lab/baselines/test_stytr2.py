@@ -10,7 +10,7 @@ import torch
 
 from recolorist_lab.baselines import build
 from recolorist_lab.baselines.recipe import Recipe
-from recolorist_lab.baselines.stytr2 import StyTr2, Transformer, _tokens, warmed_up
+from recolorist_lab.baselines.networks.stytr2 import StyTr2, Transformer, _tokens, warmed_up
 from tests.lab.baselines import kit
 
 

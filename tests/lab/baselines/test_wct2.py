@@ -15,8 +15,8 @@ from recolorist.errors import ImageError, OptionError
 from recolorist_lab.baselines import build, vgg
 from recolorist_lab.baselines.base import Baseline
 from recolorist_lab.baselines.layout import LayoutError
-from recolorist_lab.baselines.wct2 import COLOURS, WCT2, gram, labels_of
-from recolorist_lab.baselines.wct2_wavelet import Haar, Skip
+from recolorist_lab.baselines.networks.wct2 import COLOURS, WCT2, gram, labels_of
+from recolorist_lab.baselines.networks.wct2_wavelet import Haar, Skip
 from recolorist_lab.baselines.whitening import wct
 from tests.lab.baselines import kit
 from tests.lab.baselines.shrunk import training_tiles

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from recolorist_lab.baselines.wct2_wavelet import Haar, WaveDecoder, WaveEncoder
+from recolorist_lab.baselines.networks.wct2_wavelet import Haar, WaveDecoder, WaveEncoder
 
 
 def test_unpooling_undoes_pooling() -> None:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from recolorist.errors import OptionError
 from recolorist_lab.baselines import vgg
-from recolorist_lab.baselines.artflow_glow import Glow
+from recolorist_lab.baselines.networks.artflow_glow import Glow
 from recolorist_lab.baselines.base import Baseline, OfficialFile, Step
 from recolorist_lab.baselines.losses import mse, style_loss
 from recolorist_lab.baselines.recipe import Recipe

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from recolorist.errors import OptionError
 from recolorist_lab.baselines import losses
-from recolorist_lab.baselines.adain import OFFICIAL, AdaIN
+from recolorist_lab.baselines.networks.adain import OFFICIAL, AdaIN
 from recolorist_lab.baselines.base import OfficialFile
 from recolorist_lab.baselines.statistics import adain, mean_std
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from recolorist.errors import OptionError
-from recolorist_lab.baselines.adain import OFFICIAL
+from recolorist_lab.baselines.networks.adain import OFFICIAL
 from recolorist_lab.baselines.attention import (
     CHANNELS,
     AttentionBaseline,

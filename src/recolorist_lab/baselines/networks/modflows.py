@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from recolorist._torchvision_ops import declare_missing_ops
 from recolorist.errors import OptionError
 from recolorist_lab.baselines.base import Baseline, OfficialFile, Optimisation, Step, trained_parameters
-from recolorist_lab.baselines.modflows_flow import INVERSE_TIMES, Fit, Flow, backward, fit, forward, size_of, steps_for
+from recolorist_lab.baselines.networks.modflows_flow import INVERSE_TIMES, Fit, Flow, backward, fit, forward, size_of, steps_for
 from recolorist_lab.baselines.recipe import Recipe, constant
 from recolorist_lab.baselines.vit import resized
 

@@ -19,7 +19,7 @@ from recolorist_lab.baselines.layout import LayoutError
 from recolorist_lab.baselines.losses import mse
 from recolorist_lab.baselines.padding import padded
 from recolorist_lab.baselines.recipe import Recipe, constant
-from recolorist_lab.baselines.wct2_wavelet import VGG_CHILDREN, Encoded, Skip, WaveDecoder, WaveEncoder
+from recolorist_lab.baselines.networks.wct2_wavelet import VGG_CHILDREN, Encoded, Skip, WaveDecoder, WaveEncoder
 from recolorist_lab.baselines.whitening import wct, wct_regions
 from recolorist_lab.runs.config import unknown
 

@@ -1,0 +1,1 @@
+"""The thirteen style-transfer networks, one module each."""
