@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 import recolorist as rc
 from recolorist.core.plan import Plan
-from recolorist.demo.run.synthetic import tile
+from recolorist.demo.synthetic import tile
 
 __all__ = ["main"]
 

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from recolorist.demo import synthetic
 from recolorist import Colorist, StyleBank
+from recolorist.demo import synthetic
 from recolorist.torch import ColoristDataset, ColorMatch, ParameterCollate
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")

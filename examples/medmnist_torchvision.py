@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.utils.data import DataLoader
 
-from recolorist.demo import synthetic
 from recolorist import Colorist, StyleBank
 from recolorist import torchvision as recolorist_torchvision
+from recolorist.demo import synthetic
 from recolorist.torch import ColoristDataset, ToNormalizedTensor
 
 # isort: split

@@ -16,8 +16,8 @@ from monai.transforms.intensity.dictionary import RandScaleIntensityd
 from monai.transforms.utility.dictionary import EnsureChannelFirstd, EnsureTyped
 from torch.utils.data import DataLoader
 
-from recolorist.demo import synthetic
 from recolorist import StyleBank
+from recolorist.demo import synthetic
 from recolorist.monai import RandColoristd
 
 SAMPLES: Final = 16

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from recolorist.demo import synthetic
 from recolorist import StyleBank
 from recolorist.albumentations import Colorist
+from recolorist.demo import synthetic
 from recolorist.io.images import read_image
 
 TRAINING: Final = ("north", "harbour", "mill")

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import recolorist as rc
-from recolorist.demo.run.synthetic import SCANNERS, tile
+from recolorist.demo.synthetic import SCANNERS, tile
 from tests.strategies import DTYPES, HIGHEST, INTEGERS, Image, build
 
 pytestmark = pytest.mark.usefixtures("kernel")

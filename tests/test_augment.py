@@ -14,8 +14,8 @@ from PIL import Image
 import recolorist as rc
 from recolorist import Colorist, StyleBank, match_within_batch
 from recolorist.augment.colorist import Decision, PreprocessingWarning
+from recolorist.augment.samplers import Content, Style
 from recolorist.errors import OptionError, StatisticsError
-from recolorist.augment.colorist.samplers import Content, Style
 
 Images = NDArray[np.uint8]
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import recolorist as rc
-from recolorist.bank import file as bank_file
 from recolorist import StyleBank
+from recolorist.bank import file as bank_file
 from recolorist.errors import ImageError, OptionError, StatisticsError
 
 Images = NDArray[np.uint8]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import recolorist as rc
-from recolorist.bank.style_bank.share import share
+from recolorist.bank.share import share
+from recolorist.demo.synthetic import SCANNERS, tile
 from recolorist.errors import OptionError, StatisticsError
-from recolorist.demo.run.synthetic import SCANNERS, tile
 from tests.commands import done, recolorist
 
 

@@ -16,9 +16,8 @@ import pytest
 from PIL import Image
 
 import recolorist as rc
-from recolorist.io import pillow as images_pillow
-from recolorist.collections import api as batch
 from recolorist.augment.colorist import Colorist
+from recolorist.collections import api as batch
 from recolorist.collections.api import Where
 from recolorist.collections.audit import AuditWork, Limits, panel_of
 from recolorist.collections.items import Item, collected
@@ -26,6 +25,7 @@ from recolorist.collections.run import Failure, chunks_of, run
 from recolorist.collections.target import Journal, OutputError, Target, recorded
 from recolorist.collections.work import Augment, Measure
 from recolorist.errors import ImageError, OptionError, RecoloristError, StatisticsError
+from recolorist.io import pillow as images_pillow
 from recolorist.io.images import Reading, read_image
 from recolorist.io.write import encode
 from tests.commands import collection, contents, picture

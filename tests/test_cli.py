@@ -12,7 +12,7 @@ import pytest
 
 import recolorist as rc
 from recolorist._version import __version__
-from recolorist.demo.run.pairs import cases
+from recolorist.demo.pairs import cases
 
 ENTRY = "import sys; from recolorist.cli.main import main; sys.argv[0] = 'recolorist'; main()"
 
@@ -93,7 +93,9 @@ class TestRest:
         assert list(tmp_path.iterdir()) == []
 
     def test_version_and_help_do_not_load_the_drawing(self) -> None:
-        code = "import sys; import recolorist.cli.main; print(sorted({'PIL', 'skimage', 'matplotlib', 'torch'} & set(sys.modules)))"
+        code = (
+            "import sys; import recolorist.cli.main; print(sorted({'PIL', 'skimage', 'matplotlib', 'torch'} & set(sys.modules)))"
+        )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
         assert done.stdout.strip() == "[]"
 

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 import recolorist as rc
-from recolorist.demo.run import run as demo
+from recolorist.core.plan import Plan
 from recolorist.demo import figure as demo_figure
 from recolorist.demo import pairs as demo_pairs
-from recolorist.demo.run.pairs import SIDE, Pair
+from recolorist.demo import run as demo
+from recolorist.demo.pairs import SIDE, Pair
 from recolorist.errors import RecoloristError
-from recolorist.core.plan import Plan
 
 KEYS = ("faded", "palette", "stain", "fundus")
 PICTURES = ("content", "style", "output", "clipped", "channels")

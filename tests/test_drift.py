@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from recolorist.augment.samplers import style_features
 from recolorist.bank import drift
 from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import StatisticsError
-from recolorist.augment.colorist.samplers import style_features
 
 
 def cloud(count: int, seed: int, shape: str = "normal") -> StyleBank:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from recolorist.errors import ImageError, RecoloristError
-from recolorist.io.images import HugeError, Reading, list_images, open_file, read_image, read_picture, sniff
 from recolorist.io.arrow import padded_pixels
+from recolorist.io.images import HugeError, Reading, list_images, open_file, read_image, read_picture, sniff
 from recolorist.io.jpeg import plain_size
 from recolorist.io.pillow import orientation_of, read_compressed, upright
 from recolorist.io.write import encode, output_name

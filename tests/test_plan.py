@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import recolorist as rc
-from recolorist.errors import OptionError, StatisticsError
 from recolorist.core.gains import Flags
 from recolorist.core.plan import channelwise
+from recolorist.errors import OptionError, StatisticsError
 
 RNG = np.random.default_rng(22)
 CONTENT = RNG.integers(40, 140, (9, 11, 3), dtype=np.uint8)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from recolorist import StyleBank
+from recolorist.augment.samplers import SAMPLERS, Content, Style, extrapolate_by
+from recolorist.augment.streams import stream
 from recolorist.errors import OptionError
-from recolorist.augment.colorist.samplers import SAMPLERS, Content, Style, extrapolate_by
-from recolorist.augment.colorist.streams import stream
 
 LABELS = ["x", "y", "x", "z", "y", "x", "x"]
 DOMAINS = ["a", "a", "b", "b", "c", "c", "c"]

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from recolorist import StyleBank
+from recolorist.augment.samplers import Content, uniform
+from recolorist.augment.streams import Sequence, fresh_seed, number_of, stream
 from recolorist.errors import OptionError
-from recolorist.augment.colorist.samplers import Content, uniform
-from recolorist.augment.colorist.streams import Sequence, fresh_seed, number_of, stream
 
 KEYS = 1_000_000
 

@@ -12,17 +12,17 @@ import pytest
 from numpy.typing import NDArray
 
 import recolorist as rc
-from recolorist.core import image as check
-from recolorist.core import foreground
 from recolorist.collections.one_file import How, match_file
+from recolorist.collections.strips import write_strips
 from recolorist.collections.target import Target
+from recolorist.core import foreground
+from recolorist.core import image as check
+from recolorist.core.match import level_counts
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import Reading, read_image
-from recolorist.io.write import encode
-from recolorist.core.match import level_counts
 from recolorist.io.pyramid import halved
 from recolorist.io.strips import ArrayStrips, Strips, apply_strips, count_strips, measure_strips, open_strips
-from recolorist.collections.strips import write_strips
+from recolorist.io.write import encode
 from tests.commands import picture
 
 SMALL = Reading(max_pixels=2000)  # anything larger goes through in strips

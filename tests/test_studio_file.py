@@ -17,9 +17,9 @@ import typer
 from typer.testing import CliRunner
 
 import recolorist as rc
-from recolorist.cli import studio as cli_studio
 from recolorist import studio
 from recolorist.bank.style_bank import StyleBank
+from recolorist.cli import studio as cli_studio
 from recolorist.studio import bundle
 
 _RUNNER = CliRunner()

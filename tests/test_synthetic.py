@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from recolorist.demo.fields import _STREAMS, Array, along, cloud, smooth, step, stream
+from recolorist.demo.synthetic import KINDS, SCANNERS, Scanner, scan, tile, tissue
+from recolorist.demo.tissue import _distances, _glands, _Nucleus, _paint
 from recolorist.errors import RecoloristError
-from recolorist.demo.run.fields import _STREAMS, Array, along, cloud, smooth, step, stream
-from recolorist.demo.run.synthetic import KINDS, SCANNERS, Scanner, scan, tile, tissue
-from recolorist.demo.run.tissue import _distances, _glands, _Nucleus, _paint
 
 PERFECT = Scanner("perfect", (0.6, 0.7, 0.3), (0.1, 0.8, 0.4), (1.0, 1.0), (1.0, 1.0, 1.0), gamma=1.0, blur=0.0, noise=0.0)
 

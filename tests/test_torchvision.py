@@ -17,8 +17,9 @@ from torch.utils.data import DataLoader
 
 import recolorist as rc
 from recolorist._torchvision_ops import declare_missing_ops
+from recolorist.augment.colorist import PreprocessingWarning
+from recolorist.augment.streams import stream
 from recolorist.errors import ImageError, OptionError
-from recolorist.augment.colorist.streams import stream
 from tests.torch.data import HEIGHT, WIDTH, bank_of, tiles
 
 declare_missing_ops()
@@ -105,7 +106,7 @@ class TestKinds:
         count = int(np.prod(lead))
         frames = tiles(count * 5, seed=4).reshape(count, 5, HEIGHT, WIDTH, 3)
         transform = Colorist(BANK, p=1.0)
-        with pytest.warns(rc.augment.PreprocessingWarning):  # the reference pools frames into one tall picture, of another size
+        with pytest.warns(PreprocessingWarning):  # the reference pools frames into one tall picture, of another size
             expected = [drawn(Colorist(BANK, p=1.0), video.reshape(-1, WIDTH, 3)) for video in frames]
         clip = torch.from_numpy(frames).permute(0, 1, 4, 2, 3).reshape(*lead, 5, 3, HEIGHT, WIDTH)
         result = transform(tv_tensors.Video(clip))

@@ -12,7 +12,7 @@ from PIL import Image
 
 import recolorist as rc
 from recolorist.core.foreground import RULES
-from recolorist.demo.run.synthetic import tile
+from recolorist.demo.synthetic import tile
 from recolorist_lab.report import figures
 from tools.montage import Bytes
 

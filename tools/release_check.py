@@ -24,9 +24,22 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 WANTED = (
     *("recolorist/__init__.py", "recolorist/core/kernels/_kernels.abi3.so", "recolorist/py.typed", "recolorist/studio/house.css"),
-    *("recolorist_lab/__init__.py", "recolorist_lab/py.typed", "recolorist_lab/cli/main.py", "recolorist_lab/configs/spaces.toml"),
+    *(
+        "recolorist_lab/__init__.py",
+        "recolorist_lab/py.typed",
+        "recolorist_lab/cli/main.py",
+        "recolorist_lab/configs/spaces.toml",
+    ),
 )
-SOURCES = ("src/recolorist/core/kernels/_kernels.c", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "pyproject.toml", "setup.py")
+SOURCES = (
+    "src/recolorist/core/kernels/_kernels.c",
+    "README.md",
+    "LICENSE",
+    "CHANGELOG.md",
+    "CITATION.cff",
+    "pyproject.toml",
+    "setup.py",
+)
 FORBIDDEN = ("tests/", "benchmarks/", ".so.", "__pycache__", ".c", ".h", ".ipynb")
 MOST_BYTES = 3_000_000  # an extra megabyte in a wheel is something that does not belong there
 BUILT = shutil.ignore_patterns("*.so", "__pycache__", "*.egg-info")

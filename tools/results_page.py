@@ -13,20 +13,20 @@ from typing import Any, Final
 
 from recolorist_lab.report import figures
 from recolorist_lab.runs.ledger import Ledger
+from recolorist_lab.runs.study import Study, load
+from recolorist_lab.studies import publish
 from recolorist_lab.studies.classify import hospitals as hospitals_table
+from recolorist_lab.studies.pages import fill
 from recolorist_lab.studies.probability import figure as probability_figure
 from recolorist_lab.studies.properties import figure as properties_figure
 from recolorist_lab.studies.properties import table as properties_table
+from recolorist_lab.studies.properties.cell import FILE
 from recolorist_lab.studies.runtime import figure as runtime_figure
 from recolorist_lab.studies.runtime import table as runtime_table
 from recolorist_lab.studies.spaces import figure as spaces_figure
 from recolorist_lab.studies.spaces import page as spaces_page
 from recolorist_lab.studies.spaces import statistics as spaces_statistics
 from recolorist_lab.studies.transfer import table as transfer_table
-from recolorist_lab.studies import publish
-from recolorist_lab.studies.pages import fill
-from recolorist_lab.studies.properties.cell import FILE
-from recolorist_lab.runs.study import Study, load
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "results"
 TABLES: Final[Mapping[str, Callable[[Sequence[Any]], dict[str, str]]]] = {

@@ -19,12 +19,12 @@ from PIL import Image
 from rich.progress import track
 
 from recolorist_lab.report import figures
+from recolorist_lab.report.rows import rows
 from recolorist_lab.runs.ledger import Ledger
+from recolorist_lab.runs.study import Cell, load
+from recolorist_lab.studies.protocol import open_pairs
 from recolorist_lab.studies.transfer import cell as transfer
 from recolorist_lab.studies.transfer import table as transfer_table
-from recolorist_lab.studies.protocol import open_pairs
-from recolorist_lab.runs.study import Cell, load
-from recolorist_lab.report.rows import rows
 from tools.results_page import FOLDER
 
 DOMAIN: Final = "acevedo20"  # CC BY 4.0

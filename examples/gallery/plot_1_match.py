@@ -11,7 +11,7 @@ Measure two images, decide once, apply. The plan is a few numbers you can read, 
 import matplotlib.pyplot as plt
 
 import recolorist as rc
-from recolorist.demo.run.synthetic import scan, tile, tissue
+from recolorist.demo.synthetic import scan, tile, tissue
 
 dyes = tissue(7, 224)
 content = scan(dyes, "north", 7)

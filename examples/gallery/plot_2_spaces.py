@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import recolorist as rc
-from recolorist.demo.run.synthetic import tile
+from recolorist.demo.synthetic import tile
 
 content, style = tile(3, "north", 192), tile(4, "mill", 192)
 outputs = {space: rc.match(content, style, space=space) for space in rc.SPACES}

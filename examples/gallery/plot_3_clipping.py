@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import recolorist as rc
-from recolorist.demo.run.synthetic import tile
+from recolorist.demo.synthetic import tile
 
 content, style = tile(5, "valley", 192), tile(9, "harbour", 192)
 moments = rc.measure(content), rc.measure(style)

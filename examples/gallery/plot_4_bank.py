@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import recolorist as rc
-from recolorist.demo.run.synthetic import SCANNERS, tile
+from recolorist.demo.synthetic import SCANNERS, tile
 
 hospitals = [name for name in sorted(SCANNERS) for _ in range(12)]
 images = [tile(100 + number, name, 96) for number, name in enumerate(hospitals)]

@@ -12,7 +12,7 @@ import numpy as np
 
 import recolorist as rc
 from recolorist.core.foreground import RULES
-from recolorist.demo.run.synthetic import tile
+from recolorist.demo.synthetic import tile
 
 content = np.full((192, 192, 3), (243, 242, 244), np.uint8)
 content[96:, 64:] = tile(2, "north", 192)[96:, 64:]

@@ -11,8 +11,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import recolorist as rc
-from recolorist.bank.style_bank.drift import region_of
-from recolorist.demo.run.synthetic import tile
+from recolorist.bank.drift import region_of
+from recolorist.demo.synthetic import tile
 
 
 def patches(slides: range, scanner: str, lamp: float = 1.0) -> list[np.ndarray]:

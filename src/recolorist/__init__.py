@@ -9,26 +9,28 @@
 True
 """
 
-# `apply`, `audit` and `plan` are modules as well as functions. Importing them here, all at once, settles for good that
-# `recolorist.plan` is the function; they need nothing but NumPy, so there is nothing to gain by loading them later.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from recolorist._version import __version__
 from recolorist.core.apply import apply
 from recolorist.core.audit import Audit, audit
-from recolorist.errors import RecoloristError
 from recolorist.core.match import MATCHERS, match
 from recolorist.core.moments import Moments, measure
 from recolorist.core.plan import Plan, plan
 from recolorist.core.spaces import SPACES
+from recolorist.errors import RecoloristError
 
 if TYPE_CHECKING:
     from recolorist.augment.colorist import Colorist, match_within_batch
     from recolorist.bank.style_bank import StyleBank
 
 # needed for training, not for matching: loaded when first asked for
-_LATER: Final = {"Colorist": "augment", "StyleBank": "bank", "match_within_batch": "augment"}
+_LATER: Final = {
+    "Colorist": "augment.colorist",
+    "StyleBank": "bank.style_bank",
+    "match_within_batch": "augment.colorist",
+}
 
 __all__ = [
     "MATCHERS",

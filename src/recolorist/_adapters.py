@@ -11,10 +11,10 @@ import numpy as np
 
 from recolorist.augment import streams
 from recolorist.augment.colorist import Colorist, Drawn
+from recolorist.augment.samplers import Content
+from recolorist.bank.build import named
 from recolorist.bank.style_bank import JSON_FORMAT, StyleBank
-from recolorist.bank.style_bank.build import named
 from recolorist.errors import OptionError, StatisticsError
-from recolorist.augment.colorist.samplers import Content
 
 __all__ = ["MOST_BY_VALUE", "apart", "bank_entry", "drawn", "foreground", "missing", "named", "open_bank", "tossed"]
 

@@ -12,11 +12,11 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.augment import colorist as augment
 from recolorist import _adapters as hosts
+from recolorist.augment import colorist as augment
 from recolorist.augment.colorist import Decision
+from recolorist.augment.samplers import Sampler
 from recolorist.errors import OptionError
-from recolorist.augment.colorist.samplers import Sampler
 
 try:
     from albumentations.core.transforms_interface import BaseTransformInitSchema, ImageOnlyTransform

@@ -10,14 +10,14 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from recolorist.core import image as check
-from recolorist.core import foreground
-from recolorist.augment import streams
 from recolorist import _adapters as hosts
+from recolorist.augment import streams
 from recolorist.augment.colorist import Colorist
-from recolorist.errors import ImageError, OptionError, StatisticsError
-from recolorist.augment.colorist.samplers import Sampler
+from recolorist.augment.samplers import Sampler
+from recolorist.core import foreground
+from recolorist.core import image as check
 from recolorist.core.spaces import SPACES
+from recolorist.errors import ImageError, OptionError, StatisticsError
 
 try:
     import torch

@@ -14,11 +14,11 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.augment import colorist as augment
 from recolorist import _adapters as hosts
+from recolorist.augment import colorist as augment
 from recolorist.augment.colorist import Drawn
+from recolorist.augment.samplers import Sampler
 from recolorist.errors import ImageError, OptionError
-from recolorist.augment.colorist.samplers import Sampler
 
 try:
     from monai.config.type_definitions import KeysCollection

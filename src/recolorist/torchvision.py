@@ -11,10 +11,10 @@ import torch
 from recolorist._torchvision_ops import declare_missing_ops
 from recolorist.augment.colorist import Colorist as Core
 from recolorist.augment.colorist import Drawn, MaskRule
+from recolorist.augment.samplers import Sampler
+from recolorist.augment.streams import stream
 from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import ImageError
-from recolorist.augment.colorist.samplers import Sampler
-from recolorist.augment.colorist.streams import stream
 from recolorist.torch.tensors import recolour_tensor
 
 declare_missing_ops()

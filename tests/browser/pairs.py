@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import recolorist as rc
-from recolorist.demo.run.synthetic import tile
+from recolorist.demo.synthetic import tile
 
 Bytes: TypeAlias = NDArray[np.uint8]
 LINEAR: Final = ("rgb", "ycbcr", "ypbpr", "yuv", "yiq", "ydbdr")

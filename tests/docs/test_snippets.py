@@ -12,9 +12,9 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from recolorist.demo import synthetic
 from recolorist import StyleBank
 from recolorist.cli.main import app
+from recolorist.demo import synthetic
 from tests.commands import collection, picture
 from tests.docs.reading import ROOT, SHELLS, Block, blocks, commands_in, name_of, pages
 

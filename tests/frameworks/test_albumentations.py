@@ -17,9 +17,9 @@ A = pytest.importorskip("albumentations", reason="albumentations is an extra")
 pytest.importorskip("torch", reason="loader workers are PyTorch's")
 
 import recolorist as rc  # noqa: E402 - skipped without the host
-from recolorist.augment import samplers# noqa: E402
 from recolorist import _adapters as hosts  # noqa: E402
 from recolorist.albumentations import Colorist  # noqa: E402
+from recolorist.augment import samplers  # noqa: E402
 from recolorist.augment.colorist import Decision  # noqa: E402
 from tests.frameworks import workers  # noqa: E402
 

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Final
 
 from recolorist_lab.runs.ledger import Ledger
-from recolorist_lab.studies.rehearsal.cell import Rehearsal, chain
 from recolorist_lab.runs.study import Cell, Study, load
+from recolorist_lab.studies.rehearsal.cell import Rehearsal, chain
 from tests.lab.command import begun, lab, session
 
 _STEPS: Final = 4

@@ -21,8 +21,8 @@ from recolorist_lab.runs import fingerprint
 from recolorist_lab.runs.config import canonical, digest, identity, identity_of, operational, parse, roles, seed_of
 from recolorist_lab.runs.fingerprint import code_fingerprint, essence, sources
 from recolorist_lab.runs.kind import Kind
-from recolorist_lab.studies.kinds import KINDS
 from recolorist_lab.runs.study import Cell, StudyError, load
+from recolorist_lab.studies.kinds import KINDS
 from tests.lab.studies import grid, rehearsal, with_code
 
 ROOT = Path(__file__).parents[2]
@@ -415,9 +415,13 @@ class TestFingerprint:
 
     def test_follows_imports_through_our_packages_only(self) -> None:
         found = sources(self.KIND)
-        assert {self.KIND, "recolorist.core.match", "recolorist.core.moments", "recolorist.core.kernels.fallback", "recolorist.demo.tissue"} <= set(
-            found
-        )
+        assert {
+            self.KIND,
+            "recolorist.core.match",
+            "recolorist.core.moments",
+            "recolorist.core.kernels.fallback",
+            "recolorist.demo.tissue",
+        } <= set(found)
         assert not {"recolorist.cli.main", "recolorist.bank.style_bank", "recolorist_lab.runs.ledger", "numpy"} & set(found)
 
     def test_changes_with_code_that_the_study_uses(self, copy: Path) -> None:

@@ -20,14 +20,13 @@ import pytest
 
 from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.runs import cell as cells
-from recolorist_lab.runs import checkpoints
-from recolorist_lab.runs import claims
+from recolorist_lab.runs import checkpoints, claims
 from recolorist_lab.runs.cell import run_cell
 from recolorist_lab.runs.claims import Claim, Holder, LedgerError, LostClaimError
-from recolorist_lab.studies.kinds import KINDS
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.sealed import CorruptError, seal, unseal
 from recolorist_lab.runs.study import Cell, load
+from recolorist_lab.studies.kinds import KINDS
 from tests.lab.studies import finished, grid, one, rehearsal, until, with_code
 
 HOLD = """

@@ -12,8 +12,8 @@ import pytest
 
 from recolorist_lab.runs import claims
 from recolorist_lab.runs.ledger import Ledger
-from recolorist_lab.studies.rehearsal.cell import chain
 from recolorist_lab.runs.study import load
+from recolorist_lab.studies.rehearsal.cell import chain
 from tests.lab.command import begun
 from tests.lab.studies import grid, rehearsal, until
 

@@ -12,21 +12,20 @@ import pytest
 from typer.testing import CliRunner
 
 from recolorist.errors import OptionError, RecoloristError
-from recolorist_lab.cli import reproduce as cli_reproduce
-from recolorist_lab.studies import estimate
-from recolorist_lab.studies import reproduce
-from recolorist_lab.runs.cell import Outcome, run_cell
-from recolorist_lab.cli.main import app
 from recolorist_lab.assets import fetch as fetching
+from recolorist_lab.cli import reproduce as cli_reproduce
+from recolorist_lab.cli.main import app
 from recolorist_lab.data import index as indexing
 from recolorist_lab.data.named import named
-from recolorist_lab.studies.estimate import Rates, data_needed, needs_of, seconds_of, speed_up
-from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.paper.numbers import RUNTIME
-from recolorist_lab.runs.remembered import recalled
 from recolorist_lab.report.sections import section_of
-from recolorist_lab.studies.reproduce import configs, on_device, planned
+from recolorist_lab.runs.cell import Outcome, run_cell
+from recolorist_lab.runs.ledger import Ledger
+from recolorist_lab.runs.remembered import recalled
 from recolorist_lab.runs.study import Cell, load
+from recolorist_lab.studies import estimate, reproduce
+from recolorist_lab.studies.estimate import Rates, data_needed, needs_of, seconds_of, speed_up
+from recolorist_lab.studies.reproduce import configs, on_device, planned
 from tests.lab.command import answer, lab
 from tests.lab.studies import grid, rehearsal
 

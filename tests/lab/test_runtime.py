@@ -11,17 +11,16 @@ import numpy as np
 import pytest
 
 from recolorist.errors import OptionError
-from recolorist_lab.runs import energy
-from recolorist_lab.runs import ledger
+from recolorist_lab.paper.numbers import RUNTIME
 from recolorist_lab.report import figures
 from recolorist_lab.report import rows as table
-from recolorist_lab.paper.numbers import RUNTIME
+from recolorist_lab.runs import energy, ledger
+from recolorist_lab.runs.engines.local import LocalEngine
+from recolorist_lab.runs.study import load
+from recolorist_lab.runs.sweep import run_study
 from recolorist_lab.studies.runtime import cell as runtime
 from recolorist_lab.studies.runtime import figure as runtime_figure
 from recolorist_lab.studies.runtime import table as runtime_table
-from recolorist_lab.runs.study import load
-from recolorist_lab.runs.sweep import run_study
-from recolorist_lab.runs.engines.local import LocalEngine
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 NO_CONTEXT: Any = SimpleNamespace()

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from recolorist_lab.runs.ledger import Ledger
-from recolorist_lab.studies.rehearsal.cell import chain
 from recolorist_lab.runs.study import load
+from recolorist_lab.studies.rehearsal.cell import chain
 from tests.lab.command import answer, begun, lab, session
 from tests.lab.studies import finished, grid, rehearsal, until
 

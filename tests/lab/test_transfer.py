@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from recolorist.errors import OptionError
-from recolorist_lab.report import figures
 from recolorist_lab.baselines import build
+from recolorist_lab.report import figures
+from recolorist_lab.report.rows import rows
+from recolorist_lab.runs.engines.local import LocalEngine
 from recolorist_lab.runs.ledger import Ledger
+from recolorist_lab.runs.study import Study, load
+from recolorist_lab.runs.sweep import run_study
 from recolorist_lab.studies.transfer import cell as transfer
 from recolorist_lab.studies.transfer import table as transfer_table
 from recolorist_lab.studies.transfer import train as transfer_train
-from recolorist_lab.studies.transfer.cell.train import TransferTrain, recipe_of
-from recolorist_lab.runs.study import Study, load
-from recolorist_lab.runs.sweep import run_study
-from recolorist_lab.runs.engines.local import LocalEngine
-from recolorist_lab.report.rows import rows
+from recolorist_lab.studies.transfer.train import TransferTrain, recipe_of
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 SMALL: dict[str, Any] = {

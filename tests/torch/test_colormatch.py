@@ -15,8 +15,8 @@ import torch
 from torch import nn
 
 import recolorist as rc
-from recolorist.errors import ImageError, OptionError
 from recolorist.core.kernels import KernelName
+from recolorist.errors import ImageError, OptionError
 from recolorist.torch import ColorMatch, Draws, formulas
 from tests.torch.data import bank_of, tiles
 

@@ -16,8 +16,8 @@ from PIL import Image
 
 import recolorist as rc
 from recolorist._torchvision_ops import declare_missing_ops
-from recolorist.errors import ImageError, OptionError
 from recolorist.core.kernels import KernelName
+from recolorist.errors import ImageError, OptionError
 from recolorist.torch import ToNormalizedTensor
 from tests.torch.data import bank_of, tiles
 

@@ -12,20 +12,20 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.core import image as check
-from recolorist.core import foreground
 from recolorist.augment import streams
+from recolorist.augment.samplers import SAMPLERS, Content, Sampler, Style
+from recolorist.bank.style_bank import StyleBank
+from recolorist.core import foreground
+from recolorist.core import image as check
 from recolorist.core.apply import apply, make_target
 from recolorist.core.audit import predicted_share
-from recolorist.bank.style_bank import StyleBank
-from recolorist.errors import OptionError, StatisticsError
 from recolorist.core.gains import on_diagonal
 from recolorist.core.match import MATCHERS, diagonal_moments, match
 from recolorist.core.moments import Moments, measure, measure_opened, trusted_moments
 from recolorist.core.plan import Plan
 from recolorist.core.plan import decide as decide_plan
-from recolorist.augment.colorist.samplers import SAMPLERS, Content, Sampler, Style
 from recolorist.core.spaces import SPACES
+from recolorist.errors import OptionError, StatisticsError
 
 MaskRule = Callable[[Any], Any]
 NOTHING_KNOWN: Final = Content()

@@ -12,8 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.bank.style_bank import StyleBank
-from recolorist.errors import OptionError
 from recolorist.core.moments import Moments, trusted_moments
+from recolorist.errors import OptionError
+
+__all__ = [
+    "SAMPLERS",
+    "Content",
+    "Sampler",
+    "Style",
+    "balanced_domain",
+    "extrapolate",
+    "extrapolate_by",
+    "gaussian",
+    "interpolate",
+    "other_domain",
+    "other_label",
+    "same_label",
+    "style_features",
+    "uniform",
+]
 
 Array = NDArray[np.float64]
 

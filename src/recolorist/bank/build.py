@@ -10,14 +10,14 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.core import image as check
-from recolorist.core import foreground
 from recolorist.bank.style_bank import Progress, StyleBank
-from recolorist.errors import ImageError, OptionError
-from recolorist.io.images import list_images, read_image
+from recolorist.core import foreground
+from recolorist.core import image as check
 from recolorist.core.match import level_counts
 from recolorist.core.moments import measure_opened
 from recolorist.core.spaces import SPACES
+from recolorist.errors import ImageError, OptionError
+from recolorist.io.images import list_images, read_image
 
 LabelSource = Literal["folder", "parent"]
 _BINS: Final = 256

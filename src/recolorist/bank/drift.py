@@ -16,9 +16,9 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from recolorist.augment.samplers import style_features
 from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import StatisticsError
-from recolorist.augment.colorist.samplers import style_features
 
 Array = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from recolorist.errors import StatisticsError
 from recolorist.io.files import atomic_write
 
-FORMAT: Final = "recolorist.bank.style_bank.file/1"
+FORMAT: Final = "recolorist.bank.file/1"
 _MOST_KEY_BYTES: Final = 2**32
 _MEMBERS: Final = frozenset(
     {"mean", "cov", "pixels", "keys", "key_lengths", "label_codes", "domain_codes", "histograms", "facts"}

@@ -11,12 +11,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.core import image as check
-from recolorist.bank import file as bank_file
 from recolorist._version import __version__
-from recolorist.errors import OptionError, StatisticsError
+from recolorist.bank import file as bank_file
+from recolorist.core import image as check
 from recolorist.core.moments import Moments
 from recolorist.core.spaces import SPACES
+from recolorist.errors import OptionError, StatisticsError
 
 Array = NDArray[np.float64]
 
@@ -142,29 +142,29 @@ class StyleBank:
 
     @classmethod
     def build(cls, images: Iterable[Any], **options: Any) -> StyleBank:
-        """Measure images; options are those of :func:`recolorist.bank.build.build`."""
-        from recolorist.bank.style_bank.build import build
+        """Measure images; options are those of :func:`recolorist.bank.build`."""
+        from recolorist.bank.build import build
 
         return build(images, **options)
 
     @classmethod
     def from_folder(cls, folder: str | Path, **options: Any) -> StyleBank:
         """Measure a folder of image files; see :func:`recolorist.bank.build.from_folder`."""
-        from recolorist.bank.style_bank.build import from_folder
+        from recolorist.bank.build import from_folder
 
         return from_folder(folder, **options)
 
     @classmethod
     def from_dataset(cls, dataset: Any, **options: Any) -> StyleBank:
         """Measure a torch-style dataset; see :func:`recolorist.bank.build.from_dataset`."""
-        from recolorist.bank.style_bank.build import from_dataset
+        from recolorist.bank.build import from_dataset
 
         return from_dataset(dataset, **options)
 
     @classmethod
     def from_npz(cls, path: str | Path, split: str = "train", **options: Any) -> StyleBank:
         """Measure a split of a MedMNIST file; see :func:`recolorist.bank.build.from_npz`."""
-        from recolorist.bank.style_bank.build import from_npz
+        from recolorist.bank.build import from_npz
 
         return from_npz(path, split, **options)
 
@@ -199,14 +199,14 @@ class StyleBank:
 
     def to_json(self) -> str:
         """The bank as JSON, for the Studio and for reading by people; histograms do not travel this way."""
-        from recolorist.bank.style_bank.json import to_json
+        from recolorist.bank.json import to_json
 
         return to_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> StyleBank:
         """Read what :meth:`to_json` wrote."""
-        from recolorist.bank.style_bank.json import from_json
+        from recolorist.bank.json import from_json
 
         return from_json(text)
 

@@ -120,7 +120,7 @@ def merge(banks: _Banks, *, out: _Out, force: common.Force = False, as_json: com
 def plot(bank: _Bank, *, out: _Plot, force: common.Force = False, as_json: common.Json = False) -> None:
     """Draw every style as a point in its own colour, domains told apart by their outlines."""
     from recolorist.collections import api as batch
-    from recolorist.report.page.charts import bank_chart
+    from recolorist.report.charts import bank_chart
 
     common.refuse_other_than_svg(out)
     common.write_text(out, bank_chart(batch.open_bank(bank)), force=force)

@@ -55,9 +55,9 @@ def doctor(*, as_json: common.Json = False) -> None:
 
 def examined() -> dict[str, Any]:
     """Everything the command prints."""
-    from recolorist.core import kernels
     from recolorist._version import __version__
     from recolorist.collections.run import usable_cores
+    from recolorist.core import kernels
     from recolorist.io.images import FORMATS, MAX_PIXELS
 
     return {

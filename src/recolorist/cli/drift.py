@@ -76,7 +76,7 @@ def drift(
     if lines is not None:
         common.write_text(lines, "".join(as_line(line) + "\n" for line in result.lines), force=force)
     if plot is not None:
-        from recolorist.report.page.charts import drift_chart
+        from recolorist.report.charts import drift_chart
 
         common.write_text(plot, drift_chart(trained, result.measured, result.region), force=force)
     if not as_json:

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 
+from recolorist._version import __version__
 from recolorist.cli import audit as cli_audit
 from recolorist.cli import bank as cli_bank
 from recolorist.cli import doctor as cli_doctor
@@ -21,13 +22,12 @@ from recolorist.cli import drift as cli_drift
 from recolorist.cli import match as cli_match
 from recolorist.cli import recolour as cli_recolour
 from recolorist.cli import studio as cli_studio
-from recolorist._version import __version__
-from recolorist.cli.main.common import interrupted
+from recolorist.cli.common import interrupted
 from recolorist.errors import RecoloristError
 
 if TYPE_CHECKING:
+    from recolorist.demo.pairs import Pair
     from recolorist.demo.run import DemoResult
-    from recolorist.demo.run.pairs import Pair
 
 __all__ = ["app", "main"]
 

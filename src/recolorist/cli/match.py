@@ -99,8 +99,8 @@ def match(
 
 
 def _given(style: str | None, plan: Path | None) -> str | Plan:
-    from recolorist.errors import OptionError
     from recolorist.core.plan import Plan
+    from recolorist.errors import OptionError
 
     if (style is None) == (plan is None):
         raise typer.BadParameter("give either a STYLE or --plan FILE")
@@ -133,7 +133,7 @@ def _write_triptych(path: Path, done: Matched) -> None:
     from recolorist.errors import ImageError
     from recolorist.io.files import atomic_write
     from recolorist.io.write import encode
-    from recolorist.report.page.thumbnails import side_by_side
+    from recolorist.report.thumbnails import side_by_side
 
     if done.content is None or done.output is None:
         raise ImageError("an image that goes through in strips has no triptych; the output was written")

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from recolorist.augment.samplers import SAMPLERS
 from recolorist.bank import drift as drift_numbers
 from recolorist.bank.style_bank import StyleBank
 from recolorist.collections.audit import AuditWork, Limits, mark_outliers, panel_of, summary_of
@@ -24,11 +25,10 @@ from recolorist.collections.run import Failure
 from recolorist.collections.target import Target
 from recolorist.collections.work import Augment, Harmonise, Measure, Measured, group_of
 from recolorist.collections.write import HERE, RunResult, Where, identity_of, write_all
+from recolorist.core.moments import Moments
 from recolorist.errors import ImageError, OptionError, StatisticsError
 from recolorist.io.images import Reading, shown
 from recolorist.io.write import QUALITY
-from recolorist.core.moments import Moments
-from recolorist.augment.colorist.samplers import SAMPLERS
 
 __all__ = [
     "AuditResult",

@@ -10,13 +10,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.core import image as check
 from recolorist.bank.style_bank import StyleBank
 from recolorist.collections.items import Item
 from recolorist.collections.load import load, rule_mask
+from recolorist.core import image as check
+from recolorist.core.match import level_counts
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import Reading
-from recolorist.core.match import level_counts
 from recolorist.io.strips import count_strips
 
 Array = NDArray[np.float64]

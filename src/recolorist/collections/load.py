@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.core import image as check
-from recolorist.core import foreground
 from recolorist.collections.items import Item
 from recolorist.collections.target import digest_of
+from recolorist.core import foreground
+from recolorist.core import image as check
+from recolorist.core.spaces import SPACES
 from recolorist.io.images import FORMATS, HugeError, Reading, decode, open_file
 from recolorist.io.other import npy_stack
-from recolorist.io.write import OUTPUT_SUFFIX, output_name
-from recolorist.core.spaces import SPACES
 from recolorist.io.strips import HUGE_FORMATS, Strips, open_strips
+from recolorist.io.write import OUTPUT_SUFFIX, output_name
 
 
 @dataclass(slots=True)

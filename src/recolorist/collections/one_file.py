@@ -11,21 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 import recolorist as rc
-from recolorist.core import image as check
-from recolorist.core import foreground
-from recolorist.core.audit import Audit
 from recolorist.collections.api import open_bank, reference
 from recolorist.collections.items import Item
 from recolorist.collections.load import Loaded, load, measured_in, rule_mask
+from recolorist.collections.strips import write_strips
 from recolorist.collections.target import Target
-from recolorist.errors import ImageError, OptionError, StatisticsError
-from recolorist.io.images import FORMATS, HugeError, Reading, read_picture, shown
-from recolorist.io.write import QUALITY, encode, format_of
+from recolorist.core import foreground
+from recolorist.core import image as check
+from recolorist.core.audit import Audit
 from recolorist.core.match import MATCHERS
 from recolorist.core.moments import Moments, measure_opened
 from recolorist.core.plan import Plan, decide
+from recolorist.errors import ImageError, OptionError, StatisticsError
+from recolorist.io.images import FORMATS, HugeError, Reading, read_picture, shown
 from recolorist.io.strips import Strips, Tick, measure_strips, open_strips
-from recolorist.collections.strips import write_strips
+from recolorist.io.write import QUALITY, encode, format_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ _AHEAD: Final = 3  # chunks submitted per process
 
 
 def run_on_ray(work: Work, chunks: list[Chunk], jobs: int, address: str | None) -> Iterator[tuple[int, Any]]:
-    """Yield what :func:`recolorist.collections.run.run` does. Without an address Ray is started here, with ``jobs`` processes."""
+    """Yield what :func:`recolorist.collections.run` does. Without an address Ray is started here, with ``jobs`` processes."""
     with redirect_stdout(sys.stderr):  # Ray prints what it has to say; standard output is the caller's
         yield from _run(work, chunks, jobs, address)
 

@@ -16,9 +16,9 @@ from multiprocessing.connection import wait as wait_for
 from types import ModuleType
 from typing import Any, Final, Literal, NamedTuple, NoReturn, Protocol
 
-from recolorist.core import image as check
 from recolorist.collections.items import Item
 from recolorist.collections.target import OutputError, remove_part
+from recolorist.core import image as check
 from recolorist.errors import RecoloristError
 
 Engine = Literal["local", "ray"]

@@ -9,8 +9,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from recolorist.collections.target import Target
-from recolorist.errors import ImageError
 from recolorist.core.plan import Plan
+from recolorist.errors import ImageError
 from recolorist.io.strips import Strips, Tick, apply_strips, refuse_other_size
 
 

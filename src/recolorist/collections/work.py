@@ -16,26 +16,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 import recolorist as rc
-from recolorist.core import image as check
-from recolorist.core import kernels
 from recolorist.augment import streams
-from recolorist.core.apply import write_affine
 from recolorist.augment.colorist import Colorist, Decision, PreprocessingWarning
+from recolorist.augment.samplers import Content, Style
+from recolorist.bank.build import histogram_of
 from recolorist.bank.style_bank import StyleBank
-from recolorist.bank.style_bank.build import histogram_of
 from recolorist.collections.items import Item
 from recolorist.collections.load import Loaded, load, measured_in, name_of, rule_mask, source_digest
+from recolorist.collections.strips import write_strips
 from recolorist.collections.target import Target, as_line
-from recolorist.errors import ImageError, OptionError
+from recolorist.core import image as check
+from recolorist.core import kernels
+from recolorist.core.apply import write_affine
 from recolorist.core.gains import Flags, mean_and_variance
-from recolorist.io.images import Reading
-from recolorist.io.write import QUALITY, encode
 from recolorist.core.match import MATCHERS, diagonal_moments, level_counts
 from recolorist.core.moments import Moments, integer_sums, measure_opened
 from recolorist.core.plan import Channelwise, Plan, channelwise, clipped_levels, decide, refuse_channels
-from recolorist.augment.colorist.samplers import Content, Style
+from recolorist.errors import ImageError, OptionError
+from recolorist.io.images import Reading
 from recolorist.io.strips import measure_strips
-from recolorist.collections.strips import write_strips
+from recolorist.io.write import QUALITY, encode
 
 
 class Measured(NamedTuple):

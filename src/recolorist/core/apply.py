@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from recolorist.core import image as check
 from recolorist.core import kernels
 from recolorist.core.kernels import fallback as kernels_numpy
-from recolorist.errors import ImageError, OptionError, StatisticsError
 from recolorist.core.moments import finite_pixels, refuse_levels_above
 from recolorist.core.plan import Plan
 from recolorist.core.spaces import SPACES
+from recolorist.errors import ImageError, OptionError, StatisticsError
 
 _STAGE: Final = 32_768  # values worked on at a time where pixels cannot go straight through the loops
 

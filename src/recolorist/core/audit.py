@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from recolorist.core import image as check
 from recolorist.core.apply import apply_opened, make_target, usable_pixels
 from recolorist.core.batches import Batch
-from recolorist.errors import ImageError, StatisticsError
 from recolorist.core.gains import Flags
 from recolorist.core.match import level_counts
 from recolorist.core.moments import refuse_levels_above
 from recolorist.core.plan import Plan
+from recolorist.errors import ImageError, StatisticsError
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_] | None

@@ -9,9 +9,9 @@ from typing import Any, Final, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.errors import StatisticsError
 from recolorist.core.moments import Moments
 from recolorist.core.spaces import Mixing
+from recolorist.errors import StatisticsError
 
 Array = NDArray[np.float64]
 Pairs = list[tuple[float, float]]

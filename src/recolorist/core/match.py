@@ -11,9 +11,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from recolorist.core import histograms, kernels
 from recolorist.core import image as check
-from recolorist.core import histograms
-from recolorist.core import kernels
 from recolorist.core.apply import (
     apply_opened,
     finished,
@@ -27,11 +26,11 @@ from recolorist.core.apply import (
     write_floats,
 )
 from recolorist.core.batches import Batch
-from recolorist.errors import ImageError, StatisticsError
 from recolorist.core.gains import Pairs, diagonal_map, mean_and_variance, refuse_collapse
 from recolorist.core.moments import Moments, float_pairs, integer_sums, measure_opened, refuse_levels_above, staged
 from recolorist.core.plan import EpsMode, decide, refuse_channels
 from recolorist.core.spaces import SPACES
+from recolorist.errors import ImageError, StatisticsError
 
 Mask = NDArray[np.bool_] | None
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from recolorist.core import image as check
 from recolorist.core import kernels
 from recolorist.core.batches import Batch
-from recolorist.errors import ImageError, StatisticsError
 from recolorist.core.spaces import SPACES
+from recolorist.errors import ImageError, StatisticsError
 
 _STAGE: Final = 65_536  # values copied at a time where pixels are masked, strided or byte-swapped
 _MOST_PIXELS: Final = 2**31  # per call: 64-bit sums of 16-bit squares stay exact; larger images are added piece by piece

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from recolorist.core import image as check
 from recolorist.core.batches import Batch
-from recolorist.errors import StatisticsError
 from recolorist.core.gains import (
     Array,
     Decided,
@@ -29,6 +28,7 @@ from recolorist.core.gains import (
 )
 from recolorist.core.moments import Moments
 from recolorist.core.spaces import SPACES, Mixing
+from recolorist.errors import StatisticsError
 
 EpsMode = Literal["exact", "paper"]
 AffineMethod = Literal["mean_std", "covariance"]

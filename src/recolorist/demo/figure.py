@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from recolorist.demo.run.pairs import SIDE, Bytes, Mask, Pair
 from recolorist.core.plan import Plan
+from recolorist.demo.pairs import SIDE, Bytes, Mask, Pair
 
 __all__ = ["channels_picture", "clipped_picture", "contact_sheet"]
 

@@ -17,9 +17,9 @@ from PIL import Image
 
 import recolorist as rc
 from recolorist.core.audit import Audit
-from recolorist.errors import RecoloristError
 from recolorist.core.plan import Plan
-from recolorist.demo.run.synthetic import scan, tile, tissue
+from recolorist.demo.synthetic import scan, tile, tissue
+from recolorist.errors import RecoloristError
 
 __all__ = ["SIDE", "Bytes", "Case", "Mask", "Pair", "cases", "match_case"]
 

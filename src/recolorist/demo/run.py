@@ -11,8 +11,8 @@ from pathlib import Path
 
 from PIL import Image
 
-from recolorist.demo.run.figure import channels_picture, clipped_picture, contact_sheet
-from recolorist.demo.run.pairs import Pair, cases, match_case
+from recolorist.demo.figure import channels_picture, clipped_picture, contact_sheet
+from recolorist.demo.pairs import Pair, cases, match_case
 from recolorist.errors import RecoloristError
 
 __all__ = ["DemoResult", "run"]

@@ -16,9 +16,9 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from recolorist.demo.fields import Array, smooth, stream
+from recolorist.demo.tissue import KINDS, Kind, draw
 from recolorist.errors import ImageError, OptionError
-from recolorist.demo.run.fields import Array, smooth, stream
-from recolorist.demo.run.tissue import KINDS, Kind, draw
 
 __all__ = ["KINDS", "SCANNERS", "Kind", "Scanner", "scan", "tile", "tissue"]
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from recolorist.demo.run.fields import Array, along, cloud, smooth, step, stream
+from recolorist.demo.fields import Array, along, cloud, smooth, step, stream
 
 __all__ = ["KINDS", "Kind", "draw"]
 

@@ -16,8 +16,8 @@ from PIL.PngImagePlugin import PngImageFile
 from PIL.TiffImagePlugin import TiffImageFile
 
 from recolorist.errors import ImageError
-from recolorist.io.images import Picture, Reading, refuse_dtype, refuse_huge
 from recolorist.io.arrow import padded_pixels
+from recolorist.io.images import Picture, Reading, refuse_dtype, refuse_huge
 from recolorist.io.jpeg import decoded, plain_size
 
 _PLAIN: Final = ("L", "RGB", "RGBA", "I;16", "I;16B", "F")

@@ -16,15 +16,15 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.core import image as check
 from recolorist.core import foreground
+from recolorist.core import image as check
 from recolorist.core.apply import apply
-from recolorist.errors import ImageError
-from recolorist.io.images import Reading, decode, shown, sniff
 from recolorist.core.match import level_counts
 from recolorist.core.moments import Moments, measure_opened
 from recolorist.core.plan import Plan
 from recolorist.core.spaces import SPACES
+from recolorist.errors import ImageError
+from recolorist.io.images import Reading, decode, shown, sniff
 
 BAND_BYTES: Final = 8 << 20  # what is worked on at a time
 MOST_BAND_BYTES: Final = 512 << 20  # a single row of tiles may need more than that, but not anything

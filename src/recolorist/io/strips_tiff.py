@@ -14,8 +14,8 @@ from recolorist import optional
 from recolorist.errors import ImageError
 from recolorist.io.images import Picture, Reading, refuse_dtype, refuse_huge, said
 from recolorist.io.pillow import refuse_outside_file, upright
-from recolorist.io.write import tiff_facts
 from recolorist.io.strips import TILE, Strips
+from recolorist.io.write import tiff_facts
 
 _CLASSIC: Final = 2**32 - 2**26  # larger files need BigTIFF's offsets
 _AXES: Final = ("YX", "YXS", "SYX")

@@ -7,9 +7,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from recolorist.bank.drift import Region
 from recolorist.bank.style_bank import StyleBank
-from recolorist.bank.style_bank.drift import Region
-from recolorist.report.page.svg import Drawing, Panel, density, equal_scale, span
+from recolorist.report.svg import Drawing, Panel, density, equal_scale, span
 
 Array = NDArray[np.float64]
 

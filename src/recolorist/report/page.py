@@ -14,10 +14,10 @@ from recolorist._version import __version__
 from recolorist.collections.audit import FLAGS, flags_told
 from recolorist.collections.items import Item, collected
 from recolorist.collections.load import load
-from recolorist.report.page.charts import clip_chart, spread_chart
 from recolorist.errors import RecoloristError
 from recolorist.io.images import Reading, shown
-from recolorist.report.page.thumbnails import data_uri
+from recolorist.report.charts import clip_chart, spread_chart
+from recolorist.report.thumbnails import data_uri
 
 if TYPE_CHECKING:
     from recolorist.collections.api import AuditResult

@@ -12,8 +12,8 @@ from typing import Any, Final
 import numpy as np
 
 from recolorist._version import __version__
-from recolorist.errors import RecoloristError
 from recolorist.core.spaces import SPACES
+from recolorist.errors import RecoloristError
 from recolorist.studio.examples import example_bank, example_images, examples
 
 _IMPORT: Final = re.compile(r'^import \{ ([^}]+) \} from "\./(\w+)\.mjs";$', re.MULTILINE)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from recolorist.bank.style_bank import StyleBank
+from recolorist.demo.synthetic import SCANNERS, scan, tile, tissue
 from recolorist.errors import RecoloristError
-from recolorist.demo.run.synthetic import SCANNERS, scan, tile, tissue
 
 _SIDE: Final = 256  # of the synthetic slides
 _REAL: Final = 512  # of the photographs

@@ -11,14 +11,14 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from recolorist.core import image as check
 from recolorist.bank.style_bank import StyleBank
-from recolorist.errors import ImageError, OptionError
+from recolorist.core import image as check
 from recolorist.core.gains import Pairs, diagonal_map, rescaled_pairs
 from recolorist.core.match import match
 from recolorist.core.moments import Moments, trusted_moments
 from recolorist.core.moments import measure as measure_image
 from recolorist.core.spaces import SPACES
+from recolorist.errors import ImageError, OptionError
 from recolorist.torch import formulas
 from recolorist.torch.draws import Affine, level_pairs
 from recolorist.torch.formulas import BatchMoments

@@ -9,10 +9,10 @@ from typing import Any, Literal, Protocol
 import torch
 from torch.utils.data import Dataset
 
-from recolorist.core import image as check
 from recolorist.augment.colorist import Colorist, Drawn
+from recolorist.bank.build import named
 from recolorist.bank.style_bank import StyleBank
-from recolorist.bank.style_bank.build import named
+from recolorist.core import image as check
 from recolorist.errors import OptionError, RecoloristError
 from recolorist.torch.fused import ToNormalizedTensor
 from recolorist.torch.parameters import WithParameters, affine_of

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.core import image as check
 from recolorist.augment.colorist import Colorist, Drawn
+from recolorist.core import image as check
 from recolorist.core.gains import Pairs, diagonal_map, mean_and_variance
 from recolorist.core.match import diagonal_moments
 

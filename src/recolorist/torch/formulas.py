@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 import torch
 
-from recolorist.errors import ImageError
 from recolorist.core.spaces import Mixing
+from recolorist.errors import ImageError
 from recolorist.torch.parameters import Parameters
 
 MOST_PIXELS: Final = 11_000_000  # pixels² · 255² must stay below 2^63

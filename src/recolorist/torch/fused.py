@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from recolorist.core import image as check
-from recolorist.core import kernels
 from recolorist._torchvision_ops import declare_missing_ops
 from recolorist.augment.colorist import Colorist, Drawn
+from recolorist.core import image as check
+from recolorist.core import kernels
 from recolorist.errors import ImageError, OptionError
 from recolorist.torch.draws import Affine, affine
 from recolorist.torch.tensors import channels_last

@@ -10,9 +10,9 @@ import torch
 from torch.utils.data import default_collate
 
 from recolorist.augment.colorist import Colorist, Drawn
-from recolorist.errors import OptionError
 from recolorist.core.match import MATCHERS
 from recolorist.core.spaces import SPACES
+from recolorist.errors import OptionError
 from recolorist.torch.draws import Affine, affine
 from recolorist.torch.tensors import channels_last, image_of
 

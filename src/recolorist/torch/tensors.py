@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from recolorist.core import kernels
 from recolorist.augment.colorist import Colorist, Drawn
+from recolorist.core import kernels
 from recolorist.errors import ImageError, OptionError
 from recolorist.torch.draws import Affine, is_plain, plain_affine
 

@@ -280,9 +280,9 @@ def _wanted(name: str) -> str:
 
 
 def _download(name: str, source: str, link: Link | None, tick: Tick | None) -> Path:
-    from recolorist_lab.data.cards import File
-    from recolorist_lab.assets.fetch import fetch_files
     from recolorist_lab.assets.download import FetchError, Link
+    from recolorist_lab.assets.fetch import fetch_files
+    from recolorist_lab.data.cards import File
 
     wanted = WEIGHTS[source]
     address = wanted.address or ""

@@ -139,9 +139,9 @@ def _cache() -> Path:
 
 def _downloaded(checkpoint: Checkpoint, target: Path, link: Link | None) -> Path:
     """Fetch both files whole or not at all. Their checksums are not published; those of the first download are recorded."""
-    from recolorist_lab.data.cards import File
-    from recolorist_lab.assets.fetch import fetch_files
     from recolorist_lab.assets.download import FetchError
+    from recolorist_lab.assets.fetch import fetch_files
+    from recolorist_lab.data.cards import File
     from recolorist_lab.progress import bytes_bar
 
     base = f"{_HUB}/{checkpoint.repository}/resolve/main"

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from recolorist.augment.streams import stream
 from recolorist.errors import ImageError
-from recolorist.augment.colorist.streams import stream
 from recolorist_lab.data.pixels import Box, Bytes
 
 PURPOSE: Final = 301  # of the random streams; Colorist's own have another

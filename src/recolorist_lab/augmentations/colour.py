@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 import recolorist as rc
-from recolorist.core import image as check
+from recolorist.augment.streams import stream
 from recolorist.bank.style_bank import StyleBank
-from recolorist.errors import OptionError
+from recolorist.core import image as check
 from recolorist.core.match import MATCHERS
 from recolorist.core.spaces import SPACES
-from recolorist.augment.colorist.streams import stream
+from recolorist.errors import OptionError
 from recolorist_lab.augmentations.base import BATCH, Augmentation, Chance, inside, refuse_other_images
 from recolorist_lab.augmentations.images import TrainingImages
 from recolorist_lab.augmentations.table import Part

@@ -16,8 +16,8 @@ from recolorist._torchvision_ops import declare_missing_ops
 from recolorist.errors import OptionError
 from recolorist_lab.augmentations.base import Chance
 from recolorist_lab.augmentations.table import AUGMENTATIONS, Part
-from recolorist_lab.runs.config import unknown
 from recolorist_lab.data.pixels import Box, Bytes
+from recolorist_lab.runs.config import unknown
 
 declare_missing_ops()
 

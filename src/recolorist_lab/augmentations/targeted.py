@@ -11,8 +11,8 @@ from recolorist_lab.augmentations.base import Chance
 from recolorist_lab.augmentations.corruptions import CORRUPTIONS
 from recolorist_lab.augmentations.severities import SET_OF, SETS, Levels, Strength
 from recolorist_lab.augmentations.table import Part
-from recolorist_lab.runs.config import unknown
 from recolorist_lab.data.pixels import Box, Bytes
+from recolorist_lab.runs.config import unknown
 
 IDENTITY = "identity"
 

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
+from recolorist.augment.streams import stream
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import list_images, read_picture
-from recolorist.augment.colorist.streams import stream
 from recolorist_lab.baselines.recipe import Recipe
 from recolorist_lab.data.index import READING
 from recolorist_lab.data.loader import Samples

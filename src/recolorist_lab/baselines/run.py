@@ -11,11 +11,10 @@ from typing import Any, Final
 
 from recolorist.errors import OptionError
 from recolorist.io.files import atomic_write
-from recolorist_lab.runs import checkpoints
-from recolorist_lab.runs import sealed
 from recolorist_lab.baselines import store
 from recolorist_lab.baselines.sheet import contact_sheet, pictures
 from recolorist_lab.baselines.trainer import Record, Trainer
+from recolorist_lab.runs import checkpoints, sealed
 
 __all__ = ["Outcome", "Schedule", "identity_of", "run"]
 

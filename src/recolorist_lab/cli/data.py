@@ -91,8 +91,8 @@ def info(name: _Name) -> None:
 def fetch(name: _Name, *, root: _Root, ca: _Ca = None, mirror: _Mirror = None, keep_archives: _Keep = False) -> None:
     """Download what may be downloaded, and say exactly how to get the rest."""
     from recolorist_lab.assets import fetch as fetching
-    from recolorist_lab.data.registry import card_of
     from recolorist_lab.assets.download import Link
+    from recolorist_lab.data.registry import card_of
     from recolorist_lab.progress import bytes_bar
 
     card = card_of(name)

@@ -38,9 +38,9 @@ def report(
     *, study: _Studies = None, out: _Out, ledger: _Ledger = _HERE, partial: _Partial = False, as_json: common.Json = False
 ) -> None:
     """Write tables (Markdown, LaTeX, CSV, HTML), figures (PNG, PDF) and a page; refused, naming the cells, if any is missing."""
+    from recolorist_lab.report.build import build
     from recolorist_lab.runs.ledger import Ledger
     from recolorist_lab.runs.remembered import studies_of
-    from recolorist_lab.report.build import build
 
     book = Ledger(ledger, must_exist=True)
     told = build(studies_of(book, study or ()), book, out, partial=partial)

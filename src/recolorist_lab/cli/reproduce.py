@@ -17,10 +17,10 @@ from recolorist.core.image import option
 from recolorist.errors import OptionError
 
 if TYPE_CHECKING:
-    from recolorist_lab.studies.estimate import Needs
     from recolorist_lab.runs.ledger import Ledger
-    from recolorist_lab.studies.reproduce import Plan
     from recolorist_lab.runs.sweep import Report
+    from recolorist_lab.studies.estimate import Needs
+    from recolorist_lab.studies.reproduce import Plan
 
 __all__ = ["register"]
 
@@ -104,10 +104,10 @@ def _prepared(plan: Plan, book: Ledger, say: Any, *, start: bool, yes: bool, par
     """Say what is needed, ask, fetch what may be fetched; the plan is read again, since the data are part of every run id."""
     from dataclasses import replace
 
+    from recolorist_lab.assets.weights import found
+    from recolorist_lab.runs.study import load
     from recolorist_lab.studies.estimate import measured, needs_of
     from recolorist_lab.studies.reproduce import NETWORKS, on_device
-    from recolorist_lab.runs.study import load
-    from recolorist_lab.assets.weights import found
 
     device = _device()
     say("Running small cells to estimate from …")
@@ -242,7 +242,7 @@ def _done(plan: Plan, book: Ledger, out: Path, say: Any, where: dict[str, Any], 
 @contextmanager
 def _bar(name: str, *, shown: bool) -> Iterator[Callable[[Any], None]]:
     """Standard output is for what is said; what Ray and others have to say meanwhile goes where messages go."""
-    from recolorist_lab.cli.main.sweep import bar
+    from recolorist_lab.cli.sweep import bar
 
     with redirect_stdout(sys.stderr), bar(name, shown=shown) as told:
         yield told

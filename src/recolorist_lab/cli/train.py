@@ -81,8 +81,8 @@ def _cell(values: Mapping[str, Any]) -> Cell:
     """The very cell that a study with these settings has."""
     from recolorist_lab.runs.config import parse
     from recolorist_lab.runs.fingerprint import code_fingerprint
-    from recolorist_lab.studies.kinds import KINDS
     from recolorist_lab.runs.study import Cell
+    from recolorist_lab.studies.kinds import KINDS
 
     kind = KINDS["classify"]
     config = parse(kind.config, values, "train")

@@ -61,8 +61,8 @@ def list_(*, as_json: common.Json = False) -> None:
 def fetch(names: _Names = None, *, ca: _Ca = None, mirror: _Mirror = None) -> None:
     """Download weights, each checked and under its name only when whole; an interrupted download goes on."""
     from recolorist_lab.assets.download import Link
-    from recolorist_lab.progress import bytes_bar
     from recolorist_lab.assets.weights import WEIGHTS, path_of
+    from recolorist_lab.progress import bytes_bar
 
     if not names:
         raise OptionError(f"name what to fetch: {', '.join(WEIGHTS)}")

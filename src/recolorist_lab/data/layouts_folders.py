@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from recolorist.augment.colorist.streams import stream
+from recolorist.augment.streams import stream
 from recolorist_lab.data.blood_labels import PREFIXED, Raw, raw_labels
 from recolorist_lab.data.cards import Card
 from recolorist_lab.data.layouts import Found, folders, needed, pictures, relative

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import recolorist as rc
+from recolorist.core.moments import Moments
 from recolorist.errors import ImageError, OptionError, RecoloristError
 from recolorist.io.images import read_picture
-from recolorist.core.moments import Moments
 from recolorist_lab.data.arrays import open_array
 from recolorist_lab.data.index import READING
 from recolorist_lab.data.manifest import Entry, Manifest

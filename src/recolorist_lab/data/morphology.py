@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from recolorist.demo.run.fields import Array, along, cloud, smooth, step
+from recolorist.demo.fields import Array, along, cloud, smooth, step
 
 _SHEET: Final = 384  # pixels a side of the ground that tiles are cut from
 _SOFT: Final = 0.8  # pixels of blur through which spreads are made equal: what scanners leave of small nuclei

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from recolorist.errors import OptionError
-from recolorist_lab.runs.config import digest, unknown
 from recolorist_lab.data import synthetic
 from recolorist_lab.data.layouts import MissingDataError
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.manifest import Manifest
 from recolorist_lab.data.registry import CARDS
+from recolorist_lab.runs.config import digest, unknown
 
 __all__ = ["ABSENT", "FOLDER", "Named", "data_of", "data_root", "fingerprint_of", "named"]
 

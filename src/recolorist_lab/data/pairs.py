@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from recolorist.augment.streams import stream
 from recolorist.errors import OptionError
-from recolorist.augment.colorist.streams import stream
 
 COUNT: Final = 800
 _CONTENT, _STYLE = 101, 102  # purposes of the random streams

@@ -15,9 +15,9 @@ from typing import Any, Final
 import numpy as np
 from PIL import Image
 
+from recolorist.augment.streams import number_of, stream
+from recolorist.demo.synthetic import SCANNERS, Scanner, scan
 from recolorist.errors import OptionError
-from recolorist.augment.colorist.streams import number_of, stream
-from recolorist.demo.run.synthetic import SCANNERS, Scanner, scan
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.manifest import Entry, Facts, Manifest
 from recolorist_lab.data.morphology import MORPHOLOGIES, dyes

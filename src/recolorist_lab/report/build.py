@@ -14,10 +14,10 @@ from recolorist.errors import OptionError
 from recolorist.io.files import atomic_write
 from recolorist.report.page import page
 from recolorist_lab.report import figures
-from recolorist_lab.runs.environment import describe
-from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.report.sections import Section, section_of
 from recolorist_lab.report.tables import FORMS, Table
+from recolorist_lab.runs.environment import describe
+from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Study
 
 __all__ = ["PAGE", "Written", "build"]

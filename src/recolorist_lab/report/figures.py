@@ -15,10 +15,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from recolorist import optional
-from recolorist.report.page.charts import OUTLINES
 from recolorist.core.image import option
 from recolorist.errors import OptionError
 from recolorist.io.files import atomic_write
+from recolorist.report.charts import OUTLINES
 
 if TYPE_CHECKING:
     from recolorist_lab.report.stats import CriticalDifference

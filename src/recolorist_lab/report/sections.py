@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
+from recolorist_lab.report.rows import rows as table_rows
+from recolorist_lab.report.tables import Table
 from recolorist_lab.runs.config import Json
 from recolorist_lab.runs.kind import SELECTIONS
 from recolorist_lab.runs.ledger import Ledger
-from recolorist_lab.report.tables import Table
-from recolorist_lab.studies.pages import GAP, finished, has_result, markdown
 from recolorist_lab.runs.study import Cell, Study
-from recolorist_lab.report.rows import rows as table_rows
+from recolorist_lab.studies.pages import GAP, finished, has_result, markdown
 
 __all__ = ["TITLES", "Cells", "Row", "Section", "basis_of", "section_of"]
 

@@ -9,10 +9,10 @@ from functools import partial as partial_of
 from typing import TYPE_CHECKING, Any, Final
 
 from recolorist.errors import OptionError
-from recolorist_lab.runs.config import Json
-from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.report.sections import Cells, Row, Section
 from recolorist_lab.report.tables import Table
+from recolorist_lab.runs.config import Json
+from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.studies.pages import GAP, finished, has_result, markdown
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _cost(made: Section, cells: Cells, _: Ledger) -> None:
 def _properties(made: Section, cells: Cells, ledger: Ledger) -> None:
     from recolorist_lab.studies.properties import figure as properties_figure
     from recolorist_lab.studies.properties import table as properties_table
-    from recolorist_lab.studies.properties.cell.table import family
+    from recolorist_lab.studies.properties.table import family
 
     by_family: dict[str, list[Row]] = defaultdict(list)
     for _, row in cells:
@@ -155,7 +155,7 @@ def _instances(cells: Cells, ledger: Ledger) -> dict[str, dict[str, Any]]:
 
     from recolorist_lab.studies.properties import cell as properties
     from recolorist_lab.studies.properties import figure as properties_figure
-    from recolorist_lab.studies.properties.cell.table import family, titled
+    from recolorist_lab.studies.properties.table import family, titled
 
     mine = [(cell, row) for cell, row in cells if family(row) in ("paper", "native") and has_result(row)]
     several = len({row["size"] for _, row in mine}) > 1

@@ -26,8 +26,9 @@ _OURS: Final = ("recolorist", "recolorist_lab")
 MACHINERY: Final = frozenset(
     f"recolorist_lab.{name}"
     for name in (
-        *("cells", "checkpoints", "claims", "config", "environment", "fingerprint", "kind", "kinds", "ledger", "sealed"),
-        *("study", "sweep", "sweep_local", "sweep_ray", "table", "training.watch"),
+        *("runs.cell", "runs.checkpoints", "runs.claims", "runs.config", "runs.environment", "runs.fingerprint", "runs.kind"),
+        *("runs.ledger", "runs.sealed", "runs.study", "runs.sweep", "runs.engines.local", "runs.engines.ray"),
+        *("studies.kinds", "report.rows", "training.watch"),
     )
 )
 
@@ -36,7 +37,7 @@ MACHINERY: Final = frozenset(
 def code_fingerprint(module: str) -> str:
     """The hash of a module and of everything of ours it imports, the same on every machine and Python.
 
-    >>> code_fingerprint("recolorist.errors") == code_fingerprint("recolorist.errors") != code_fingerprint("recolorist.core.image")
+    >>> code_fingerprint("recolorist.errors") != code_fingerprint("recolorist.core.image")
     True
     """
     found = {

@@ -25,8 +25,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 from recolorist.errors import OptionError, RecoloristError
 from recolorist.io.files import atomic_write
-from recolorist_lab.runs import checkpoints
-from recolorist_lab.runs import claims
+from recolorist_lab.runs import checkpoints, claims
 from recolorist_lab.runs.claims import Claim, LedgerError
 from recolorist_lab.runs.config import Json, digest
 from recolorist_lab.runs.sealed import CorruptError, read, seal

@@ -15,16 +15,16 @@ from typing import Any, Final
 
 from recolorist.errors import RecoloristError
 from recolorist_lab.baselines.registry import METHODS, class_of
-from recolorist_lab.runs.cell import run_cell
 from recolorist_lab.data.named import ABSENT, fingerprint_of, named
 from recolorist_lab.data.registry import CARDS
-from recolorist_lab.runs.fingerprint import code_fingerprint
-from recolorist_lab.studies.kinds import KINDS
-from recolorist_lab.runs.ledger import Ledger, Result
 from recolorist_lab.paper.numbers import RUNTIME
+from recolorist_lab.runs.cell import run_cell
+from recolorist_lab.runs.fingerprint import code_fingerprint
+from recolorist_lab.runs.ledger import Ledger, Result
+from recolorist_lab.runs.study import Cell, Study
+from recolorist_lab.studies.kinds import KINDS
 from recolorist_lab.studies.protocol import EVALUATION_SIZE
 from recolorist_lab.studies.transfer.cell import native_size
-from recolorist_lab.runs.study import Cell, Study
 
 __all__ = ["Data", "Needs", "Rates", "Work", "data_needed", "measured", "needs_of", "seconds_of", "speed_up"]
 
@@ -155,7 +155,7 @@ def _classifier(book: Ledger, studies: Sequence[Study]) -> tuple[float, int]:
 
 
 def _rival(book: Ledger, device: str, side: int) -> tuple[float, int]:
-    from recolorist_lab.studies.transfer.cell.train import TransferTrain
+    from recolorist_lab.studies.transfer.train import TransferTrain
 
     config = TransferTrain(
         method="adain",

@@ -7,14 +7,14 @@ from typing import Final
 
 from recolorist_lab.data.named import data_of
 from recolorist_lab.runs.kind import Kind
+from recolorist_lab.studies.check import cell as transfer_check
 from recolorist_lab.studies.classify import cell as classify
 from recolorist_lab.studies.properties import cell as properties
 from recolorist_lab.studies.rehearsal import cell as rehearsal
 from recolorist_lab.studies.runtime import cell as runtime
 from recolorist_lab.studies.spaces import cell as spaces
-from recolorist_lab.studies.transfer import cell as transfer
-from recolorist_lab.studies.check import cell as transfer_check
 from recolorist_lab.studies.spaces import cost as transfer_cost
+from recolorist_lab.studies.transfer import cell as transfer
 from recolorist_lab.studies.transfer import train as transfer_train
 
 __all__ = ["KINDS"]

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from recolorist.errors import OptionError
+from recolorist_lab.report.rows import Row, rows
 from recolorist_lab.runs.config import Json, canonical
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Study
-from recolorist_lab.report.rows import Row, rows
 
 __all__ = ["FORMAT", "document", "read", "write"]
 

@@ -15,8 +15,8 @@ from typing import Final
 
 from recolorist.errors import OptionError
 from recolorist_lab.assets import weights
-from recolorist_lab.runs.config import roles
 from recolorist_lab.data.named import ABSENT
+from recolorist_lab.runs.config import roles
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.remembered import remember
 from recolorist_lab.runs.study import Cell, Study, load

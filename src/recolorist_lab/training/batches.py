@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from recolorist.augment.streams import stream
 from recolorist.errors import OptionError
-from recolorist.augment.colorist.streams import stream
 from recolorist_lab.training.settings import Settings
 
 __all__ = ["Order", "by_domain", "parts_of", "pooled"]

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from recolorist._torchvision_ops import declare_missing_ops
+from recolorist.augment.streams import stream
 from recolorist.errors import OptionError
-from recolorist.augment.colorist.streams import stream
 from recolorist_lab.augmentations import build
 from recolorist_lab.augmentations.base import PURPOSE
 from recolorist_lab.augmentations.heuristics import TRANSFORMS, torch_seeded

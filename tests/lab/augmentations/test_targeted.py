@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from recolorist.augment.streams import stream
 from recolorist.errors import OptionError
-from recolorist.augment.colorist.streams import stream
 from recolorist_lab.augmentations import build
 from recolorist_lab.augmentations.corruptions import CORRUPTIONS, comet
 from recolorist_lab.augmentations.severities import SET_OF, SETS, Strength

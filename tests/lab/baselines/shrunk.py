@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from recolorist.demo.run.synthetic import tile
+from recolorist.demo.synthetic import tile
 from recolorist_lab.baselines import build, vgg
 from recolorist_lab.baselines.attention import AttentionBaseline
 from tests.lab.baselines import kit

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from recolorist.errors import OptionError
 from recolorist_lab.baselines import build, vgg
-from recolorist_lab.baselines.networks.adain import AdaIN
 from recolorist_lab.baselines.colour import coral
+from recolorist_lab.baselines.networks.adain import AdaIN
 from recolorist_lab.baselines.pretrained import ready
 from recolorist_lab.baselines.recipe import Recipe
 from recolorist_lab.baselines.statistics import adain

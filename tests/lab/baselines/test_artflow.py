@@ -12,9 +12,9 @@ from torch.nn import functional
 
 from recolorist.errors import OptionError
 from recolorist_lab.baselines import build
+from recolorist_lab.baselines.base import Baseline
 from recolorist_lab.baselines.networks.artflow import ArtFlow
 from recolorist_lab.baselines.networks.artflow_glow import ActNorm, Coupling, Glow, InvertibleConv
-from recolorist_lab.baselines.base import Baseline
 from recolorist_lab.baselines.statistics import mean_std
 from recolorist_lab.baselines.whitening import moments
 from tests.lab.baselines import kit

@@ -14,10 +14,10 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from recolorist.errors import RecoloristError
-from recolorist_lab.cli import baseline as cli_baseline
 from recolorist_lab.baselines import METHODS, build
 from recolorist_lab.baselines.networks.efdm import EFDM
 from recolorist_lab.baselines.trainer import Record
+from recolorist_lab.cli import baseline as cli_baseline
 from recolorist_lab.cli.main import app
 from tests.commands import picture
 from tests.lab.command import lab

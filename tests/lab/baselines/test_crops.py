@@ -9,8 +9,8 @@ import pytest
 import torch
 from PIL import Image
 
+from recolorist.augment.streams import stream
 from recolorist.errors import ImageError, OptionError
-from recolorist.augment.colorist.streams import stream
 from recolorist_lab.baselines.crops import Folder, Loader, SampleImages, images_of, tensor_of, view
 from recolorist_lab.baselines.recipe import VIEWS, Recipe
 from recolorist_lab.data.named import named

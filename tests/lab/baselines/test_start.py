@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from recolorist.errors import OptionError, RecoloristError
-from recolorist_lab.runs import sealed
 from recolorist_lab.baselines import build, store
 from recolorist_lab.baselines.layout import LayoutError
 from recolorist_lab.baselines.start import begin_with
+from recolorist_lab.runs import sealed
 from tests.lab.baselines.test_cli import refused, trained
 
 

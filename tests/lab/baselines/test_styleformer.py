@@ -11,12 +11,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from recolorist.errors import OptionError
-from recolorist_lab.baselines.networks import styleformer_vgg
+from recolorist_lab.assets.weights import WEIGHTS
 from recolorist_lab.baselines import build, layout, losses, store
-from recolorist_lab.baselines.recipe import Recipe
+from recolorist_lab.baselines.networks import styleformer_vgg
 from recolorist_lab.baselines.networks.styleformer import Decoder, Styleformer, content_loss, self_distances, variation
 from recolorist_lab.baselines.networks.styleformer_vgg import standardised, unstandardised
-from recolorist_lab.assets.weights import WEIGHTS
+from recolorist_lab.baselines.recipe import Recipe
 from tests.lab.baselines import kit
 from tests.lab.baselines.shrunk import training_tiles
 

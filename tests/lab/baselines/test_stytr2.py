@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from recolorist_lab.baselines import build
-from recolorist_lab.baselines.recipe import Recipe
 from recolorist_lab.baselines.networks.stytr2 import StyTr2, Transformer, _tokens, warmed_up
+from recolorist_lab.baselines.recipe import Recipe
 from tests.lab.baselines import kit
 
 

@@ -12,14 +12,13 @@ import torch
 from PIL import Image
 
 from recolorist.errors import OptionError, RecoloristError
-from recolorist_lab.runs import checkpoints
-from recolorist_lab.runs import sealed
 from recolorist_lab.baselines import build, layout, store
 from recolorist_lab.baselines.crops import Images, images_of
 from recolorist_lab.baselines.recipe import Recipe, constant, cosine_by_epoch
 from recolorist_lab.baselines.run import Schedule, run
 from recolorist_lab.baselines.sheet import contact_sheet
 from recolorist_lab.baselines.trainer import DivergedError, Trainer, device_of
+from recolorist_lab.runs import checkpoints, sealed
 from tests.lab.baselines import kit
 from tests.lab.baselines.small import RECIPE, Plain, Small, fresh
 

@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 from recolorist.errors import OptionError
-from recolorist_lab.baselines import layout, vgg
 from recolorist_lab.assets.weights import state_of
+from recolorist_lab.baselines import layout, vgg
 from tests.lab.baselines import kit
 
 CONVS = (0, 2, 5, 9, 12, 16, 19, 22, 25, 29, 32, 35, 38, 42, 45, 48, 51)

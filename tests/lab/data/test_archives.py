@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from recolorist_lab.assets import archive_formats
-from recolorist_lab.assets import archives
+from recolorist_lab.assets import archive_formats, archives
 from recolorist_lab.assets.archives import ArchiveError, Caps, safe_name, unpack
 from tests.lab.fakes.parts import tarred, zipped
 from tests.lab.hostile_archives import CORPUS, entry, tar_of, zip_of

@@ -13,8 +13,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from recolorist.errors import RecoloristError
-from recolorist_lab.cli.main import app, main
 from recolorist_lab.assets.fetch import RECORD
+from recolorist_lab.cli.main import app, main
 from recolorist_lab.data.manifest import Manifest
 from recolorist_lab.data.registry import CARDS
 from recolorist_lab.progress import bytes_bar

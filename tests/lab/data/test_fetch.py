@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from recolorist_lab.data.cards import Card, File
-from recolorist_lab.assets.fetch import RECORD, fetch
-from recolorist_lab.data.registry import CARDS, card_of
 from recolorist_lab.assets.download import FetchError, Link, address, refuse_address
+from recolorist_lab.assets.fetch import RECORD, fetch
+from recolorist_lab.data.cards import Card, File
+from recolorist_lab.data.registry import CARDS, card_of
 from tests.lab.fakes.parts import zipped
 from tests.lab.server import Handler, Server
 

@@ -20,13 +20,13 @@ import numpy as np
 import pytest
 
 from recolorist_lab.assets import archives
+from recolorist_lab.assets.download import FetchError, Link
+from recolorist_lab.assets.fetch import RECORD, fetch
 from recolorist_lab.data import arrays
 from recolorist_lab.data.cards import File
-from recolorist_lab.assets.fetch import RECORD, fetch
 from recolorist_lab.data.index import index
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.registry import card_of
-from recolorist_lab.assets.download import FetchError, Link
 from tests.lab.fakes.parts import Fake, zipped
 from tests.lab.server import Handler, Server
 

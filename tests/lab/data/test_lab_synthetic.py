@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from recolorist.demo.synthetic import SCANNERS, Scanner, scan
 from recolorist.errors import OptionError
-from recolorist.demo.run.synthetic import SCANNERS, Scanner, scan
 from recolorist_lab.data.index import check
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.manifest import Manifest

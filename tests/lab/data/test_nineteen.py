@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from recolorist_lab.assets.download import Link
+from recolorist_lab.assets.fetch import fetch, instructions
 from recolorist_lab.data.cards import Expected
 from recolorist_lab.data.describe import stats_rows
-from recolorist_lab.assets.fetch import fetch, instructions
 from recolorist_lab.data.index import CountError, check, index
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.manifest import COLUMNS, Manifest
 from recolorist_lab.data.registry import CARDS
 from recolorist_lab.data.statistics import summary
-from recolorist_lab.assets.download import Link
 from tests.lab.fakes.all import fake
 from tests.lab.fakes.parts import Fake
 from tests.lab.server import Server

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import recolorist
 from recolorist.errors import OptionError
 from recolorist_lab.cli.main import app
-from recolorist_lab.cli.main.metrics import Files, paired
+from recolorist_lab.cli.metrics import Files, paired
 from recolorist_lab.metrics import Triple, evaluate
 from tests.lab.command import lab
 from tests.lab.metrics.pictures import Image, scene

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 import recolorist
 from recolorist.errors import OptionError
 from recolorist_lab import metrics as m
+from recolorist_lab.assets.weights import WeightsError
 from recolorist_lab.metrics import (
     ALL,
     PER_PAIR,
@@ -28,7 +29,6 @@ from recolorist_lab.metrics import (
     perceptual,
     streaming,
 )
-from recolorist_lab.assets.weights import WeightsError
 from tests.lab.metrics.pictures import Image, noisy, scene, unit
 
 LIGHT = ["ssim", "ssim_luminance", "gradient_similarity", "wasserstein"]

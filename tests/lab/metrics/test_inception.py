@@ -12,9 +12,9 @@ import torch
 from torch import nn
 
 from recolorist_lab.assets import weights
+from recolorist_lab.assets.weights import WeightsError
 from recolorist_lab.metrics import features, fid, inception
 from recolorist_lab.metrics.kernel import kid_of_subsets
-from recolorist_lab.assets.weights import WeightsError
 from tests.lab.metrics.pictures import noisy, scene, unit, whole
 
 # Folding the normalisation into the convolutions reorders sums of float32; features are of the order of 0.2, the largest about 5.

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from recolorist_lab.assets.weights import WEIGHTS
 from recolorist_lab.metrics import ALL, Evaluation
 from recolorist_lab.metrics.inception import BACKENDS
 from recolorist_lab.metrics.perceptual import BACKBONES
-from recolorist_lab.assets.weights import WEIGHTS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "metrics.md").read_text(encoding="utf-8")
 

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from recolorist_lab.assets import weights
-from recolorist_lab.metrics import lpips, perceptual
 from recolorist_lab.assets.weights import WeightsError
+from recolorist_lab.metrics import lpips, perceptual
 from tests.lab.metrics.pictures import noisy, scene, unit
 
 SIZE = (64, 80)

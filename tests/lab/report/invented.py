@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from recolorist_lab.runs import cell as cells
 from recolorist_lab.data.registry import CARDS
+from recolorist_lab.runs import cell as cells
 from recolorist_lab.runs.ledger import Ledger
+from recolorist_lab.runs.study import Cell, Study, load
 from recolorist_lab.studies.properties import cell as properties
 from recolorist_lab.studies.transfer import cell as transfer
-from recolorist_lab.runs.study import Cell, Study, load
 
 SEEDS = (1, 2)
 SPACES = ("rgb", "lab", "ycbcr", "ypbpr", "yuv", "ydbdr")

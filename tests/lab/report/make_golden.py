@@ -10,9 +10,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.report.sections import section_of
 from recolorist_lab.report.tables import FORMS
+from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Study
 from tests.lab.report import invented
 

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.report.build import build
+from recolorist_lab.report.rows import IncompleteError
 from recolorist_lab.report.sections import Section, section_of
 from recolorist_lab.report.tables import FORMS
-from recolorist_lab.studies.spaces.cell.table import Scores
+from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Study
-from recolorist_lab.report.rows import IncompleteError
+from recolorist_lab.studies.spaces.table import Scores
 from tests.lab.report import invented
 from tests.lab.report.make_golden import GOLDEN, complete, taken, with_gaps
 from tests.lab.studies import with_code

@@ -10,12 +10,12 @@ from typer.testing import CliRunner
 
 from recolorist.errors import OptionError
 from recolorist_lab.cli.main import app
+from recolorist_lab.report.build import build
+from recolorist_lab.report.rows import IncompleteError
+from recolorist_lab.report.sections import section_of
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.remembered import remember, studies_of
-from recolorist_lab.report.build import build
-from recolorist_lab.report.sections import section_of
 from recolorist_lab.runs.study import Study, load
-from recolorist_lab.report.rows import IncompleteError
 from tests.lab.command import answer, lab
 from tests.lab.studies import finished as run_here
 

@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from recolorist.errors import RecoloristError
-from recolorist_lab.runs.cell import run_cell
+from recolorist_lab.assets.zoo import CHECKPOINTS
 from recolorist_lab.cli.main import app
+from recolorist_lab.runs.cell import run_cell
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import load
-from recolorist_lab.assets.zoo import CHECKPOINTS
 from tests.lab.training.contexts import TINY
 from tests.lab.training.test_zoo import made
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from recolorist.errors import OptionError
+from recolorist_lab.assets.zoo import CHECKPOINTS
+from recolorist_lab.data.registry import CARDS
 from recolorist_lab.paper import numbers as paper
 from recolorist_lab.report import figures
-from recolorist_lab.data.registry import CARDS
-from recolorist_lab.studies.classify import table as classify_table
 from recolorist_lab.studies.classify import hospitals as hospitals_table
+from recolorist_lab.studies.classify import table as classify_table
+from recolorist_lab.studies.classify.table import MEDMNIST, OOD, Summary, aggregates, main_table, method_of, sets
 from recolorist_lab.studies.probability import figure as probability_figure
-from recolorist_lab.studies.classify.cell.table import MEDMNIST, OOD, Summary, aggregates, main_table, method_of, sets
-from recolorist_lab.assets.zoo import CHECKPOINTS
 
 PUBLISHED = {one.dataset: one.printed for one in CHECKPOINTS.values()}
 

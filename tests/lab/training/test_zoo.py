@@ -13,8 +13,8 @@ from safetensors.torch import save_file
 
 from recolorist.errors import OptionError
 from recolorist_lab.assets import zoo
-from recolorist_lab.data.registry import CARDS
 from recolorist_lab.assets.download import Link
+from recolorist_lab.data.registry import CARDS
 from recolorist_lab.training.run import run
 from tests.lab.server import Server
 from tests.lab.training.contexts import TINY, Memory, small

@@ -14,10 +14,10 @@ import recolorist as rc
 from recolorist.errors import OptionError
 from recolorist_lab.report import rows as table
 from recolorist_lab.runs.ledger import Ledger
+from recolorist_lab.runs.study import load
 from recolorist_lab.studies.properties import figure as properties_figure
 from recolorist_lab.studies.properties import table as properties_table
 from recolorist_lab.studies.properties.cell import FILE, NO_CAP, Properties, properties_of
-from recolorist_lab.runs.study import load
 from tests.commands import picture
 from tests.lab.studies import finished
 

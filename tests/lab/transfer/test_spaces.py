@@ -15,11 +15,12 @@ from recolorist_lab.paper import numbers as paper
 from recolorist_lab.report import rows as table
 from recolorist_lab.runs.cell import run_cell
 from recolorist_lab.runs.ledger import Ledger
+from recolorist_lab.runs.study import load
+from recolorist_lab.studies.protocol import open_pairs
 from recolorist_lab.studies.spaces import figure as spaces_figure
 from recolorist_lab.studies.spaces import statistics as spaces_statistics
-from recolorist_lab.studies.protocol import open_pairs
 from recolorist_lab.studies.spaces.cell import FILE, METRICS, Spaces, _Clock, in_paper, run, transferred
-from recolorist_lab.studies.spaces.cell.table import (
+from recolorist_lab.studies.spaces.table import (
     DIGITS,
     ORDER,
     AlgebraError,
@@ -32,7 +33,6 @@ from recolorist_lab.studies.spaces.cell.table import (
     table_one,
     times,
 )
-from recolorist_lab.runs.study import load
 from tests.lab.studies import finished
 
 pytestmark = pytest.mark.usefixtures("one_thread")

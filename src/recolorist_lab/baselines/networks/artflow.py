@@ -15,9 +15,9 @@ from torch import Tensor
 
 from recolorist.errors import OptionError
 from recolorist_lab.baselines import vgg
-from recolorist_lab.baselines.networks.artflow_glow import Glow
 from recolorist_lab.baselines.base import Baseline, OfficialFile, Step
 from recolorist_lab.baselines.losses import mse, style_loss
+from recolorist_lab.baselines.networks.artflow_glow import Glow
 from recolorist_lab.baselines.recipe import Recipe
 from recolorist_lab.baselines.statistics import adain
 from recolorist_lab.baselines.whitening import wct

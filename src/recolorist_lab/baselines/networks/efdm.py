@@ -11,8 +11,8 @@ from torch import Tensor
 
 from recolorist.errors import OptionError
 from recolorist_lab.baselines import losses
-from recolorist_lab.baselines.networks.adain import OFFICIAL, AdaIN
 from recolorist_lab.baselines.base import OfficialFile
+from recolorist_lab.baselines.networks.adain import OFFICIAL, AdaIN
 from recolorist_lab.baselines.statistics import adain, mean_std
 
 __all__ = ["EFDM", "VARIANTS", "exact_loss", "exact_match"]

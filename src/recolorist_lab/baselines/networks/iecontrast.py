@@ -15,11 +15,11 @@ from torch import Tensor, nn
 from torch.nn.functional import avg_pool2d, binary_cross_entropy_with_logits, mse_loss, normalize
 
 from recolorist.errors import OptionError
-from recolorist_lab.baselines.networks.adain import OFFICIAL
 from recolorist_lab.baselines.attention import Looked, weighted
 from recolorist_lab.baselines.base import OfficialFile, Optimisation, Step, trained_parameters
-from recolorist_lab.baselines.recipe import Recipe, inverse_time
+from recolorist_lab.baselines.networks.adain import OFFICIAL
 from recolorist_lab.baselines.networks.sanet import SANet
+from recolorist_lab.baselines.recipe import Recipe, inverse_time
 
 __all__ = ["Discriminator", "IEContrAST", "Layout", "Weights", "contrast", "head"]
 

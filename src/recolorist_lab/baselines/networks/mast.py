@@ -13,7 +13,6 @@ import torch
 from torch import Tensor, nn
 
 from recolorist.errors import OptionError
-from recolorist_lab.baselines.networks.adain import OFFICIAL
 from recolorist_lab.baselines.attention import (
     CHANNELS,
     AttentionBaseline,
@@ -24,6 +23,7 @@ from recolorist_lab.baselines.attention import (
 )
 from recolorist_lab.baselines.base import OfficialFile, Step
 from recolorist_lab.baselines.losses import content_loss, style_loss
+from recolorist_lab.baselines.networks.adain import OFFICIAL
 from recolorist_lab.baselines.recipe import Recipe
 
 __all__ = ["MAST", "MODES", "MultiAdaptation", "Weights", "content_disagreement", "style_disagreement"]

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from torch.nn.functional import interpolate, pad
 
 from recolorist.errors import OptionError
-from recolorist_lab.baselines.networks.adain import OFFICIAL
 from recolorist_lab.baselines.attention import CHANNELS, AttentionBaseline, PositionAttention, weighted
 from recolorist_lab.baselines.base import OfficialFile, Step
+from recolorist_lab.baselines.networks.adain import OFFICIAL
 from recolorist_lab.baselines.padding import padded
 from recolorist_lab.baselines.recipe import Recipe
 

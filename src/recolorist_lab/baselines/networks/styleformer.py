@@ -17,13 +17,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from recolorist.errors import OptionError
-from recolorist_lab.baselines.networks import styleformer_vgg
 from recolorist_lab.baselines import layout, losses, vgg
 from recolorist_lab.baselines.base import Baseline, OfficialFile, Optimisation, Step, trained_parameters
-from recolorist_lab.baselines.padding import padded
-from recolorist_lab.baselines.recipe import Recipe, constant
+from recolorist_lab.baselines.networks import styleformer_vgg
 from recolorist_lab.baselines.networks.styleformer_modulation import Modulation
 from recolorist_lab.baselines.networks.styleformer_vgg import standardised, unstandardised
+from recolorist_lab.baselines.padding import padded
+from recolorist_lab.baselines.recipe import Recipe, constant
 from recolorist_lab.baselines.vit import resized
 
 __all__ = ["FEATURES", "Decoder", "Styleformer", "Weights", "content_loss", "self_distances", "variation"]

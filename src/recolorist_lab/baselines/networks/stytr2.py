@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from recolorist_lab.baselines import losses, vgg
-from recolorist_lab.baselines.networks.adain import OFFICIAL
 from recolorist_lab.baselines.base import Baseline, OfficialFile, Optimisation, Step, trained_parameters
+from recolorist_lab.baselines.networks.adain import OFFICIAL
 from recolorist_lab.baselines.recipe import Rate, Recipe
 
 __all__ = ["StyTr2", "Weights", "warmed_up"]

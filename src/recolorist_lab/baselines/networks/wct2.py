@@ -17,9 +17,9 @@ from recolorist_lab.baselines import vgg
 from recolorist_lab.baselines.base import Baseline, OfficialFile, Optimisation, Step, checked, trained_parameters
 from recolorist_lab.baselines.layout import LayoutError
 from recolorist_lab.baselines.losses import mse
+from recolorist_lab.baselines.networks.wct2_wavelet import VGG_CHILDREN, Encoded, Skip, WaveDecoder, WaveEncoder
 from recolorist_lab.baselines.padding import padded
 from recolorist_lab.baselines.recipe import Recipe, constant
-from recolorist_lab.baselines.networks.wct2_wavelet import VGG_CHILDREN, Encoded, Skip, WaveDecoder, WaveEncoder
 from recolorist_lab.baselines.whitening import wct, wct_regions
 from recolorist_lab.runs.config import unknown
 

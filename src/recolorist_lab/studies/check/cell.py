@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from recolorist.core.audit import audit
-from recolorist.errors import OptionError
 from recolorist.core.match import MATCHERS, match
 from recolorist.core.spaces import SPACES
-from recolorist.demo.run.synthetic import SCANNERS, scan, tissue
+from recolorist.demo.synthetic import SCANNERS, scan, tissue
+from recolorist.errors import OptionError
 from recolorist_lab.runs.config import Json, identity, seed_of, unknown
 from recolorist_lab.runs.kind import Context
 

@@ -18,7 +18,7 @@ Classify = Settings
 
 
 def run(config: Classify, context: Context) -> Mapping[str, Json]:
-    """One run; see :func:`recolorist_lab.training.run.run`."""
+    """One run; see :func:`recolorist_lab.training.run`."""
     from recolorist_lab.training import run as training
 
     return training.run(config, context)

@@ -9,10 +9,10 @@ from typing import Any, Final, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from recolorist.errors import OptionError
+from recolorist_lab.data.registry import CARDS
 from recolorist_lab.report import figures
 from recolorist_lab.runs.config import Json
-from recolorist_lab.data.registry import CARDS
-from recolorist_lab.studies.classify.cell.table import MEDMNIST, OOD, Value, value_of
+from recolorist_lab.studies.classify.table import MEDMNIST, OOD, Value, value_of
 
 __all__ = ["CHOSEN", "Curve", "Panel", "aggregate", "curve", "draw", "hospitals", "sweep"]
 

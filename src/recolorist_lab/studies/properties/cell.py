@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 from recolorist.core import image as check
 from recolorist.core.apply import apply
 from recolorist.core.audit import predicted_share
-from recolorist.errors import OptionError
 from recolorist.core.foreground import RULES
 from recolorist.core.moments import Moments, measure
 from recolorist.core.plan import EpsMode, Plan, plan
 from recolorist.core.spaces import SPACES
-from recolorist_lab.runs.config import Json, identity, operational, unknown
+from recolorist.errors import OptionError
 from recolorist_lab.data.pixels import Bytes
-from recolorist_lab.runs.kind import Context
 from recolorist_lab.report.stats import bootstrap
+from recolorist_lab.runs.config import Json, identity, operational, unknown
+from recolorist_lab.runs.kind import Context
 from recolorist_lab.studies.protocol import EVALUATION_SIZE, open_pairs, refuse_odd_pairs
 
 __all__ = ["FILE", "NO_CAP", "Instance", "PairProperties", "Properties", "properties_of", "run"]

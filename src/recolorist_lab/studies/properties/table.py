@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from recolorist_lab.runs.config import Json
 from recolorist_lab.paper.numbers import PROPERTIES
+from recolorist_lab.runs.config import Json
 from recolorist_lab.studies.pages import GAP, has_result, markdown
 from recolorist_lab.studies.properties.cell import NO_CAP
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 import recolorist as rc
 from recolorist._torchvision_ops import declare_missing_ops
+from recolorist.demo.synthetic import SCANNERS, tile
 from recolorist.errors import OptionError
-from recolorist.demo.run.synthetic import SCANNERS, tile
 from recolorist_lab.baselines.registry import METHODS, build, class_of
 from recolorist_lab.runs.config import Json, identity, seed_of, unknown
 from recolorist_lab.runs.energy import Energy, metered

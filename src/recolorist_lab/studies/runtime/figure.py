@@ -10,7 +10,7 @@ from recolorist_lab.report import figures
 from recolorist_lab.runs.config import Json
 from recolorist_lab.studies.pages import finished
 from recolorist_lab.studies.runtime.cell import OURS
-from recolorist_lab.studies.runtime.cell.table import figure_of, printed_of, title
+from recolorist_lab.studies.runtime.table import figure_of, printed_of, title
 
 __all__ = ["bars", "growth"]
 

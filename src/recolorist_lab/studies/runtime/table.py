@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 from recolorist.errors import OptionError
 from recolorist_lab.baselines.registry import METHODS
-from recolorist_lab.runs.config import Json
 from recolorist_lab.paper.numbers import RUNTIME, Runtime
+from recolorist_lab.runs.config import Json
 from recolorist_lab.studies.pages import GAP, has_result, markdown
 from recolorist_lab.studies.runtime.cell import COLORIST
 

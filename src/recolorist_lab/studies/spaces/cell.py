@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from recolorist.core.audit import Audit, audit
-from recolorist.errors import OptionError, RecoloristError
 from recolorist.core.match import MATCHERS, match
 from recolorist.core.moments import measure
 from recolorist.core.plan import plan
 from recolorist.core.spaces import SPACES
-from recolorist_lab.runs.config import Json, identity, operational, unknown
+from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.data.named import data_of
 from recolorist_lab.data.pixels import Bytes
-from recolorist_lab.runs.kind import Context
 from recolorist_lab.paper.numbers import METHODS, SEEDS
 from recolorist_lab.paper.numbers import SPACES as PRINTED
 from recolorist_lab.report.stats import bootstrap
+from recolorist_lab.runs.config import Json, identity, operational, unknown
+from recolorist_lab.runs.kind import Context
 from recolorist_lab.studies.protocol import EVALUATION_SIZE, Paired, open_pairs, refuse_odd_pairs
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import Final, Literal
 
 import numpy as np
 
-from recolorist.errors import OptionError
 from recolorist.core.match import MATCHERS, match
 from recolorist.core.spaces import SPACES
+from recolorist.errors import OptionError
 from recolorist_lab.runs.config import Json, identity, operational, unknown
 from recolorist_lab.runs.kind import Context
 from recolorist_lab.studies.protocol import EVALUATION_SIZE, open_pairs, refuse_odd_pairs

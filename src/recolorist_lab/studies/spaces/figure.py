@@ -8,8 +8,8 @@ from typing import Any, Final
 from recolorist.core.spaces import SPACES
 from recolorist_lab.paper import numbers as paper
 from recolorist_lab.report import figures
-from recolorist_lab.studies.spaces.cell.statistics import Significance
-from recolorist_lab.studies.spaces.cell.table import CALLED, ORDER, Scores
+from recolorist_lab.studies.spaces.statistics import Significance
+from recolorist_lab.studies.spaces.table import CALLED, ORDER, Scores
 
 __all__ = ["costs", "methods", "ranks"]
 

@@ -19,7 +19,7 @@ from recolorist_lab.report.stats import (
     wilcoxon,
 )
 from recolorist_lab.studies.pages import markdown
-from recolorist_lab.studies.spaces.cell.table import Scores
+from recolorist_lab.studies.spaces.table import Scores
 
 __all__ = ["Compared", "Significance", "friedman_table", "method_table", "significance", "space_table"]
 

@@ -12,9 +12,9 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from recolorist.errors import RecoloristError
 from recolorist.core.match import MATCHERS
 from recolorist.core.spaces import SPACES
+from recolorist.errors import RecoloristError
 from recolorist_lab.paper import numbers as paper
 from recolorist_lab.runs.config import Json
 from recolorist_lab.studies.pages import GAP, markdown

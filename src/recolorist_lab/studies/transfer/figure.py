@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from numpy.typing import NDArray
 
 from recolorist.errors import OptionError
-from recolorist_lab.report import figures
 from recolorist_lab.data.registry import CARDS
+from recolorist_lab.report import figures
 
 __all__ = ["Example", "examples", "one_per_modality", "qualitative", "subject", "triplets"]
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.errors import OptionError
-from recolorist_lab.report import figures
 from recolorist_lab.baselines.registry import METHODS
-from recolorist_lab.runs.config import Json
 from recolorist_lab.paper.numbers import STYLE_TRANSFER
+from recolorist_lab.report import figures
+from recolorist_lab.runs.config import Json
 from recolorist_lab.studies.pages import GAP, finished, has_result, markdown
 from recolorist_lab.studies.transfer.cell import COLORIST, NOTHING
 
