@@ -1,0 +1,138 @@
+"""The options of a match, checked once when they are made and carried whole from then on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, Final, Literal
+
+from recolorist.core import image as check
+from recolorist.core.spaces import SPACES
+from recolorist.errors import OptionError
+
+__all__ = ["MATCHERS", "ApplyTo", "EpsMode", "MatchOptions", "Matcher", "OnNonFinite", "match_options"]
+
+EpsMode = Literal["exact", "paper"]
+ApplyTo = Literal["all", "mask"]
+OnNonFinite = Literal["raise", "mask"]
+
+_NAMES: Final = MappingProxyType({"eps_mode": ("exact", "paper"), "apply_to": ("all", "mask"), "on_nonfinite": ("raise", "mask")})
+
+
+@dataclass(frozen=True, slots=True)
+class Matcher:
+    """One method of matching.
+
+    >>> MATCHERS["mean_std"].needs_pixels
+    False
+    """
+
+    name: str
+    needs_pixels: bool  #: False: the moments of the style are enough
+    summary: str
+
+
+#: Every method by its name.
+MATCHERS: Final = MappingProxyType(
+    {
+        matcher.name: matcher
+        for matcher in (
+            Matcher("mean_std", False, "mean and standard deviation per channel; the paper's Colorist"),
+            Matcher("histogram", True, "cumulative histogram per channel"),
+            Matcher("exact_histogram", True, "the style's histogram exactly, by strict ordering (Coltuc 2006)"),
+            Matcher("covariance", False, "mean and full covariance (Monge-Kantorovich linear map)"),
+        )
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MatchOptions:
+    """How an image is matched to a style.
+
+    Every value is checked when the object is made, so code that holds one needs no checks of its own.
+
+    Args:
+        method: A key of :data:`MATCHERS`.
+        space: A key of :data:`recolorist.SPACES`.
+        strength: 0 leaves the image as it is, 1 matches it fully.
+        max_gain: Largest factor on a channel.
+        eps_mode: ``"exact"``, or ``"paper"`` for equation (1) of the paper as printed.
+        strict: Refuse a style with a flat channel.
+        clip: Clip outputs to the range of the image. False is for float images only.
+        apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
+        on_nonfinite: ``"raise"`` for NaN and infinite pixels, or ``"mask"`` to leave them out.
+
+    Raises:
+        OptionError: A name is unknown or a number lies outside its limits.
+
+    Example:
+        >>> MatchOptions(space="lab").measured_space
+        'lab'
+        >>> MatchOptions(strength=7)
+        Traceback (most recent call last):
+        recolorist.errors.OptionError: strength=7; accepted are numbers from 0 to 1
+    """
+
+    method: str = "mean_std"
+    space: str = "rgb"
+    strength: float = 1.0
+    max_gain: float = 10.0
+    eps_mode: EpsMode = "exact"
+    strict: bool = False
+    clip: bool = True
+    apply_to: ApplyTo = "all"
+    on_nonfinite: OnNonFinite = "raise"
+
+    def __post_init__(self) -> None:
+        """Check every field."""
+        check.option(self.method, MATCHERS, "method")
+        check.option(self.space, SPACES, "space")
+        for name, allowed in _NAMES.items():
+            check.option(getattr(self, name), allowed, name)
+        for name in ("strict", "clip"):
+            if not isinstance(getattr(self, name), bool):
+                raise OptionError(f"{name}={getattr(self, name)!r}; accepted are True and False")
+        object.__setattr__(self, "strength", check.number(self.strength, 0, 1, "strength"))
+        object.__setattr__(self, "max_gain", check.number(self.max_gain, 0, math.inf, "max_gain"))
+
+    @property
+    def needs_pixels(self) -> bool:
+        """Whether the method needs the pixels of the style; moments are enough for the others."""
+        return MATCHERS[self.method].needs_pixels
+
+    @property
+    def measured_space(self) -> str:
+        """The space moments are taken in: RGB for every linear space, else the space itself."""
+        return "rgb" if SPACES[self.space].is_linear else self.space
+
+    @property
+    def by_channel(self) -> bool:
+        """Whether each channel is matched on its own, from its mean and variance in RGB alone."""
+        return self.method == "mean_std" and self.space == "rgb"
+
+    def at_strength(self, strength: float) -> MatchOptions:
+        """Return the same options with another strength."""
+        return self if strength == self.strength else replace(self, strength=strength)
+
+
+@lru_cache(maxsize=256, typed=True)
+def _cached(*values: Any) -> MatchOptions:
+    return MatchOptions(*values)
+
+
+def match_options(*values: Any) -> MatchOptions:
+    """Make options from values in the order of the fields; equal values give the same object, without checking again.
+
+    Checking nine values takes a tenth of the time of matching a small image.
+
+    Example:
+        >>> match_options("mean_std", "rgb") is match_options("mean_std", "rgb")
+        True
+    """
+    try:
+        return _cached(*values)
+    except TypeError:  # a value that cannot be hashed; the constructor says which one is wrong
+        return MatchOptions(*values)
