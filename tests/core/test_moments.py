@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import recolorist as rc
 from recolorist.core import kernels
 from recolorist.errors import StatisticsError
-from tests.contracts import KERNELS
+from tests.core.contracts import KERNELS
 
 
 @pytest.fixture(params=KERNELS, autouse=True)

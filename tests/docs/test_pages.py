@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-PAGES = Path(__file__).parents[1] / "docs"
+PAGES = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 GUESTS = {"torch", "torchvision", "albumentations", "monai", "kornia", "datasets"}
 

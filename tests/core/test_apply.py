@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import recolorist as rc
 from recolorist.core import kernels
 from recolorist.errors import ImageError, StatisticsError
-from tests.contracts import KERNELS
+from tests.core.contracts import KERNELS
 
 CONTENT = np.random.default_rng(23).uniform(0.3, 0.6, (8, 8, 3))
 STYLE = np.random.default_rng(24).uniform(0.2, 0.9, (8, 9, 3))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import recolorist as rc
-from tests.contracts import DTYPES
+from tests.core.contracts import DTYPES
 from tests.test_contracts import HEIGHT, WIDTH, fixed_plan, picture
 
 MODES = {"L": ("uint8", ()), "LA": ("uint8", (2,)), "RGB": ("uint8", (3,)), "RGBA": ("uint8", (4,)), "I;16": ("uint16", ()),

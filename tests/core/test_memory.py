@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import recolorist as rc
 from recolorist.core import kernels
-from tests.contracts import KERNELS
+from tests.core.contracts import KERNELS
 
 SIDE = 2048
 MEBIBYTE = 2**20

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import recolorist as rc
 from recolorist.core import kernels
 from recolorist.core.batches import Batch
-from tests.contracts import CONTRACTS, DTYPES, KERNELS, LAYOUTS
+from tests.core.contracts import CONTRACTS, DTYPES, KERNELS, LAYOUTS
 
 Image = NDArray[Any]
 HEIGHT, WIDTH = 9, 14  # not square, so that swapped sides cannot hide
