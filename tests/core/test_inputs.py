@@ -11,7 +11,7 @@ from PIL import Image
 
 import recolorist as rc
 from tests.core.contracts import DTYPES
-from tests.test_contracts import HEIGHT, WIDTH, fixed_plan, picture
+from tests.core.test_contracts import HEIGHT, WIDTH, fixed_plan, picture
 
 MODES = {"L": ("uint8", ()), "LA": ("uint8", (2,)), "RGB": ("uint8", (3,)), "RGBA": ("uint8", (4,)), "I;16": ("uint16", ()),
          "F": ("float32", ())}  # fmt: skip
