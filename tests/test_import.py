@@ -88,7 +88,7 @@ def test_no_network_and_no_file_written() -> None:
 
 
 class TestKernel:
-    CODE = "import json; from recolorist import kernels; print(json.dumps(kernels.active()))"
+    CODE = "import json; from recolorist.core import kernels; print(json.dumps(kernels.active()))"
 
     def test_numpy_on_request(self) -> None:
         assert answer(self.CODE, RECOLORIST_KERNEL="numpy") == "numpy"
@@ -119,7 +119,7 @@ class TestKernel:
     def test_works_without_the_extension(self) -> None:
         work = (
             "import hashlib, numpy as np, recolorist as rc\n"
-            "from recolorist import kernels\n"
+            "from recolorist.core import kernels\n"
             "rng = np.random.default_rng(0)\n"
             "content, style = rng.integers(0, 256, (2, 31, 27, 3), dtype=np.uint8)\n"
             "images = [rc.match(c, s, m) for m in rc.MATCHERS for c, s in ((content, style), (content / 255, style / 255))]\n"

@@ -43,7 +43,7 @@ SOURCES = (
 FORBIDDEN = ("tests/", "benchmarks/", ".so.", "__pycache__", ".c", ".h", ".ipynb")
 MOST_BYTES = 3_000_000  # an extra megabyte in a wheel is something that does not belong there
 BUILT = shutil.ignore_patterns("*.so", "__pycache__", "*.egg-info")
-ACTIVE = "from recolorist import kernels; print(kernels.active())"
+ACTIVE = "from recolorist.core import kernels; print(kernels.active())"
 
 
 class CheckError(Exception):

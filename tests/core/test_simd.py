@@ -13,7 +13,8 @@ from recolorist.core import kernels
 # random maps, maps with exact ties (where float32 cannot be fitted), gains beyond the range, and every tail length of a step
 SCRIPT = """
 import numpy as np
-from recolorist import kernels, kernels_numpy
+from recolorist.core import kernels
+from recolorist.core.kernels import fallback as kernels_numpy
 rng = np.random.default_rng(11)
 differ = maps = 0
 for case in range(600):

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from recolorist.spaces import SPACES
 
 import recolorist as rc
+from recolorist.core.spaces import SPACES
 
 FOLDER: Final = Path(__file__).parent
 HIGHEST: Final = {"uint8": 255, "uint16": 65535, "float32": 1, "float64": 1}

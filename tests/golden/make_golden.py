@@ -8,8 +8,8 @@ from itertools import product
 from typing import Final
 
 import numpy as np
-from recolorist.spaces import SPACES
 
+from recolorist.core.spaces import SPACES
 from tests.golden.cases import FOLDER, HIGHEST, all_cases, digest, image
 
 # Sums, divisions and extremes only, in a fixed order: every machine gives the same bits, so equal values cannot part.

@@ -60,7 +60,7 @@ def configs() -> Path:
     True
     """
     here = Path(__file__).resolve()
-    for folder in (here.parent / "configs", here.parents[2] / "configs"):
+    for folder in (here.parents[1] / "configs", here.parents[3] / "configs"):
         if any(folder.glob("*.toml")):
             return folder
     raise OptionError("the studies of the paper are not with this installation; name their folder with --configs")

@@ -17,7 +17,7 @@ matplotlib = pytest.importorskip("matplotlib")
 SCORES = {"one": [1.0, 1, 1, 2, 1, 1], "two": [2.0, 2, 2, 1, 2, 2], "three": [3.0, 3, 3, 3, 3, 3]}
 SCRIPT = """
 import hashlib, sys
-from recolorist_lab import figures
+from recolorist_lab.report import figures
 drawn, axes = figures.figure(3, 2)
 with figures.house():
     axes.plot([0, 1, 2], [0.5, 0.1, 0.7], label="α"); axes.set_title("A title"); axes.legend()
