@@ -182,10 +182,16 @@ class TestFile:
 
     def test_json_is_plain_numbers(self, bank: StyleBank) -> None:
         entries = json.loads(bank.to_json())
-        assert entries["format"] == "recolorist.bank.style_bank/1"
+        assert entries["format"] == "recolorist.bank/1"
         assert entries["count"] == 6
         assert np.array(entries["cov"]).shape == (6, 6)
         np.testing.assert_array_equal(np.array(entries["cov"])[:, [0, 3, 5]], np.diagonal(bank.cov, axis1=1, axis2=2))
+
+    def test_formats_are_those_of_banks_already_written(self, tmp_path: Path, bank: StyleBank) -> None:
+        """Both names are in files that people keep; where the code lies does not change them."""
+        assert json.loads(bank.to_json())["format"] == "recolorist.bank/1"
+        with np.load(bank.save(tmp_path / "bank.rcb")) as members:
+            assert json.loads(members["facts"].tobytes())["format"] == "recolorist.bank.file/1"
 
     def test_keys_that_do_not_fit_are_refused(self) -> None:
         block, lengths = bank_file.packed(["one", "two"])

@@ -126,7 +126,7 @@ class TestBank:
     def test_json_bank_for_the_page(self, data: Path, bank: Path, tmp_path: Path) -> None:
         done("bank", "build", data, "-o", tmp_path / "a.json", "--split", "train")
         told = json.loads((tmp_path / "a.json").read_text("utf-8"))
-        assert (told["format"], told["count"]) == ("recolorist.bank.style_bank/1", 24)
+        assert (told["format"], told["count"]) == ("recolorist.bank/1", 24)
         assert batch.open_bank(tmp_path / "a.json").keys == rc.StyleBank.load(bank).keys
 
     def test_swatches_for_people(self, bank: Path) -> None:

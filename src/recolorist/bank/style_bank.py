@@ -20,7 +20,7 @@ from recolorist.errors import OptionError, StatisticsError
 
 Array = NDArray[np.float64]
 
-JSON_FORMAT: Final = "recolorist.bank.style_bank/1"
+JSON_FORMAT: Final = "recolorist.bank/1"
 _TRAINING: Final = ("train", "training", None)
 
 
