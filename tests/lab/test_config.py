@@ -426,14 +426,14 @@ class TestFingerprint:
 
     def test_changes_with_code_that_the_study_uses(self, copy: Path) -> None:
         before = code_fingerprint(self.KIND)
-        assert self.edited(copy / "tissue.py", "import annotations\n", "import annotations\n\nEXTRA = 1\n") != before
+        assert self.edited(copy / "demo" / "tissue.py", "import annotations\n", "import annotations\n\nEXTRA = 1\n") != before
 
     def test_does_not_change_with_a_copy_comments_docstrings_or_other_code(self, copy: Path) -> None:
         before = code_fingerprint(self.KIND)
-        assert self.edited(copy / "tissue.py", "import annotations\n", "import annotations\n# a comment\n") == before
-        assert self.edited(copy / "files.py", '"""Writing files', '"""Surely writing files') == before
+        assert self.edited(copy / "demo" / "tissue.py", "import annotations\n", "import annotations\n# a comment\n") == before
+        assert self.edited(copy / "io" / "files.py", '"""Writing files', '"""Surely writing files') == before
         assert self.edited(copy / "errors.py", '"""What Recolorist raises.', '"""Everything Recolorist raises.') == before
-        assert self.edited(copy / "cli.py", "import annotations\n", "import annotations\n\nEXTRA = 1\n") == before
+        assert self.edited(copy / "cli" / "main.py", "import annotations\n", "import annotations\n\nEXTRA = 1\n") == before
         shutil.rmtree(copy)
         shutil.copytree(Path(recolorist.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
         code_fingerprint.cache_clear()
