@@ -28,7 +28,7 @@ SESSIONS: Final = (
 ELSEWHERE: Final = {
     "docs/frameworks.md": "tests/docs/test_pages.py runs each block on the first",
     "docs/metrics.md": "tests/lab/metrics/test_metrics_page.py",
-    "docs/statistics.md": "tests/lab/transfer/test_results_pages.py",
+    "docs/statistics.md": "tests/lab/report/test_pages.py",
     "docs/baselines.md": "needs published weights; tests/lab/baselines/test_adain.py makes the same calls with them",
 }
 NEEDS: Final = {

@@ -23,7 +23,7 @@ from recolorist_lab.runs.fingerprint import code_fingerprint, essence, sources
 from recolorist_lab.runs.kind import Kind
 from recolorist_lab.runs.study import Cell, StudyError, load
 from recolorist_lab.studies.kinds import KINDS
-from tests.lab.studies import grid, rehearsal, with_code
+from tests.lab.study_files import grid, rehearsal, with_code
 
 ROOT = Path(__file__).parents[2]
 STUDIES = sorted((ROOT / "configs").glob("*.toml"))

@@ -27,7 +27,7 @@ from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.sealed import CorruptError, seal, unseal
 from recolorist_lab.runs.study import Cell, load
 from recolorist_lab.studies.kinds import KINDS
-from tests.lab.studies import finished, grid, one, rehearsal, until, with_code
+from tests.lab.study_files import finished, grid, one, rehearsal, until, with_code
 
 HOLD = """
 import sys, time

@@ -15,7 +15,7 @@ from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import load
 from recolorist_lab.studies.rehearsal.cell import chain
 from tests.lab.command import begun
-from tests.lab.studies import grid, rehearsal, until
+from tests.lab.study_files import grid, rehearsal, until
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="the Ray engine needs the extra `ray`")
 

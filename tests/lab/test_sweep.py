@@ -17,7 +17,7 @@ from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import load
 from recolorist_lab.studies.rehearsal.cell import chain
 from tests.lab.command import answer, begun, lab, session
-from tests.lab.studies import finished, grid, rehearsal, until
+from tests.lab.study_files import finished, grid, rehearsal, until
 
 ROOT = Path(__file__).parents[2]
 # Those that take seconds; the quick studies that take minutes have tests of their own, cut short.

@@ -21,7 +21,7 @@ from recolorist_lab.runs.study import Study
 from recolorist_lab.studies.spaces.table import Scores
 from tests.lab.report import invented
 from tests.lab.report.make_golden import GOLDEN, complete, taken, with_gaps
-from tests.lab.studies import with_code
+from tests.lab.study_files import with_code
 
 Filled = tuple[list[Study], Ledger]
 

@@ -17,7 +17,7 @@ from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.remembered import remember, studies_of
 from recolorist_lab.runs.study import Study, load
 from tests.lab.command import answer, lab
-from tests.lab.studies import finished as run_here
+from tests.lab.study_files import finished as run_here
 
 CONFIGS = Path(__file__).parents[3] / "configs"
 

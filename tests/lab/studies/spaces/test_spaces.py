@@ -33,12 +33,12 @@ from recolorist_lab.studies.spaces.table import (
     table_one,
     times,
 )
-from tests.lab.studies import finished
+from tests.lab.study_files import finished
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 Row = dict[str, Any]
-QUICK = Path(__file__).parents[3] / "configs" / "spaces.quick.toml"
+QUICK = Path(__file__).parents[4] / "configs" / "spaces.quick.toml"
 TINY = "synthetic:hospitals=3,tiles=6,size=48"
 
 

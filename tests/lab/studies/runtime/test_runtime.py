@@ -22,7 +22,7 @@ from recolorist_lab.studies.runtime import cell as runtime
 from recolorist_lab.studies.runtime import figure as runtime_figure
 from recolorist_lab.studies.runtime import table as runtime_table
 
-CONFIGS = Path(__file__).parents[2] / "configs"
+CONFIGS = Path(__file__).parents[4] / "configs"
 NO_CONTEXT: Any = SimpleNamespace()
 
 

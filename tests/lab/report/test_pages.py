@@ -14,7 +14,7 @@ from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import load
 from recolorist_lab.studies import publish
 from recolorist_lab.studies.pages import fill, markdown, tables_of
-from tests.lab.studies import finished, grid, rehearsal
+from tests.lab.study_files import finished, grid, rehearsal
 from tools.results_page import FOLDER, TABLES, filled
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -22,7 +22,7 @@ from recolorist_lab.studies.transfer import table as transfer_table
 from recolorist_lab.studies.transfer import train as transfer_train
 from recolorist_lab.studies.transfer.train import TransferTrain, recipe_of
 
-CONFIGS = Path(__file__).parents[2] / "configs"
+CONFIGS = Path(__file__).parents[4] / "configs"
 SMALL: dict[str, Any] = {
     "dataset": "synthetic:tiles=6,size=64",
     "seed": 3,

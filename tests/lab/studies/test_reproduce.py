@@ -27,7 +27,7 @@ from recolorist_lab.studies import estimate, reproduce
 from recolorist_lab.studies.estimate import Rates, data_needed, needs_of, seconds_of, speed_up
 from recolorist_lab.studies.reproduce import configs, on_device, planned
 from tests.lab.command import answer, lab
-from tests.lab.studies import grid, rehearsal
+from tests.lab.study_files import grid, rehearsal
 
 RATES = Rates(
     train=0.1, learn=2.0, pair=0.5, properties=0.25, classifier_bytes=1000, rival_bytes=100, networks=True, device="cpu"

@@ -19,10 +19,10 @@ from recolorist_lab.studies.properties import figure as properties_figure
 from recolorist_lab.studies.properties import table as properties_table
 from recolorist_lab.studies.properties.cell import FILE, NO_CAP, Properties, properties_of
 from tests.commands import picture
-from tests.lab.studies import finished
+from tests.lab.study_files import finished
 
 Row = dict[str, Any]
-QUICK = Path(__file__).parents[3] / "configs" / "properties.quick.toml"
+QUICK = Path(__file__).parents[4] / "configs" / "properties.quick.toml"
 
 
 def ramp(low: int, high: int) -> NDArray[np.uint8]:
