@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tests.lab.baselines.test_styleformer import BOTH, fresh, lively
 from torch import Tensor
 from torch.nn import functional
 
@@ -12,6 +11,7 @@ from recolorist_lab.baselines.networks import styleformer_modulation
 from recolorist_lab.baselines.networks.styleformer import Styleformer
 from recolorist_lab.baselines.networks.styleformer_modulation import Bank, Modulation, applied, composed, grouped, sliced
 from tests.lab.baselines import kit
+from tests.lab.baselines.networks.test_styleformer import BOTH, fresh, lively
 
 
 @pytest.fixture(scope="module")
