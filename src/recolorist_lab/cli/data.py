@@ -41,6 +41,9 @@ _SplitFrom = Annotated[str, typer.Option("--split-from", help="Folder level or c
 _GroupFrom = Annotated[str, typer.Option("--group-from", help="Column that names the patient, or 'none'.")]
 _ValDomain = Annotated[list[str] | None, typer.Option("--val-domain", help="Domain that becomes the validation split.")]
 _TestDomain = Annotated[list[str] | None, typer.Option("--test-domain", help="Domain that becomes the test split.")]
+_TestShare = Annotated[float, typer.Option("--test-share", help="Share of your own images that becomes the test split.")]
+_ValShare = Annotated[float, typer.Option("--val-share", help="Share of your own images that becomes the validation split.")]
+_GroupPattern = Annotated[str, typer.Option("--group-pattern", help="Regular expression that finds the patient in a path.")]
 _Multi = Annotated[bool, typer.Option("--multilabel", help="Labels in a table are several, joined by '|'.")]
 
 
@@ -132,11 +135,15 @@ def index(
     group_from: _GroupFrom = "",
     val_domain: _ValDomain = None,
     test_domain: _TestDomain = None,
+    test_share: _TestShare = 0.0,
+    val_share: _ValShare = 0.0,
+    group_pattern: _GroupPattern = "",
     multilabel: _Multi = False,
     jobs: common.Jobs = None,
 ) -> None:
     """Write the manifest of a dataset, or of your own images; every file is opened once, and what cannot be is left out."""
     from recolorist_lab.data.own import Plan
+    from recolorist_lab.data.shares import split_by_shares
 
     if sum(given is not None for given in (name, folder, csv)) != 1:
         raise OptionError("give one of: the name of a dataset, --folder, --csv")
@@ -145,9 +152,11 @@ def index(
         manifest, place = _of_card(name, root, option, bar, jobs or 2, allow_different=allow_different)
     else:
         own = called or (folder or csv or Path()).resolve().stem
-        plan = Plan(own, "train", tuple(val_domain or ()), tuple(test_domain or ()), multilabel)
+        plan = Plan(own, "train", tuple(val_domain or ()), tuple(test_domain or ()), multilabel, group_pattern=group_pattern)
         levels = (label_from, domain_from, split_from, group_from)
         manifest, place = _of_own(folder, csv, root, plan, levels, bar, jobs or 2)
+        if test_share or val_share:
+            manifest = split_by_shares(manifest, test=test_share, val=val_share)
     path = manifest.write(out or place / f"{manifest.facts.dataset}.parquet")
     _say(manifest, path)
 

@@ -59,7 +59,7 @@ def named(dataset: str, root: str | Path | None = None) -> Named:
 
     Accepted are ``"synthetic"``, with a recipe if wanted (``"synthetic:hospitals=4,tiles=20,size=224,seed=1"``); the name of a
     manifest in the data's folder (``"pathmnist"`` for `pathmnist.parquet`, as `recolorist-lab data index` writes it); and the
-    path of a manifest, ending in `.parquet`, relative to the data's folder or absolute.
+    path of a manifest, ending in `.parquet`: absolute, relative to the data's folder, or relative to the present folder.
 
     >>> found = named("synthetic:hospitals=3,tiles=4,size=16")
     >>> found.title, len(found.samples("train")), found.samples("train", size=32)[0].image.shape
@@ -124,7 +124,8 @@ def _values(recipe: synthetic.Recipe) -> list[Any]:
 def _path(dataset: str, root: str | Path | None) -> Path:
     """Where the manifest should be."""
     if dataset.endswith(_SUFFIX):
-        return data_root(root) / dataset  # an absolute one replaces the folder
+        below = data_root(root) / dataset  # an absolute one replaces the folder
+        return Path(dataset) if not below.is_file() and Path(dataset).is_file() else below
     if not dataset or Path(dataset).name != dataset:
         raise OptionError(
             f"dataset {dataset!r} is neither a name nor a manifest; accepted are 'synthetic', a name such as 'pathmnist', "

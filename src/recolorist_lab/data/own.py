@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,6 +34,7 @@ class Plan:
     test_domains: tuple[str, ...] = ()
     multilabel: bool = False
     classes: tuple[str, ...] = ()  #: in index order; sorted by name if not given
+    group_pattern: str = ""  #: regular expression that finds the patient or slide in an image's path
 
     def split_of(self, domain: str, told: str = "") -> str:
         """The split of an image.
@@ -51,6 +53,22 @@ class Plan:
                 f"{told or self.split!r} is no split; accepted are {', '.join((*SPLITS, *EXTRA_SPLITS, *_SYNONYMS))}"
             )
         return split
+
+    def group_of(self, path: str) -> str:
+        r"""Find the patient or slide in a path: the pattern's first group, or else all that it matches.
+
+        >>> Plan("mine", group_pattern=r"(p\d+)_").group_of("north/benign/p07_2.png")
+        'p07'
+        """
+        if not self.group_pattern:
+            return ""
+        try:
+            match = re.search(self.group_pattern, path)
+        except re.error as error:
+            raise OptionError(f"--group-pattern {self.group_pattern!r} is no regular expression: {error}") from error
+        if match is None:
+            raise OptionError(f"--group-pattern {self.group_pattern!r} matches nothing in {path}; it must match every path")
+        return str(match.group(1) if match.re.groups else match.group())
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +110,8 @@ def index_folder(
         label, domain, told = (
             _level(where, level, what) for level, what in zip((label_from, domain_from, split_from), _WHAT, strict=True)
         )
-        entry = Entry(plan.name, plan.split_of(domain, told), domain or plan.name, where, (), source_label=label)
+        split, group = plan.split_of(domain, told), plan.group_of(where)
+        entry = Entry(plan.name, split, domain or plan.name, where, (), source_label=label, group=group)
         rows.append(_Row(entry, (label,)))
     return _manifest(rows, root, plan, jobs, bar)
 
@@ -132,7 +151,7 @@ def _row_of(line: Mapping[str, str], place: str, named: Columns, plan: Plan) -> 
         Path(line[place]).as_posix(),
         (),
         source_label=text,
-        group=line.get(named.group, ""),
+        group=line.get(named.group, "") or plan.group_of(Path(line[place]).as_posix()),
         box=box,
     )
     outside = Path(line[place]).is_absolute() or ".." in Path(line[place]).parts

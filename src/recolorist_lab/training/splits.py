@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +12,7 @@ from numpy.typing import NDArray
 from recolorist.errors import OptionError
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.named import Named
+from recolorist_lab.data.shares import held_out as shares_of
 from recolorist_lab.training.settings import Settings
 
 __all__ = ["Splits", "divide", "held_out", "subset"]
@@ -45,10 +44,7 @@ def divide(found: Named, settings: Settings) -> Splits:
     sizes = found.manifest.sizes()
     wanted = ("train", "test", *(["val"] if settings.validation == "val" else []))
     if missing := [split for split in wanted if not sizes.get(split)]:
-        raise OptionError(
-            f"{found.title} has no images in {' and '.join(missing)}; it has {sizes}. Without a split val, validate on a "
-            'share of the training images with validation = "train"'
-        )
+        raise OptionError(f"{found.title} has no images in {' and '.join(missing)}; it has {sizes}. {_advice(missing)}")
     whole = found.samples("train", **how)
     shares = [settings.source_share, settings.validation_share if settings.validation == "train" else 0.0]
     source, val = held_out(whole, shares, settings.seed)
@@ -60,6 +56,15 @@ def divide(found: Named, settings: Settings) -> Splits:
         _source(found, whole, source, how),
         found.samples("val", **how) if settings.validation == "train" and sizes.get("val") else None,
     )
+
+
+def _advice(missing: Sequence[str]) -> str:
+    """Say what gives the splits that are missing."""
+    if "train" in missing:
+        return "Index images to train on, in the split 'train'"
+    shares = " and ".join(f"--{split}-share or --{split}-domain" for split in missing)
+    also = ", or validate on a share of the training images with --set validation=train" if missing == ["val"] else ""
+    return f"Index again with {shares}{also}"
 
 
 def _source(found: Named, whole: Samples, places: NDArray[np.int64], how: Mapping[str, Any]) -> Samples | None:
@@ -80,35 +85,5 @@ def subset(samples: Samples, places: NDArray[np.int64]) -> Samples:
 
 
 def held_out(samples: Samples, shares: Sequence[float], seed: int) -> list[NDArray[np.int64]]:
-    """Disjoint shares of the images, alike in domain and class; images of one patient or slide stay together.
-
-    Which images they are depends on their keys and the seed alone, so that every method of a study holds out the same ones.
-    """
-    parts: list[list[int]] = [[] for _ in shares]
-    taken = [0] * len(shares)
-    met = 0
-    for units in _strata(samples).values():
-        ordered = sorted(units, key=lambda unit: _hash(seed, unit))
-        met, start = met + len(ordered), 0
-        for number, share in enumerate(shares):
-            stop = start + max(0, round(share * met) - taken[number])  # what rounding took from one stratum the next gives back
-            parts[number].extend(place for unit in ordered[start:stop] for place in units[unit])
-            taken[number], start = taken[number] + len(ordered[start:stop]), stop
-    return [np.array(sorted(part), np.int64) for part in parts]
-
-
-def _strata(samples: Samples) -> dict[tuple[str, int], dict[str, list[int]]]:
-    """Places by patient (or image), by domain and class; a patient with several classes counts with the first."""
-    home: dict[str, tuple[str, int]] = {}
-    found: dict[tuple[str, int], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    columns = [samples.manifest.column(name) for name in ("domain", "group", "path", "row")]
-    for place, number in enumerate(samples.rows):
-        domain, group, path, row = (column[number] for column in columns)
-        unit = f"group:{domain}/{group}" if group else f"{path}#{row}"
-        label = samples.labels[place][0] if samples.labels[place] else -1
-        found[home.setdefault(unit, (domain, label))][unit].append(place)
-    return found
-
-
-def _hash(seed: int, unit: str) -> bytes:
-    return hashlib.blake2b(f"{seed}/{unit}".encode(), digest_size=16).digest()
+    """Hold out disjoint shares of the images; see :func:`recolorist_lab.data.shares.held_out`."""
+    return shares_of(samples.manifest, samples.rows, shares, seed)

@@ -15,6 +15,7 @@ from recolorist_lab.cli.main import app
 from recolorist_lab.runs.cell import run_cell
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import load
+from tests.lab.fakes.parts import picture
 from tests.lab.training.contexts import TINY
 from tests.lab.training.test_zoo import made
 
@@ -78,6 +79,43 @@ class TestTrain:
         (tmp_path / "out" / "result.json").write_text("{}", "utf-8")
         refused = train(tmp_path / "ledger", "--out", tmp_path / "out")
         assert "--force" in str(refused.exception)
+
+
+class TestOwnImages:
+    """From a folder of one's own images to a trained network, by the commands alone."""
+
+    @pytest.fixture
+    def one_hospital(self, tmp_path: Path) -> Path:
+        for number in range(40):
+            picture(tmp_path / "scans" / ("benign", "malignant")[number % 2] / f"{number:02}.png", number)
+        return tmp_path / "scans"
+
+    def trained(self, tmp_path: Path, dataset: str, *words: object) -> Result:
+        more = [word for name, value in SMALL.items() for word in ("--set", f"{name}={value}")]
+        model = ("--model", "test_resnet", "--ledger", tmp_path / "ledger")
+        return lab("train", dataset, *model, *more, "--set", "validation=train", *words)
+
+    def test_train_accepts_the_path_that_index_prints(
+        self, one_hospital: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        printed = lab("data", "index", "--folder", one_hospital.name, "--test-share", 0.25)
+        assert printed.exit_code == 0, (printed.output, printed.exception)
+        path = printed.stdout.split(": ")[0]
+        assert path == "scans/scans.parquet"
+        done = self.trained(tmp_path, path)
+        assert done.exit_code == 0, (done.output, done.exception)
+
+    def test_a_folder_without_a_test_split_says_what_helps(self, one_hospital: Path, tmp_path: Path) -> None:
+        lab("data", "index", "--folder", one_hospital)
+        refused = self.trained(tmp_path, str(one_hospital / "scans.parquet"))
+        assert "--test-share" in str(refused.exception)
+        assert "validation" not in str(refused.exception)
+
+    def test_a_share_of_the_images_becomes_the_test_split(self, one_hospital: Path) -> None:
+        printed = lab("data", "index", "--folder", one_hospital, "--test-share", 0.25, "--val-share", 0.25)
+        assert "train 20, val 10, test 10" in printed.stdout
+        assert lab("data", "index", "--folder", one_hospital, "--test-share", 1.5).exception is not None
 
 
 class TestZoo:
