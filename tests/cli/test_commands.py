@@ -241,3 +241,13 @@ def test_a_chart_that_is_not_named_svg_is_refused(tmp_path: Path) -> None:
     assert refused.returncode != 0
     assert "SVG" in refused.stderr
     assert not (tmp_path / "plot.png").exists()
+
+
+@pytest.mark.parametrize(
+    "words", [["--method", "histogram"], ["--method", "mean_sdt"], ["--apply-to", "maks"], ["--strength", "7"]]
+)
+def test_harmonise_refuses_wrong_options(data: Path, pair: tuple[Path, Path], tmp_path: Path, words: list[str]) -> None:
+    refused = recolorist("harmonise", data, tmp_path / "o", "--to", pair[1], *words)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert re.fullmatch(r"recolorist: .*(method|apply_to|strength|mask)=.+\n", refused.stderr)
+    assert not (tmp_path / "o").exists()

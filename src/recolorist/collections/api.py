@@ -15,17 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from recolorist.augment.samplers import SAMPLERS
 from recolorist.bank import drift as drift_numbers
 from recolorist.bank.style_bank import StyleBank
 from recolorist.collections.audit import AuditWork, Limits, mark_outliers, panel_of, summary_of
 from recolorist.collections.items import Collection, Item, Source, collected
-from recolorist.collections.load import measured_in
+from recolorist.collections.options import AugmentOptions, HarmoniseOptions, MeasureOptions, OutputOptions
 from recolorist.collections.run import Failure
 from recolorist.collections.target import Target
 from recolorist.collections.work import Augment, Harmonise, Measure, Measured, group_of
 from recolorist.collections.write import HERE, RunResult, Where, identity_of, write_all
 from recolorist.core.moments import Moments
+from recolorist.core.options import MatchOptions
 from recolorist.errors import ImageError, OptionError, StatisticsError
 from recolorist.io.images import Reading, shown
 from recolorist.io.write import QUALITY
@@ -107,14 +107,15 @@ def build_bank(
     >>> len(result.bank), [failure.key for failure in result.failures]
     (1, ['b.png'])
     """
+    work = Measure(reading, MeasureOptions(mask, space, with_histograms))
     with collected(source, label_from=label_from, domain_from=domain_from, split=split, root=root) as images:
         if split is None and len(images.splits) > 1 and not any_split:
             raise OptionError(
                 f"the manifest has the splits {', '.join(images.splits)}; say which one the bank is made of (--split train), or "
                 "styles of test images would leak into training"
             )
-        values = _in_order(where.run(Measure(reading, mask, space, with_histograms), images.items), len(images))
-        return _bank_of(images, values, name, preprocessing, space)
+        values = _in_order(where.run(work, images.items), len(images))
+        return _bank_of(images, values, name, preprocessing, work.options.measured_space)
 
 
 def _bank_of(images: Collection, values: list[Any], name: str | None, preprocessing: str, space: str) -> BankResult:
@@ -135,7 +136,7 @@ def _bank_of(images: Collection, values: list[Any], name: str | None, preprocess
         name=images.name if name is None else name,
         split=images.split,
         preprocessing=preprocessing,
-        space=measured_in(space),
+        space=space,
         size=next(iter(sizes)) if len(sizes) == 1 else None,
         histograms=None if rows[0].histogram is None else np.array([row.histogram for row in rows]),
     )
@@ -209,19 +210,13 @@ def augment(
     where: Where = HERE,
 ) -> RunResult:
     """Write stylised copies of a collection, with the structure of its folders, and one line of provenance for each."""
-    if sampler not in SAMPLERS:
-        raise OptionError(f"sampler={sampler!r} is unknown; choose from {', '.join(map(repr, SAMPLERS))}")
-    if copies < 1:
-        raise OptionError(f"copies={copies}; at least one is needed")
-    options = {
-        "p": p, "seed": seed, "sampler": sampler, "method": method, "space": space, "strength": strength, "max_gain": max_gain,
-        "max_clip": max_clip, "mask": mask, "apply_to": apply_to, "allow_split": allow_split,
-    }  # fmt: skip
-    identity = identity_of(
-        "augment", options | {"copies": copies, "quality": quality, "icc": keep_icc}, bank.fingerprint, reading
-    )
-    target = Target(str(out), force)
-    work = Augment(target, reading, identity, copies, quality, keep_icc, full_audit, options, bank)
+    options = AugmentOptions(
+        MatchOptions(method, space, max_gain=max_gain, apply_to=apply_to),  # type: ignore[arg-type]
+        strength, copies, p, seed, sampler, max_clip, mask, allow_split,
+    )  # fmt: skip
+    output = OutputOptions(quality, keep_icc, full_audit, force, resume)
+    identity = identity_of("augment", options.to_dict() | {"quality": quality, "icc": keep_icc}, bank.fingerprint, reading)
+    work = Augment(Target(str(out), force), reading, output, identity, options, bank)
     work.refuse_early()
     with collected(source, label_from=label_from, domain_from=domain_from, split=split, root=root) as images:
         return write_all(work, images, source, resume=resume, where=where)
@@ -255,15 +250,20 @@ def harmonise(
     ``pool`` measures all images of a folder together (the tiles of a slide) and maps them alike, so that a pale tile of a dark
     slide stays paler than its neighbours.
     """
-    options = {"method": method, "space": space, "strength": strength, "max_gain": max_gain, "mask": mask, "apply_to": apply_to}
-    told = {"style": style.to_dict(), "pool": pool, "quality": quality, "icc": keep_icc}
-    identity = identity_of("harmonise", options | told, style_name, reading)
-    target = Target(str(out), force)
+    options = HarmoniseOptions(
+        MatchOptions(method, space, strength, max_gain, apply_to=apply_to),  # type: ignore[arg-type]
+        mask, pool,
+    )  # fmt: skip
+    output = OutputOptions(quality, keep_icc, full_audit, force, resume)
+    identity = identity_of(
+        "harmonise",
+        options.to_dict() | {"style": style.to_dict(), "pool": pool, "quality": quality, "icc": keep_icc},
+        style_name,
+        reading,
+    )
     with collected(source, split=split, root=root) as images:
-        pooled, bad = _pooled(images.items, Measure(reading, mask, space), where) if pool else (None, [])
-        work = Harmonise(
-            target, reading, identity, 1, quality, keep_icc, full_audit, options, style, style_name, pooled,
-        )  # fmt: skip
+        pooled, bad = _pooled(images.items, Measure(reading, MeasureOptions(mask, space)), where) if pool else (None, [])
+        work = Harmonise(Target(str(out), force), reading, output, identity, options, style, style_name, pooled)
         usable = replace(images, items=tuple(item for item in images.items if item.key not in {f.key for f in bad}))
         result = write_all(work, usable, source, resume=resume, where=where)
         return replace(result, failures=[*bad, *result.failures])
@@ -277,7 +277,7 @@ def _pooled(items: Sequence[Item], work: Measure, where: Where) -> tuple[dict[st
         if isinstance(value, Failure):
             failures.append(value)
             continue
-        moments = Moments(value.pixels, value.mean, value.cov, 1.0, measured_in(work.space))
+        moments = Moments(value.pixels, value.mean, value.cov, 1.0, work.options.measured_space)
         group = group_of(item)
         sums[group] = sums[group] + moments if group in sums else moments
     return sums, failures
@@ -301,6 +301,7 @@ def audit(
 ) -> AuditResult:
     """Look at every image: flat, near blank, saturated, and, with a bank, what matching to its styles would clip."""
     panel = None if bank is None else panel_of(bank)
+    MeasureOptions(mask)  # refuses an unknown rule
     with collected(source, label_from=label_from, domain_from=domain_from, split=split, root=root) as images:
         values = _in_order(where.run(AuditWork(reading, mask, panel, limits), images.items), len(images))
     failures = [value for value in values if isinstance(value, Failure)]

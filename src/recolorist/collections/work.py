@@ -22,7 +22,8 @@ from recolorist.augment.samplers import Content, Style
 from recolorist.bank.build import histogram_of
 from recolorist.bank.style_bank import StyleBank
 from recolorist.collections.items import Item
-from recolorist.collections.load import Loaded, load, measured_in, name_of, rule_mask, source_digest
+from recolorist.collections.load import Loaded, load, name_of, rule_mask, source_digest
+from recolorist.collections.options import AugmentOptions, HarmoniseOptions, MeasureOptions, OutputOptions
 from recolorist.collections.strips import write_strips
 from recolorist.collections.target import Target, as_line
 from recolorist.core import image as check
@@ -31,11 +32,12 @@ from recolorist.core.apply import write_affine
 from recolorist.core.gains import Flags, mean_and_variance
 from recolorist.core.match import MATCHERS, diagonal_moments, level_counts
 from recolorist.core.moments import Moments, integer_sums, measure_opened
+from recolorist.core.options import MatchOptions
 from recolorist.core.plan import Channelwise, Plan, channelwise, clipped_levels, decide, refuse_channels
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import Reading
 from recolorist.io.strips import measure_strips
-from recolorist.io.write import QUALITY, encode
+from recolorist.io.write import encode
 
 
 class Measured(NamedTuple):
@@ -53,22 +55,20 @@ class Measure:
     """Measure every image."""
 
     reading: Reading
-    mask: str | None = None
-    space: str = "rgb"
-    with_histograms: bool = False
+    options: MeasureOptions = field(default_factory=MeasureOptions)
 
     def __call__(self, item: Item) -> _Sums | Measured:
         """Sums of an integer image, which `finish` turns into moments; moments of any other."""
-        space = measured_in(self.space)
-        loaded = load(item, self.reading, padded=self.mask is None and space == "rgb")
+        rule, space, with_histograms = self.options.mask, self.options.measured_space, self.options.with_histograms
+        loaded = load(item, self.reading, padded=rule is None and space == "rgb")
         if loaded.strips is not None:
-            if self.with_histograms:
+            if with_histograms:
                 raise OptionError("histograms of images that go through in strips are not kept; build without them")
             with loaded.strips as source:
-                return _measured(measure_strips(source, self.mask, space), source.shape[:2], None)
+                return _measured(measure_strips(source, rule, space), source.shape[:2], None)
         opened = loaded.opened
-        inside = None if self.mask is None else check.open_mask(rule_mask(opened, self.mask), opened)
-        size, counts = opened.array.shape[:2], histogram_of(opened, inside) if self.with_histograms else None
+        inside = check.open_mask(rule_mask(opened, rule), opened)
+        size, counts = opened.array.shape[:2], histogram_of(opened, inside) if with_histograms else None
         if not opened.is_integer or opened.data_range != check.NATURAL_RANGE[opened.kind] or space != "rgb":
             return _measured(measure_opened(opened, inside, space), size, counts)
         return _Sums(*integer_sums(opened, inside, opened.channels), opened.data_range, size, counts)
@@ -145,12 +145,8 @@ class Recolour(ABC):
 
     target: Target
     reading: Reading
+    output: OutputOptions
     run: str  #: identifies the options; a record of another run is not taken for done
-    copies: int = 1
-    quality: int = QUALITY
-    keep_icc: bool = False
-    full_audit: bool = False
-    options: Mapping[str, Any] = field(default_factory=dict)  #: how colours are chosen; what that takes is up to the kind of work
 
     def __call__(self, item: Item) -> list[Written] | Kept:
         """Read once, write every copy; returns what is known of each."""
@@ -164,13 +160,13 @@ class Recolour(ABC):
         name = name_of(item, None if self.copies == 1 else copy + 1)
         if loaded.strips is not None:
             source = loaded.strips
-            decision = self.planned(item, lambda: measure_strips(source, self.rule, self.space), copy)
+            decision = self.planned(item, lambda: measure_strips(source, self.rule, self.match.measured_space), copy)
             write_strips(self.target, name, loaded.strips, decision.plan, None)
             done, digest = Done(decision.style, decision.row, decision.strength, decision.plan, None), self.target.digest(name)
         else:
             done, pixels = self.recoloured(item, loaded, copy)
-            icc = loaded.icc if self.keep_icc else None
-            data = encode(pixels, "." + name.rpartition(".")[2], icc=icc, quality=self.quality, padded=loaded.padded)
+            icc = loaded.icc if self.output.keep_icc else None
+            data = encode(pixels, "." + name.rpartition(".")[2], icc=icc, quality=self.output.quality, padded=loaded.padded)
             self.target.place(name, data)
             digest = hashlib.sha256(data).hexdigest()
         facts = {"source": item.key, "output": name, "copy": copy, "source_sha256": loaded.digest, "sha256": digest}
@@ -183,7 +179,7 @@ class Recolour(ABC):
     def recoloured(self, item: Item, loaded: Loaded, copy: int) -> tuple[Done, NDArray[Any]]:
         """What was done to an image in memory, and the pixels after it."""
         decision, pixels = self.decided(item, loaded, copy)
-        audit = audit_line(loaded, decision, pixels, full=self.full_audit)
+        audit = audit_line(loaded, decision, pixels, full=self.output.full_audit)
         return Done(decision.style, decision.row, decision.strength, decision.plan, audit), pixels
 
     @abstractmethod
@@ -195,20 +191,24 @@ class Recolour(ABC):
         """What is done to an image of which only the moments are known."""
 
     @property
-    def rule(self) -> str | None:
-        """The foreground rule that chooses the pixels to measure."""
-        return self.options.get("mask")
+    @abstractmethod
+    def match(self) -> MatchOptions:
+        """How an image is matched to its style."""
 
     @property
-    def space(self) -> str:
-        """The space moments are taken in."""
-        return measured_in(str(self.options.get("space", "rgb")))
+    @abstractmethod
+    def rule(self) -> str | None:
+        """The foreground rule that chooses the pixels to measure."""
+
+    @property
+    def copies(self) -> int:
+        """Copies of each image."""
+        return 1
 
     @property
     def _by_level(self) -> bool:
         """Whether each output level is a function of the input level, for all pixels and without a look at the neighbours."""
-        plain = self.rule is None and not self.full_audit
-        return plain and (self.options.get("method"), self.options.get("space")) == ("mean_std", "rgb")
+        return self.rule is None and not self.output.full_audit and self.match.by_channel
 
     def _verified(self, item: Item) -> bool:
         """Whether outputs and source are what was recorded; an output that was changed since is nobody's to replace."""
@@ -226,7 +226,23 @@ class Recolour(ABC):
 class Augment(Recolour):
     """Styles drawn from a bank; copy k of an image draws from the stream of (seed, k, key)."""
 
-    bank: StyleBank | None = None
+    options: AugmentOptions
+    bank: StyleBank
+
+    @property
+    def match(self) -> MatchOptions:
+        """How an image is matched to the drawn style."""
+        return self.options.match
+
+    @property
+    def rule(self) -> str | None:
+        """The foreground rule that chooses the pixels to measure."""
+        return self.options.mask
+
+    @property
+    def copies(self) -> int:
+        """Copies of each image, each in another style."""
+        return self.options.copies
 
     def recoloured(self, item: Item, loaded: Loaded, copy: int) -> tuple[Done, NDArray[Any]]:
         """Draw and apply; what is known to be plain goes without what the rest needs, to the same end."""
@@ -274,9 +290,7 @@ class Augment(Recolour):
 
 @lru_cache(maxsize=8)
 def _colorist(work: Augment, data_range: float | None) -> Colorist:
-    if work.bank is None:
-        raise OptionError("augmenting needs a bank")
-    aug = Colorist(work.bank, **work.options, data_range=data_range)
+    aug = Colorist(work.bank, **work.options.for_colorist(), data_range=data_range)
     size = work.bank.size or (1, 1)
     with warnings.catch_warnings():  # a collection is of all sizes, and the warning comes with the first image only
         warnings.simplefilter("ignore", PreprocessingWarning)
@@ -290,37 +304,37 @@ def _colorist(work: Augment, data_range: float | None) -> Colorist:
 class Harmonise(Recolour):
     """Every image to one style. ``pooled`` holds the moments of whole groups (all tiles of a slide, say) to be used for each."""
 
-    style: Moments | None = None
+    options: HarmoniseOptions
+    style: Moments
     style_name: str = ""
     pooled: Mapping[str, Moments] | None = None
+
+    @property
+    def match(self) -> MatchOptions:
+        """How an image is matched to the style."""
+        return self.options.match
+
+    @property
+    def rule(self) -> str | None:
+        """The foreground rule that chooses the pixels to measure."""
+        return self.options.mask
 
     def decided(self, item: Item, loaded: Loaded, copy: int) -> tuple[Decision, NDArray[Any]]:  # noqa: ARG002 - as declared
         """Measure, plan, apply."""
         opened = loaded.opened
         inside = check.open_mask(rule_mask(opened, self.rule), opened)
-        decision = self.planned(item, lambda: measure_opened(opened, inside, self.space), 0)
-        keep = inside if self.options.get("apply_to") == "mask" else None
-        return decision, rc.apply(loaded.pixels, _planned(decision), mask=keep, data_range=loaded.data_range)
+        decision = self.planned(item, lambda: measure_opened(opened, inside, self.match.measured_space), 0)
+        keep = inside if self.match.apply_to == "mask" else None
+        return decision, rc.apply(loaded.pixels, decision.plan, mask=keep, data_range=loaded.data_range)  # type: ignore[arg-type]
 
     def planned(self, item: Item, measure: Callable[[], Moments], copy: int) -> Decision:  # noqa: ARG002 - as declared
         """The map from these moments to the style."""
-        if self.style is None:
-            raise OptionError("harmonising needs a style")
-        strength = float(self.options.get("strength", 1.0))
+        how = self.match
+        content = measure() if self.pooled is None else self.pooled[group_of(item)]
         plan = decide(
-            self._pool(item) or measure(),
-            self.style,
-            str(self.options.get("space", "rgb")),
-            strength,
-            float(self.options.get("max_gain", 10.0)),
-            "exact",
-            str(self.options.get("method", "mean_std")),
-            strict=False,
-        )
-        return Decision(True, self.style_name, None, strength, plan)
-
-    def _pool(self, item: Item) -> Moments | None:
-        return None if self.pooled is None else self.pooled[group_of(item)]
+            content, self.style, how.space, how.strength, how.max_gain, how.eps_mode, how.method, strict=how.strict
+        )  # fmt: skip
+        return Decision(True, self.style_name, None, how.strength, plan)
 
 
 def group_of(item: Item) -> str:
@@ -363,9 +377,3 @@ def clipped_share(opened: check.Opened, gain: list[float], offset: list[float]) 
         return [0.0] * channels
     counts = level_counts(opened, None)[:, : clipped.shape[1]]
     return [int(channel[levels].sum()) / total for channel, levels in zip(counts, clipped, strict=True)]
-
-
-def _planned(decision: Decision) -> Plan:
-    if decision.plan is None:
-        raise OptionError("this method needs the style's pixels; use mean_std or covariance")
-    return decision.plan

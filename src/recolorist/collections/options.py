@@ -1,0 +1,185 @@
+"""The options of work on collections: one frozen object for each concern, checked when it is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from recolorist.augment.samplers import SAMPLERS
+from recolorist.core import foreground
+from recolorist.core import image as check
+from recolorist.core.options import MatchOptions
+from recolorist.core.spaces import SPACES
+from recolorist.errors import OptionError
+from recolorist.io.write import QUALITY
+
+__all__ = ["AugmentOptions", "HarmoniseOptions", "MeasureOptions", "OutputOptions", "SourceOptions"]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """Which images of a source are meant, and how they are labelled.
+
+    Args:
+        label_from: Level of sub-folders that names the label: 0 is the first, -1 the one that holds the file.
+        domain_from: The same for the domain.
+        split: Split of a manifest or MedMNIST archive.
+        root: Folder that the paths of a manifest or list are relative to.
+    """
+
+    label_from: int | None = -1
+    domain_from: int | None = None
+    split: str | None = None
+    root: str | Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutputOptions:
+    """How outputs are written.
+
+    Args:
+        quality: JPEG quality, 1 to 100.
+        keep_icc: Keep colour profiles; all other metadata is dropped.
+        full_audit: Also record correlations and inversions of every image.
+        force: Replace files that exist.
+        resume: Continue an earlier run; outputs that it recorded are verified and kept.
+
+    Raises:
+        OptionError: The quality lies outside its limits.
+
+    Example:
+        >>> OutputOptions(quality=0)
+        Traceback (most recent call last):
+        recolorist.errors.OptionError: quality=0; accepted are whole numbers from 1 to 100
+    """
+
+    quality: int = QUALITY
+    keep_icc: bool = False
+    full_audit: bool = False
+    force: bool = False
+    resume: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the quality."""
+        _check_whole(self.quality, 1, 100, "quality")
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureOptions:
+    """What is measured of each image.
+
+    Args:
+        mask: Name of a foreground rule; only its pixels are measured.
+        space: Colour space the moments will be used in.
+        with_histograms: Keep histograms as well, for the histogram methods.
+
+    Raises:
+        OptionError: The rule or the space is unknown.
+    """
+
+    mask: str | None = None
+    space: str = "rgb"
+    with_histograms: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the names."""
+        _check_rule(self.mask)
+        check.option(self.space, SPACES, "space")
+
+    @property
+    def measured_space(self) -> str:
+        """The space moments are taken in: RGB for every linear space, else the space itself."""
+        return "rgb" if SPACES[self.space].is_linear else self.space
+
+
+@dataclass(frozen=True, slots=True)
+class HarmoniseOptions:
+    """How every image gets one style.
+
+    Args:
+        match: How an image is matched to the style.
+        mask: Name of a foreground rule; only its pixels are measured.
+        pool: Measure all images of a folder together and map them alike.
+
+    Raises:
+        OptionError: The rule is unknown, or the method needs the pixels of the style.
+    """
+
+    match: MatchOptions
+    mask: str | None = None
+    pool: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the rule and the method."""
+        _check_rule(self.mask)
+        if self.match.needs_pixels:
+            raise OptionError(
+                f"method={self.match.method!r} needs the pixels of the style for every image; harmonise with mean_std or "
+                "covariance, or match the files one by one"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what decides the outputs, as plain values."""
+        return _matching(self.match) | {"strength": self.match.strength, "mask": self.mask}
+
+
+@dataclass(frozen=True, slots=True)
+class AugmentOptions:
+    """How styles are drawn and applied.
+
+    Args:
+        match: How an image is matched to its style; the strength comes from ``strength``.
+        strength: The strength, or a range to draw it from.
+        copies: Copies of each image, each in another style.
+        p: Probability that a copy is changed.
+        seed: Equal seeds give equal outputs.
+        sampler: A key of :data:`recolorist.samplers.SAMPLERS`.
+        max_clip: Largest share of values a style may clip.
+        mask: Name of a foreground rule; only its pixels are measured.
+        allow_split: Accept a bank that is not of a training split.
+
+    Raises:
+        OptionError: A name is unknown or a number lies outside its limits.
+    """
+
+    match: MatchOptions
+    strength: float | tuple[float, float] = 1.0
+    copies: int = 1
+    p: float = 1.0
+    seed: int = 0
+    sampler: str = "uniform"
+    max_clip: float | None = None
+    mask: str | None = None
+    allow_split: bool = False
+
+    def __post_init__(self) -> None:
+        """Check names and numbers; :class:`recolorist.Colorist` checks what depends on the bank."""
+        check.option(self.sampler, SAMPLERS, "sampler")
+        _check_rule(self.mask)
+        if not isinstance(self.copies, int) or self.copies < 1:
+            raise OptionError(f"copies={self.copies!r}; at least one is needed")
+        check.number(self.p, 0, 1, "p")
+
+    def for_colorist(self) -> dict[str, Any]:
+        """Return the keywords of :class:`recolorist.Colorist`."""
+        own = {name: getattr(self, name) for name in ("p", "seed", "sampler", "strength", "max_clip", "mask", "allow_split")}
+        return own | _matching(self.match)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what decides the outputs, as plain values."""
+        return self.for_colorist() | {"copies": self.copies}
+
+
+def _matching(options: MatchOptions) -> dict[str, Any]:
+    return {name: getattr(options, name) for name in ("method", "space", "max_gain", "apply_to")}
+
+
+def _check_rule(rule: Any) -> None:
+    if rule is not None:
+        check.option(rule, foreground.RULES, "mask")
+
+
+def _check_whole(value: Any, low: int, high: int, name: str) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise OptionError(f"{name}={value!r}; accepted are whole numbers from {low} to {high}")

@@ -1,0 +1,113 @@
+"""What is done with each image: options are checked on every route, masks are kept to, and records say what was done."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import recolorist as rc
+from recolorist.collections import api as batch
+from recolorist.errors import OptionError
+from recolorist.io.images import Reading, read_image
+from tests.commands import collection, picture
+
+STYLE = rc.measure(picture(9))
+STRIPS = Reading(max_pixels=1000)  # every larger NPY or TIFF goes through in strips
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return collection(tmp_path / "data")
+
+
+@pytest.fixture
+def bank(folder: Path) -> rc.StyleBank:
+    return batch.build_bank(folder, split="train", domain_from=0).bank
+
+
+def slide_pixels(tissue_rows: int = 150, rows: int = 250, width: int = 300) -> NDArray[np.uint8]:
+    """Tissue above, glass of slightly different brightness below."""
+    pixels = np.random.default_rng(0).integers(235, 256, (rows, width, 3)).astype(np.uint8)
+    pixels[:tissue_rows] = picture(3, (rows, width))[:tissue_rows] // 2 + 40
+    return pixels
+
+
+def saved(folder: Path, pixels: NDArray[Any]) -> Path:
+    folder.mkdir(exist_ok=True)
+    np.save(folder / "a.npy", pixels)
+    return folder
+
+
+class TestOptionsAreChecked:
+    """A wrong option is a sentence before any file is read; it never reaches a record."""
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"method": "mean_sdt"},
+            {"space": "cmyk"},
+            {"apply_to": "maks"},
+            {"strength": 7},
+            {"strength": (0.5, 1.0)},
+            {"max_gain": -1},
+            {"mask": "tisue"},
+            {"quality": 0},
+        ],
+        ids=str,
+    )
+    def test_harmonise(self, tmp_path: Path, options: dict[str, Any]) -> None:
+        with pytest.raises(OptionError, match=next(iter(options))):
+            batch.harmonise(tmp_path / "not there", tmp_path / "out", STYLE, **options)
+        assert not (tmp_path / "out").exists()
+
+    @pytest.mark.parametrize("method", ["histogram", "exact_histogram"])
+    def test_harmonise_refuses_methods_that_need_pixels(self, tmp_path: Path, folder: Path, method: str) -> None:
+        with pytest.raises(OptionError, match=r"needs the pixels of the style.*mean_std or covariance"):
+            batch.harmonise(folder, tmp_path / "out", STYLE, method=method)
+        assert not (tmp_path / "out").exists()
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"method": "mean_sdt"},
+            {"space": "cmyk"},
+            {"apply_to": "maks"},
+            {"strength": 7},
+            {"max_gain": -1},
+            {"max_clip": 2},
+            {"mask": "tisue"},
+            {"p": -1},
+            {"quality": 101},
+        ],
+        ids=str,
+    )
+    def test_augment(self, tmp_path: Path, bank: rc.StyleBank, options: dict[str, Any]) -> None:
+        with pytest.raises(OptionError, match=next(iter(options))):
+            batch.augment(tmp_path / "not there", tmp_path / "out", bank, **options)
+        assert not (tmp_path / "out").exists()
+
+    @pytest.mark.parametrize("options", [{"space": "cmyk"}, {"mask": "tisue"}], ids=str)
+    def test_build_bank(self, tmp_path: Path, options: dict[str, Any]) -> None:
+        with pytest.raises(OptionError, match=next(iter(options))):
+            batch.build_bank(tmp_path / "not there", **options)
+
+    def test_audit_and_drift(self, tmp_path: Path) -> None:
+        bank = rc.StyleBank.build(np.stack([picture(i) for i in range(16)]))
+        with pytest.raises(OptionError, match="mask"):
+            batch.audit(tmp_path / "not there", mask="tisue")
+        with pytest.raises(OptionError, match="mask"):
+            batch.drift(bank, tmp_path / "not there", mask="tisue")
+
+    @pytest.mark.parametrize("options", [{"method": "covariance"}, {"space": "lab", "strength": 0.3}, {"max_gain": 1.5}], ids=str)
+    def test_recorded_plans_repeat_the_output(self, tmp_path: Path, folder: Path, options: dict[str, Any]) -> None:
+        style = rc.measure(picture(9), space=options.get("space", "rgb"))
+        for record in batch.harmonise(folder, tmp_path / "out", style, **options).records:
+            plan = rc.Plan.from_json(json.dumps(record["plan"]))
+            assert {name: getattr(plan, name) for name in options} == options
+            source = read_image(folder / record["source"])
+            assert np.array_equal(rc.apply(source, plan), read_image(tmp_path / "out" / record["output"]))
