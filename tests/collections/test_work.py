@@ -11,7 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 import recolorist as rc
+from recolorist.augment.colorist import Colorist, PreprocessingWarning
 from recolorist.collections import api as batch
+from recolorist.collections.one_file import How, match_file
 from recolorist.errors import OptionError
 from recolorist.io.images import Reading, read_image
 from tests.commands import collection, picture
@@ -111,3 +113,52 @@ class TestOptionsAreChecked:
             assert {name: getattr(plan, name) for name in options} == options
             source = read_image(folder / record["source"])
             assert np.array_equal(rc.apply(source, plan), read_image(tmp_path / "out" / record["output"]))
+
+
+class TestApplyToMask:
+    """Pixels outside the mask keep their bytes, for whole images and in strips alike."""
+
+    @pytest.mark.parametrize("reading", [Reading(), STRIPS], ids=["whole", "strips"])
+    @pytest.mark.parametrize("pool", [False, True], ids=["alone", "pooled"])
+    def test_harmonise_keeps_the_glass(self, tmp_path: Path, reading: Reading, pool: bool) -> None:
+        pixels = slide_pixels()
+        source = saved(tmp_path / "in", pixels)
+        options: dict[str, Any] = {"mask": "tissue", "apply_to": "mask", "pool": pool}
+        assert batch.harmonise(source, tmp_path / "out", STYLE, reading=reading, **options).failures == []
+        after = read_image(tmp_path / "out" / "a.npy")
+        assert np.array_equal(after[150:], pixels[150:])
+        tissue = pixels.min(axis=-1) < 0.86 * 255
+        assert np.array_equal(after, rc.match(pixels, STYLE, mask=tissue, apply_to="mask"))
+
+    @pytest.mark.parametrize("reading", [Reading(), STRIPS], ids=["whole", "strips"])
+    def test_augment_keeps_the_glass(self, tmp_path: Path, bank: rc.StyleBank, reading: Reading) -> None:
+        pixels = slide_pixels()
+        source = saved(tmp_path / "in", pixels)
+        batch.augment(source, tmp_path / "out", bank, mask="tissue", apply_to="mask", reading=reading)
+        after = read_image(tmp_path / "out" / "a.npy")
+        assert np.array_equal(after[150:], pixels[150:])
+        with pytest.warns(PreprocessingWarning):
+            expected = Colorist(bank, 1.0, seed=0, mask="tissue", apply_to="mask")(pixels, "a.npy")
+        assert np.array_equal(after, expected)
+
+    @pytest.mark.parametrize("pool", [False, True], ids=["alone", "pooled"])
+    def test_a_rule_that_finds_nothing_changes_all_pixels(self, tmp_path: Path, pool: bool) -> None:
+        pixels = slide_pixels(tissue_rows=1)  # less than a hundredth
+        source = saved(tmp_path / "in", pixels)
+        for name, reading in (("whole", Reading()), ("strips", STRIPS)):
+            batch.harmonise(source, tmp_path / name, STYLE, mask="tissue", apply_to="mask", pool=pool, reading=reading)
+        whole, strips = (read_image(tmp_path / name / "a.npy") for name in ("whole", "strips"))
+        assert np.array_equal(whole, rc.match(pixels, STYLE))
+        assert np.array_equal(whole, strips)
+
+    @pytest.mark.parametrize("tissue_rows", [1, 150])
+    def test_match_with_a_saved_plan(self, tmp_path: Path, tissue_rows: int) -> None:
+        pixels = slide_pixels(tissue_rows)
+        source = saved(tmp_path / "in", pixels) / "a.npy"
+        how = How(mask="tissue", apply_to="mask")
+        plan = rc.plan(rc.measure(pixels), STYLE)
+        for name, reading in (("whole", Reading()), ("strips", STRIPS)):
+            match_file(source, plan, tmp_path / f"{name}.npy", how, reading=reading)
+        whole, strips = (read_image(tmp_path / f"{name}.npy") for name in ("whole", "strips"))
+        assert np.array_equal(whole, strips)
+        assert np.array_equal(whole[150:], pixels[150:]) is (tissue_rows == 150)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import recolorist as rc
 from recolorist.collections.api import open_bank, reference
 from recolorist.collections.items import Item
 from recolorist.collections.load import Loaded, load, measured_in, rule_mask
-from recolorist.collections.strips import write_strips
+from recolorist.collections.strips import rule_in_use, write_strips
 from recolorist.collections.target import Target
 from recolorist.core import foreground
 from recolorist.core import image as check
@@ -144,14 +145,13 @@ def _match_strips(
         )
     rule = how.mask if how.mask in foreground.RULES else None
     with _mask_strips(how.mask, reading) as file:
-        mask: str | Strips | None = rule or file
-        plan = style if isinstance(style, Plan) else None
-        if plan is None:
-            moments = measure_strips(source, mask, measured_in(how.space), tick)
-            plan = _decided(moments, style_of(style, reading, how.space, how.style_mask), how)  # type: ignore[arg-type]
-            if rule and moments.count == source.shape[0] * source.shape[1]:
-                mask = None  # the rule found too little and was not used
-        write_strips(target, name, source, plan, mask if how.apply_to == "mask" else None, pyramid=pyramid, tick=tick)
+        measure = cache(lambda: measure_strips(source, rule or file, measured_in(how.space), tick))
+        goal = None if isinstance(style, Plan) else style_of(style, reading, how.space, how.style_mask)
+        plan = style if isinstance(style, Plan) else _decided(measure(), goal, how)  # type: ignore[arg-type]
+        keep = None
+        if how.apply_to == "mask":
+            keep = rule_in_use(source, rule, measure()) if rule else file
+        write_strips(target, name, source, plan, keep, pyramid=pyramid, tick=tick)
     return Matched(plan, None, None, None, None, source.shape[:2])
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from recolorist.collections.target import Target
+from recolorist.core.moments import Moments
 from recolorist.core.plan import Plan
 from recolorist.errors import ImageError
 from recolorist.io.strips import Strips, Tick, apply_strips, refuse_other_size
@@ -49,6 +50,14 @@ def write_strips(
             write_tiff(path, bands, source, pyramid=pyramid)
 
     target.place_made(name, make)
+
+
+def rule_in_use(source: Strips, rule: str | None, measured: Moments) -> str | None:
+    """Return the foreground rule that an image was measured with; None if it chose all pixels or too few to be used.
+
+    A rule that finds next to nothing counts as no mask, as it does for whole images; then all pixels were measured.
+    """
+    return None if measured.count == source.shape[0] * source.shape[1] else rule
 
 
 def _unchanged(source: Strips, tick: Tick | None) -> Iterator[NDArray[Any]]:

@@ -7,9 +7,8 @@ import json
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -24,7 +23,7 @@ from recolorist.bank.style_bank import StyleBank
 from recolorist.collections.items import Item
 from recolorist.collections.load import Loaded, load, name_of, rule_mask, source_digest
 from recolorist.collections.options import AugmentOptions, HarmoniseOptions, MeasureOptions, OutputOptions
-from recolorist.collections.strips import write_strips
+from recolorist.collections.strips import rule_in_use, write_strips
 from recolorist.collections.target import Target, as_line
 from recolorist.core import image as check
 from recolorist.core import kernels
@@ -153,15 +152,19 @@ class Recolour(ABC):
         if item.done and self._verified(item):
             return Kept(tuple(output for output, _, _ in item.done))
         loaded = load(item, self.reading, digest=True, padded=self._by_level)
-        with nullcontext() if loaded.strips is None else loaded.strips:
+        if loaded.strips is None:
             return [self._copy(item, loaded, copy) for copy in range(self.copies)]
+        with loaded.strips as source:
+            measure = cache(lambda: measure_strips(source, self.rule, self.match.measured_space))
+            return [self._copy(item, loaded, copy, measure) for copy in range(self.copies)]
 
-    def _copy(self, item: Item, loaded: Loaded, copy: int) -> Written:
+    def _copy(self, item: Item, loaded: Loaded, copy: int, measure: Callable[[], Moments] | None = None) -> Written:
         name = name_of(item, None if self.copies == 1 else copy + 1)
-        if loaded.strips is not None:
-            source = loaded.strips
-            decision = self.planned(item, lambda: measure_strips(source, self.rule, self.match.measured_space), copy)
-            write_strips(self.target, name, loaded.strips, decision.plan, None)
+        if loaded.strips is not None and measure is not None:
+            decision = self.planned(item, measure, copy)
+            only = decision.applied and self.rule is not None and self.match.apply_to == "mask"
+            mask = rule_in_use(loaded.strips, self.rule, measure()) if only else None
+            write_strips(self.target, name, loaded.strips, decision.plan, mask)
             done, digest = Done(decision.style, decision.row, decision.strength, decision.plan, None), self.target.digest(name)
         else:
             done, pixels = self.recoloured(item, loaded, copy)
