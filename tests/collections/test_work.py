@@ -162,3 +162,57 @@ class TestApplyToMask:
         whole, strips = (read_image(tmp_path / f"{name}.npy") for name in ("whole", "strips"))
         assert np.array_equal(whole, strips)
         assert np.array_equal(whole[150:], pixels[150:]) is (tissue_rows == 150)
+
+
+class TestRecordedAudit:
+    """The audit in a record counts what was written."""
+
+    def half_clipped(self) -> NDArray[np.uint8]:
+        """Flat glass that a plan for the tissue would clip, and tissue that it would not."""
+        pixels = np.full((20, 30, 3), 250, np.uint8)
+        pixels[:10] = np.random.default_rng(1).integers(90, 110, (10, 30, 3))
+        return pixels
+
+    @pytest.mark.parametrize("full_audit", [False, True], ids=["short", "full"])
+    def test_pixels_outside_the_mask_are_not_counted(self, tmp_path: Path, full_audit: bool) -> None:
+        source = saved(tmp_path / "in", self.half_clipped())
+        style = rc.Moments(1, [140.0] * 3, np.eye(3) * 400.0, 255.0)
+        options: dict[str, Any] = {"mask": "tissue", "full_audit": full_audit}
+        kept = batch.harmonise(source, tmp_path / "mask", style, apply_to="mask", **options).records[0]
+        changed = batch.harmonise(source, tmp_path / "all", style, **options).records[0]
+        assert kept["plan"] == changed["plan"]
+        assert kept["audit"]["clipped_overall"] == 0.0
+        assert changed["audit"]["clipped_overall"] == 0.5
+
+    @pytest.mark.parametrize("scale", [1, 257], ids=["8 bits", "16 bits"])
+    @pytest.mark.parametrize("options", [{}, {"method": "covariance"}, {"space": "yiq"}], ids=str)
+    def test_equals_an_audit_of_the_output(self, tmp_path: Path, scale: int, options: dict[str, Any]) -> None:
+        pixels = (slide_pixels().astype(np.uint16) * scale).astype(np.uint8 if scale == 1 else np.uint16)
+        source = saved(tmp_path / "in", pixels)
+        style = rc.Moments(1, [200.0] * 3, np.eye(3) * 4000.0, 255.0)
+        for apply_to in ("all", "mask"):
+            record = batch.harmonise(source, tmp_path / apply_to, style, mask="tissue", apply_to=apply_to, **options).records[0]
+            plan = rc.Plan.from_json(json.dumps(record["plan"]))
+            mask = pixels.min(axis=-1) < 0.86 * 255 * scale if apply_to == "mask" else None
+            expected = rc.audit(pixels, plan, mask=mask)
+            assert expected.clipped_overall > 0.01
+            assert record["audit"]["clipped"] == pytest.approx(expected.clipped.tolist(), abs=1e-15)
+
+    def test_augment(self, tmp_path: Path) -> None:
+        source = saved(tmp_path / "in", self.half_clipped())
+        bank = rc.StyleBank(np.full((1, 3), 0.55), np.eye(3)[None] * 0.006, np.array([9]), ["s"], split="train")
+        kept = batch.augment(source, tmp_path / "mask", bank, mask="tissue", apply_to="mask").records[0]
+        changed = batch.augment(source, tmp_path / "all", bank, mask="tissue").records[0]
+        assert (kept["audit"]["clipped_overall"], changed["audit"]["clipped_overall"]) == (0.0, 0.5)
+
+    def test_match_by_histogram(self, tmp_path: Path) -> None:
+        """Without a plan the share is estimated, from the pixels that were changed."""
+        np.save(tmp_path / "a.npy", self.half_clipped())
+        np.save(tmp_path / "s.npy", picture(9))
+        done = match_file(
+            tmp_path / "a.npy", tmp_path / "s.npy", tmp_path / "o.npy", How("histogram", mask="tissue", apply_to="mask")
+        )
+        inside = self.half_clipped().min(axis=-1) < 0.86 * 255
+        expected = rc.audit(self.half_clipped(), read_image(tmp_path / "o.npy"), mask=inside)
+        assert done.audit is not None
+        assert done.audit.to_json() == expected.to_json()

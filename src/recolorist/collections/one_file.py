@@ -125,7 +125,7 @@ def _match_whole(loaded: Loaded, style: str | Path | Plan, how: How, reading: Re
         plan, seen = style, None
     elif MATCHERS[check.option(how.method, MATCHERS, "method")].needs_pixels:
         output, seen = _by_pixels(loaded, style, how, reading, inside)
-        return Matched(None, rc.audit(pixels, output, data_range=loaded.data_range), pixels, seen, output, size)
+        return Matched(None, rc.audit(pixels, output, mask=keep, data_range=loaded.data_range), pixels, seen, output, size)
     else:
         moments = measure_opened(opened, inside, measured_in(how.space), name="content")
         target, seen = _style(style, reading, how.space, how.style_mask)

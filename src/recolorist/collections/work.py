@@ -38,6 +38,8 @@ from recolorist.io.images import Reading
 from recolorist.io.strips import measure_strips
 from recolorist.io.write import encode
 
+Mask = NDArray[np.bool_] | None
+
 
 class Measured(NamedTuple):
     """The row of one image in a bank: unit range. Plain numbers; as arrays they would cost more to send than to measure."""
@@ -181,13 +183,13 @@ class Recolour(ABC):
 
     def recoloured(self, item: Item, loaded: Loaded, copy: int) -> tuple[Done, NDArray[Any]]:
         """What was done to an image in memory, and the pixels after it."""
-        decision, pixels = self.decided(item, loaded, copy)
-        audit = audit_line(loaded, decision, pixels, full=self.output.full_audit)
+        decision, pixels, mask = self.decided(item, loaded, copy)
+        audit = audit_line(loaded, decision, pixels, mask, full=self.output.full_audit)
         return Done(decision.style, decision.row, decision.strength, decision.plan, audit), pixels
 
     @abstractmethod
-    def decided(self, item: Item, loaded: Loaded, copy: int) -> tuple[Decision, NDArray[Any]]:
-        """What is done to an image in memory, and the pixels after it."""
+    def decided(self, item: Item, loaded: Loaded, copy: int) -> tuple[Decision, NDArray[Any], Mask]:
+        """What is done to an image in memory, the pixels after it, and which of them were open to change (None: all)."""
 
     @abstractmethod
     def planned(self, item: Item, measure: Callable[[], Moments], copy: int) -> Decision:
@@ -207,6 +209,10 @@ class Recolour(ABC):
     def copies(self) -> int:
         """Copies of each image."""
         return 1
+
+    def changed(self, mask: Mask) -> Mask:
+        """Return the pixels that may be changed; None: all."""
+        return mask if self.match.apply_to == "mask" else None
 
     @property
     def _by_level(self) -> bool:
@@ -264,11 +270,12 @@ class Augment(Recolour):
         audit = clipping_told(clipped_share(opened, plan.gain, plan.offset), plan.flags)
         return Done(drawn.style.name, drawn.style.row, drawn.strength, plan, audit), output
 
-    def decided(self, item: Item, loaded: Loaded, copy: int) -> tuple[Decision, NDArray[Any]]:
+    def decided(self, item: Item, loaded: Loaded, copy: int) -> tuple[Decision, NDArray[Any], Mask]:
         """Draw and apply."""
         aug = self._colorist(loaded.data_range)
-        decision = aug.params(loaded.pixels, item.key, epoch=copy, label=item.label, domain=item.domain)
-        return decision, aug.apply(loaded.pixels, decision)
+        mask = rule_mask(loaded.opened, self.rule)
+        decision = aug.params(loaded.pixels, item.key, epoch=copy, label=item.label, domain=item.domain, mask=mask)
+        return decision, aug.apply(loaded.pixels, decision, mask=mask), self.changed(mask)
 
     def planned(self, item: Item, measure: Callable[[], Moments], copy: int) -> Decision:
         """Draw as the augmentation does, from moments alone."""
@@ -322,13 +329,14 @@ class Harmonise(Recolour):
         """The foreground rule that chooses the pixels to measure."""
         return self.options.mask
 
-    def decided(self, item: Item, loaded: Loaded, copy: int) -> tuple[Decision, NDArray[Any]]:  # noqa: ARG002 - as declared
+    def decided(self, item: Item, loaded: Loaded, copy: int) -> tuple[Decision, NDArray[Any], Mask]:  # noqa: ARG002 - as declared
         """Measure, plan, apply."""
         opened = loaded.opened
         inside = check.open_mask(rule_mask(opened, self.rule), opened)
         decision = self.planned(item, lambda: measure_opened(opened, inside, self.match.measured_space), 0)
-        keep = inside if self.match.apply_to == "mask" else None
-        return decision, rc.apply(loaded.pixels, decision.plan, mask=keep, data_range=loaded.data_range)  # type: ignore[arg-type]
+        keep = self.changed(inside)
+        output = rc.apply(loaded.pixels, decision.plan, mask=keep, data_range=loaded.data_range)  # type: ignore[arg-type]
+        return decision, output, keep
 
     def planned(self, item: Item, measure: Callable[[], Moments], copy: int) -> Decision:  # noqa: ARG002 - as declared
         """The map from these moments to the style."""
@@ -349,17 +357,17 @@ def group_of(item: Item) -> str:
     return item.key.rpartition("/")[0]
 
 
-def audit_line(loaded: Loaded, decision: Decision, output: NDArray[Any], *, full: bool) -> dict[str, Any]:
-    """What was done, in a few exact numbers; ``full`` adds what must look at all pixels again."""
+def audit_line(loaded: Loaded, decision: Decision, output: NDArray[Any], mask: Mask, *, full: bool) -> dict[str, Any]:
+    """Return exact figures of what was done to the pixels of the mask; ``full`` adds those that need all pixels again."""
     plan, opened = decision.plan, loaded.opened
     if plan is None and not decision.applied:
         return UNTOUCHED
     if full or plan is None or not (opened.is_integer and plan.is_linear_space and plan.is_diagonal):
-        result = rc.audit(loaded.pixels, output, plan=plan, data_range=loaded.data_range)
+        result = rc.audit(loaded.pixels, output, plan=plan, mask=mask, data_range=loaded.data_range)
         told: dict[str, Any] = json.loads(result.to_json())
         return told
     gain, offset = plan.matrix.diagonal().tolist(), plan.offset_for(opened.data_range).tolist()
-    return clipping_told(clipped_share(opened, gain, offset), plan.flags)
+    return clipping_told(clipped_share(opened, gain, offset, mask), plan.flags)
 
 
 def clipping_told(clipped: list[float], flags: Flags) -> dict[str, Any]:
@@ -367,16 +375,16 @@ def clipping_told(clipped: list[float], flags: Flags) -> dict[str, Any]:
     return {"clipped": clipped, "clipped_overall": sum(clipped) / len(clipped), "flags": [list(flag) for flag in flags]}
 
 
-def clipped_share(opened: check.Opened, gain: list[float], offset: list[float]) -> list[float]:
+def clipped_share(opened: check.Opened, gain: list[float], offset: list[float], mask: Mask = None) -> list[float]:
     """Exact share of values per channel that a diagonal map drives out of the range of an integer image."""
     array, channels = opened.array, opened.channels
-    total = array.shape[0] * array.shape[1]
-    if opened.kind == "B":
+    total = array.shape[0] * array.shape[1] if mask is None else int(np.count_nonzero(mask))
+    if opened.kind == "B" and mask is None:
         beside = array.shape[-1] - channels  # alpha is left as it is
         every = (channels + beside, gain + [1.0] * beside, offset + [0.0] * beside)
         return [count / total for count in kernels.loops.clipped(np.ascontiguousarray(array), *every)[:channels]]
     clipped = clipped_levels(gain, offset, int(opened.data_range))
     if not clipped.any():
         return [0.0] * channels
-    counts = level_counts(opened, None)[:, : clipped.shape[1]]
+    counts = level_counts(opened, mask)[:, : clipped.shape[1]]
     return [int(channel[levels].sum()) / total for channel, levels in zip(counts, clipped, strict=True)]
