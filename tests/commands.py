@@ -18,7 +18,7 @@ ENTRY = "import sys; from recolorist.cli.main import main; sys.argv[0] = 'recolo
 COMMAND = [sys.executable, "-W", "error", "-c", ENTRY]
 
 
-def recolorist(*words: object, cwd: Path | None = None, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+def recolorist(*words: object, cwd: Path | None = None, timeout: float = 600) -> subprocess.CompletedProcess[str]:
     """Run the command; wide enough that no line of a table breaks."""
     environment = {**os.environ, "COLUMNS": "160", "PYTHONIOENCODING": "utf-8"}
     return subprocess.run(  # noqa: S603

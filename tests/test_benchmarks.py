@@ -36,7 +36,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Plain:
     """Return the result file of a real run, through the command line, in this environment, whatever peers it has."""
     out = tmp_path_factory.mktemp("results")
     command = [sys.executable, "-m", "benchmarks.run", "--quick", "--sizes", "64", "--groups", *GROUPS, "--out", str(out)]
-    done = subprocess.run(command, cwd=environment.ROOT, capture_output=True, text=True, check=False, timeout=300)  # noqa: S603
+    done = subprocess.run(command, cwd=environment.ROOT, capture_output=True, text=True, check=False, timeout=1200)  # noqa: S603
     assert done.returncode == 0, done.stdout + done.stderr
     written = {path.suffix: path for path in out.iterdir()}
     assert set(written) == {".json", ".md"}

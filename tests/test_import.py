@@ -1,4 +1,4 @@
-"""What `import recolorist` costs and loads, in a fresh interpreter each time."""
+"""What `import recolorist`, its command and its adapters load, in a fresh interpreter each time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 import recolorist
 
-GUESTS = ("torch", "torchvision", "skimage", "matplotlib", "PIL", "scipy", "typer", "rich", "cv2", "albumentations", "monai")
+OPTIONAL = ("torch", "torchvision", "skimage", "matplotlib", "PIL", "scipy", "typer", "rich", "cv2", "albumentations", "monai")
 SOURCE = str(Path(recolorist.__file__).parents[1])
 
 
@@ -22,7 +22,7 @@ def fresh(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if name != "RECOLORIST_KERNEL" and not name.startswith("COV")}
     search = {"PYTHONPATH": SOURCE, "PYTHONWARNINGS": "error"}
     return subprocess.run(  # noqa: S603 - our own interpreter, our own code
-        [sys.executable, "-c", code], env=kept | search | environment, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", code], env=kept | search | environment, capture_output=True, text=True, check=False, timeout=600
     )
 
 
@@ -32,27 +32,42 @@ def answer(code: str, **environment: str) -> Any:
     return json.loads(done.stdout)
 
 
-def test_our_own_share_is_the_core() -> None:
-    """What the import costs beside NumPy's: the core, the errors, and a few small modules of the standard library."""
-    loaded = set(
-        answer(
-            "import numpy, sys, json; known = set(sys.modules)\nimport recolorist; print(json.dumps([*set(sys.modules) - known]))"
-        )
-    )
-    ours = {name for name in loaded if name.split(".")[0] == "recolorist"}
-    beside = {name for name in ours if not name.startswith("recolorist.core")}
-    assert beside == {"recolorist", "recolorist._version", "recolorist.errors"}
-    assert len(ours) < 30
-    assert len(loaded - ours) < 30
+def added(before: str, code: str, **environment: str) -> set[str]:
+    """Return the modules that some code loads after other code."""
+    names = "print(json.dumps(sorted(set(sys.modules) - before)))"
+    return set(answer(f"import sys, json\n{before}\nbefore = set(sys.modules)\n{code}\n{names}", **environment))
 
 
-def test_numpy_only() -> None:
-    loaded = answer("import sys, json, recolorist; print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))")
+def packages(names: set[str]) -> set[str]:
+    return {name.split(".")[0] for name in names}
+
+
+def test_importing_loads_numpy_only() -> None:
+    loaded = packages(added("", "import recolorist"))
     assert "numpy" in loaded
-    assert not set(GUESTS) & set(loaded)
+    assert not set(OPTIONAL) & loaded
 
 
-def test_working_in_rgb_loads_no_guests_either() -> None:
+def test_importing_loads_the_core_and_nothing_above_it() -> None:
+    ours = {name.split(".")[1] for name in added("", "import recolorist") if name.startswith("recolorist.")}
+    assert ours <= {"_version", "core", "errors", "optional"}
+
+
+def test_training_names_are_loaded_on_first_use() -> None:
+    assert "recolorist.augment.colorist" in added("import recolorist", "recolorist.Colorist")
+
+
+def test_help_loads_no_image_library() -> None:
+    code = (
+        "import io, contextlib\n"
+        "sys.argv = ['recolorist', '--help']\n"
+        "from recolorist.cli.main import main\n"
+        "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit): main()\n"
+    )
+    assert not (set(OPTIONAL) - {"typer", "rich"}) & packages(added("", code))
+
+
+def test_matching_without_scikit_image_spaces_loads_numpy_only() -> None:
     code = (
         "import sys, json, numpy as np, recolorist as rc\n"
         "image = np.arange(90, dtype=np.uint8).reshape(5, 6, 3)\n"
@@ -60,7 +75,7 @@ def test_working_in_rgb_loads_no_guests_either() -> None:
         "rc.audit(image, image // 2).to_json()\n"
         "print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
     )
-    assert not set(GUESTS) & set(answer(code))
+    assert not set(OPTIONAL) & set(answer(code))
 
 
 def test_no_network_and_no_file_written() -> None:

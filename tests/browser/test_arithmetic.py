@@ -34,7 +34,7 @@ def run_node(folder: Path, images: list[Bytes], cases: list[dict[str, Any]], **m
     file.write_text(json.dumps({"spaces": linear_spaces(), "images": encoded, "cases": cases, **more}))
     script = Path(__file__).with_name("run_cases.mjs")
     done = subprocess.run(  # noqa: S603 - our own script
-        [str(_NODE), str(script), str(_MODULES), str(file)], capture_output=True, text=True, check=False, timeout=60
+        [str(_NODE), str(script), str(_MODULES), str(file)], capture_output=True, text=True, check=False, timeout=600
     )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]

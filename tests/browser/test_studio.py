@@ -251,7 +251,7 @@ def _run_script(folder: Path, script: bytes) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
 

@@ -49,7 +49,7 @@ def started(data: Path, bank: Path, out: Path) -> subprocess.Popen[str]:
     """Start a run in a group of its own and wait until it has written a part of the images."""
     words = [*COMMAND, "augment", str(data), str(out), "--bank", str(bank), "-j", "2"]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)  # noqa: S603
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while len(list(out.glob("*.png"))) < 60:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
@@ -59,7 +59,7 @@ def started(data: Path, bank: Path, out: Path) -> subprocess.Popen[str]:
 
 def gone(group: int) -> bool:
     """Whether no process of the group is left, after a little patience."""
-    for _ in range(400):
+    for _ in range(4000):
         try:
             os.killpg(group, 0)
         except ProcessLookupError:
@@ -77,7 +77,7 @@ def test_an_interrupted_run_leaves_only_whole_files(
         os.killpg(process.pid, how)  # a terminal sends it to the whole group
     else:
         process.send_signal(how)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=300)
     assert process.returncode == 130
     assert errors == "recolorist: interrupted; every file written is whole, and --resume goes on from here\n"
     assert gone(process.pid)

@@ -21,7 +21,7 @@ def recolorist(*words: str, cwd: Path | None = None, **environment: str) -> subp
     """Run the command; wide enough that no line of the table breaks."""
     settings = {**os.environ, "COLUMNS": "160", "PYTHONIOENCODING": "utf-8", **environment}
     command = [sys.executable, "-W", "error", "-c", ENTRY, *words]
-    return subprocess.run(command, capture_output=True, encoding="utf-8", check=False, cwd=cwd, env=settings, timeout=120)  # noqa: S603
+    return subprocess.run(command, capture_output=True, encoding="utf-8", check=False, cwd=cwd, env=settings, timeout=600)  # noqa: S603
 
 
 @pytest.fixture(scope="module")

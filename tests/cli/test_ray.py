@@ -65,7 +65,7 @@ def test_a_killed_worker_costs_nothing(tmp_path: Path) -> None:
     process = subprocess.Popen(  # noqa: S603
         [*words, "--engine", "ray"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 300
     while len(list(out.glob("*.png"))) < 20:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
@@ -74,7 +74,7 @@ def test_a_killed_worker_costs_nothing(tmp_path: Path) -> None:
     assert workers
     os.kill(workers[0], signal.SIGKILL)
     assert len(list(out.glob("*.png"))) < COUNT  # it was midway
-    output, errors = process.communicate(timeout=120)
+    output, errors = process.communicate(timeout=600)
     assert process.returncode == 3, errors
     told = json.loads(output)
     assert (told["written"], [failure["source"] for failure in told["failures"]]) == (COUNT, ["broken.png"])

@@ -16,7 +16,7 @@ import pytest
 from tests.docs.reading import DOCS, ROOT
 
 GALLERY: Final = sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))
-SECONDS: Final = 300  # a build takes twenty on a quiet core; this is for busy ones, and for hangs
+SECONDS: Final = 1200  # a build takes twenty on a quiet core; this is for busy ones, and for hangs
 FETCHED: Final = re.compile(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=\"(?:https?:)?//[^\"]*")
 TOOLS: Final = ("sphinx", "furo", "myst_parser", "sphinx_gallery", "latex2mathml", "matplotlib")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -128,15 +127,12 @@ def one(seed: int) -> tuple[str, str]:
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_a_result_or_a_sentence(chunk: int) -> None:
     outcomes: Counter[str] = Counter()
-    faults, slowest = [], 0.0
+    faults = []
     with kernels.using("numpy" if chunk == 0 else kernels.active()):
         for seed in range(chunk * EACH, (chunk + 1) * EACH):
-            start = time.perf_counter()
             outcome, fault = one(seed)
-            slowest = max(slowest, time.perf_counter() - start)
             outcomes[outcome] += 1
             faults += [fault] if fault else []
     assert not faults, f"{len(faults)} of {EACH}:\n" + "\n".join(faults[:40])
-    assert slowest < 5.0  # seconds for at most a few thousand values: anything near this is a hang
     # the test is worth something only while every route is walked to its end often enough
     assert all(outcomes[route.__name__] > EACH // 50 for route in ROUTES), outcomes

@@ -20,7 +20,7 @@ def environment() -> dict[str, str]:
     return {**os.environ, "COLUMNS": "160", "PYTHONIOENCODING": "utf-8"}
 
 
-def lab(*words: str | Path, timeout: float = 100) -> subprocess.CompletedProcess[str]:
+def lab(*words: str | Path, timeout: float = 600) -> subprocess.CompletedProcess[str]:
     """Run `recolorist-lab …` to its end."""
     return subprocess.run(  # noqa: S603 - our own command
         command(*words), capture_output=True, encoding="utf-8", check=False, env=environment(), timeout=timeout

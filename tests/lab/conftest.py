@@ -29,7 +29,7 @@ def server(loopback: str, ca: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture
 def link(server: Server) -> Link:
-    return Link(ca=server.ca, mirror=server.mirror, timeout=5.0, tries=3, pause=0.0)
+    return Link(ca=server.ca, mirror=server.mirror, timeout=60.0, tries=3, pause=0.0)
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ def finished(study: Study, ledger: Ledger) -> None:
         assert run_cell(ledger.root, ledger.lease, cell).name in {"done", "found"}
 
 
-def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
+def until(condition: Callable[[], object], seconds: float = 300.0) -> None:
     """Wait for something another process does."""
     end = time.monotonic() + seconds
     while not condition():

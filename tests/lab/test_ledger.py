@@ -35,8 +35,9 @@ from pathlib import Path
 from recolorist_lab.runs.claims import take
 with take(Path(sys.argv[1]), float(sys.argv[2])) as claim:
     print("held", flush=True)
-    time.sleep(60)
+    time.sleep(3600)
 """
+LEASE = 600.0  # seconds; a test that needs it to run out dates the claim back
 
 
 @pytest.fixture
@@ -51,8 +52,8 @@ def cell(tmp_path: Path) -> Cell:
 
 @pytest.fixture
 def held(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """Another process that holds the claim on `tmp_path`, with a lease of one second."""
-    with subprocess.Popen([sys.executable, "-c", HOLD, tmp_path, "1"], stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
+    """Another process that holds the claim on `tmp_path`, with a lease longer than any test."""
+    with subprocess.Popen([sys.executable, "-c", HOLD, tmp_path, str(LEASE)], stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
         assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
         yield process
@@ -69,8 +70,12 @@ def foreign(folder: Path, age: float, lease: float = 30.0) -> None:
     holder = {"machine": "elsewhere", "host": "node7", "pid": 1, "started": "1"}
     path = folder / "claim-000001.json"
     path.write_text(json.dumps({"holder": holder, "lease": lease}), "utf-8")
-    then = time.time() - age
-    os.utime(path, (then, then))
+    date_back(path, age)
+
+
+def date_back(path: Path, seconds: float) -> None:
+    """Make a claim look as if it had been refreshed so many seconds ago."""
+    os.utime(path, (time.time() - seconds,) * 2)
 
 
 class TestSeal:
@@ -133,7 +138,7 @@ class TestStates:
         assert run_cell(ledger.root, ledger.lease, cell).name == "failed"
         assert (ledger.state(cell).name, ledger.state(cell).detail) == ("failed", "this cell was asked to fail, and does")
         text = (ledger.folder(cell) / "failed.json").read_text("utf-8")
-        assert "cell.py" in text
+        assert "cell.py:" in text
         assert str(Path(__file__).parents[2]) not in text
 
     def test_a_failed_cell_is_not_run_again_until_asked(self, ledger: Ledger, tmp_path: Path) -> None:
@@ -272,20 +277,22 @@ class TestClaims:
                 racer.join()
         assert len([claim for claim in won if claim is not None]) == 40
 
-    def test_a_killed_holder_is_succeeded_at_once(self, tmp_path: Path, held: subprocess.Popen[str]) -> None:
+    def test_a_killed_holder_is_succeeded_before_its_lease_ends(self, tmp_path: Path, held: subprocess.Popen[str]) -> None:
         assert claims.take(tmp_path, 30.0) is None
         held.kill()
-        until(lambda: (tmp_path / "claim-000002.json").exists() or claims.take(tmp_path, 30.0), seconds=0.9)
+        until(lambda: (tmp_path / "claim-000002.json").exists() or claims.take(tmp_path, 30.0), seconds=LEASE / 2)
 
-    def test_a_living_holder_keeps_it_beyond_the_lease(self, tmp_path: Path, held: subprocess.Popen[str]) -> None:
-        time.sleep(1.6)
-        assert held.poll() is None
-        assert claims.take(tmp_path, 30.0) is None
+    def test_a_living_holder_refreshes_its_claim(self, tmp_path: Path) -> None:
+        path = tmp_path / "claim-000001.json"
+        with granted(claims.take(tmp_path, 0.1)):
+            for _ in range(3):
+                os.utime(path, (0, 0))
+                until(lambda: path.stat().st_mtime > 0)
 
     def test_a_frozen_holder_loses_it_after_the_lease(self, tmp_path: Path, held: subprocess.Popen[str]) -> None:
         held.send_signal(signal.SIGSTOP)
         assert claims.take(tmp_path, 30.0) is None
-        time.sleep(1.4)
+        date_back(tmp_path / "claim-000001.json", LEASE + 60)
         assert claims.take(tmp_path, 30.0) is not None
 
     @pytest.mark.parametrize(("age", "is_free"), [(0.0, False), (25.0, False), (35.0, True)])
@@ -318,8 +325,7 @@ class TestClaims:
 
     def test_a_holder_that_was_succeeded_finds_out(self, tmp_path: Path) -> None:
         with granted(claims.take(tmp_path, 30.0)) as first:
-            then = time.time() - 60
-            os.utime(tmp_path / "claim-000001.json", (then, then))
+            date_back(tmp_path / "claim-000001.json", 60)
             with granted(claims.take(tmp_path, 30.0)), pytest.raises(LostClaimError):
                 first.check()
             with pytest.raises(LostClaimError):
@@ -340,25 +346,26 @@ class TestClaims:
         path = tmp_path / "claim-000001.json"
         path.write_text("{", "utf-8")
         assert claims.take(tmp_path, 30.0) is None
-        os.utime(path, (time.time() - 61,) * 2)
+        date_back(path, 61)
         assert granted(claims.take(tmp_path, 30.0)).number == 2
 
     def test_a_frozen_worker_that_wakes_does_not_disturb_its_successor(self, tmp_path: Path, ledger: Ledger) -> None:
-        cell = one(tmp_path, steps=3, pause=0.4, witness=str(tmp_path))
+        cell = one(tmp_path, steps=3, pause=4.0, witness=str(tmp_path))
+        successor = dataclasses.replace(cell, config=dataclasses.replace(cell.config, pause=0.0))  # the pause is not its identity
         program = (
             "import sys\nfrom pathlib import Path\nfrom recolorist_lab.runs.cell import run_cell\n"
             "from recolorist_lab.runs.study import load\n"
-            "cell = load(Path(sys.argv[1])).cells[0]\nprint(run_cell(Path(sys.argv[2]), 1.0, cell).name, flush=True)"
+            "cell = load(Path(sys.argv[1])).cells[0]\nprint(run_cell(Path(sys.argv[2]), 600.0, cell).name, flush=True)"
         )
         words = [sys.executable, "-c", program, str(tmp_path / "single.toml"), str(ledger.root)]
         with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as frozen:  # noqa: S603
             until(lambda: ledger.state(cell).name == "running")
             frozen.send_signal(signal.SIGSTOP)
-            time.sleep(1.3)
-            assert run_cell(ledger.root, ledger.lease, cell).name == "done"
+            date_back(ledger.folder(cell) / "claim-000001.json", LEASE + 60)
+            assert run_cell(ledger.root, ledger.lease, successor).name == "done"
             before = (ledger.folder(cell) / "result.json").read_bytes()
             frozen.send_signal(signal.SIGCONT)
-            assert frozen.communicate(timeout=30)[0] == "busy\n"
+            assert frozen.communicate(timeout=300)[0] == "busy\n"
         assert (ledger.folder(cell) / "result.json").read_bytes() == before
 
 
@@ -398,4 +405,4 @@ class TestDisks:
     def test_the_clock_is_the_file_systems(self, ledger: Ledger) -> None:
         with closing((ledger.root / "now").open("wb")) as file:
             written = os.fstat(file.fileno()).st_mtime
-        assert 0 <= ledger.now() - written < 5
+        assert 0 <= ledger.now() - written < 3600

@@ -26,19 +26,19 @@ def test_a_killed_worker_costs_one_step_and_a_failed_cell_only_itself(tmp_path: 
     witness.mkdir()
     path = rehearsal(
         tmp_path,
-        grid([1, 2, 3, 4, 5], steps=6, pause=0.25, witness=str(witness)),
+        grid([1, 2, 3, 4, 5], steps=6, pause=0.5, witness=str(witness)),
         grid([6], name="bad", trouble="raise"),
         grid([7], name="score", needs=[{"grid": "train"}]),
     )
     ledger, cells = Ledger(tmp_path / "ledger"), load(path).cells
     launcher = begun("sweep", "run", path, "--ledger", ledger.root, "--engine", "ray", "--jobs", "2", "--lease", "10", "--json")
     try:
-        until(lambda: launcher.poll() is not None or any(ledger.state(cell).name == "running" for cell in cells), seconds=60)
+        until(lambda: launcher.poll() is not None or any(ledger.state(cell).name == "running" for cell in cells), seconds=300)
         victim = next(cell for cell in cells if ledger.state(cell).name == "running")
         claim = claims.newest(ledger.folder(victim), ledger.now())
         assert claim is not None
         os.kill(claim.holder.pid, signal.SIGKILL)
-        said, wrong = launcher.communicate(timeout=90)
+        said, wrong = launcher.communicate(timeout=300)
     finally:
         launcher.kill()
         launcher.communicate()

@@ -199,7 +199,7 @@ def test_eight_workers_share_one_map(tmp_path: Path) -> None:
     workers = [context.Process(target=_read_all, args=(samples, results)) for _ in range(8)]
     for worker in workers:
         worker.start()
-    told = [results.get(timeout=60) for _ in workers]
+    told = [results.get(timeout=600) for _ in workers]
     for worker in workers:
         worker.join()
     assert {total for total, _, _ in told} == {int(images.sum(dtype=np.int64))}

@@ -184,7 +184,7 @@ class TestEntry:
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         command = [sys.executable, "-W", "error", "-m", "recolorist_lab.cli.main", *words]
-        return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=60)  # noqa: S603
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=600)  # noqa: S603
 
     def test_an_error_is_one_sentence(self, tmp_path: Path) -> None:
         done = self.run("data", "index", "ddi", "--root", str(tmp_path))
@@ -202,7 +202,7 @@ class TestEntry:
             "import sys; from recolorist_lab.cli.main import app;"
             "print([name for name in ('pyarrow', 'torch', 'PIL', 'skimage', 'ray') if name in sys.modules])"
         )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)  # noqa: S603
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=600)  # noqa: S603
         assert done.stdout.strip() == "[]"
 
     def test_main_is_the_console_script(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -83,7 +83,7 @@ def kill_training(folder: Path, kills: int, seed: int = 0) -> dict[str, Any]:
     prepare(cell().config)  # so that what is imported and drawn when it is first asked for is there in every copy
     Ledger(folder / "undisturbed", lease=_LEASE)
     start = time.monotonic()
-    assert ended(live(folder / "undisturbed"), 120.0)
+    assert ended(live(folder / "undisturbed"), 600.0)
     alone = time.monotonic() - start
     wanted = digests(folder / "undisturbed")
     draw, done, runs, lives, steps = random.Random(seed), 0, 0, 0, set[int]()
@@ -91,7 +91,7 @@ def kill_training(folder: Path, kills: int, seed: int = 0) -> dict[str, Any]:
         book = Ledger(folder / f"disturbed-{runs}", lease=_LEASE)
         while True:
             pid, lives = live(book.root), lives + 1
-            if ended(pid, draw.uniform(0.05, 0.3) * alone if done < kills else 120.0):
+            if ended(pid, draw.uniform(0.05, 0.3) * alone if done < kills else 600.0):
                 break
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)

@@ -1,0 +1,32 @@
+"""What importing an adapter loads, in a fresh interpreter each time."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import pytest
+
+from tests.test_import import OPTIONAL, added, packages
+
+#: Adapter to the frameworks it stands on.
+ADAPTERS = {
+    "albumentations": ("albumentations",),
+    "huggingface": (),
+    "kornia": ("kornia", "torch"),
+    "monai": ("monai", "torch"),
+    "torch": ("torch",),
+    "torchvision": ("torch", "torchvision"),
+}
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_an_adapter_loads_its_own_framework_only(adapter: str) -> None:
+    """And no other adapter, except that those on tensors share `recolorist.torch`."""
+    frameworks = ADAPTERS[adapter]
+    if not all(map(find_spec, frameworks)):
+        pytest.skip(f"{', '.join(frameworks)} must be installed")
+    first = [name for name in frameworks if name != "torchvision"]  # it may need our help to be imported
+    loaded = added("\n".join(f"import {name}" for name in first), f"import recolorist.{adapter}", PYTHONWARNINGS="ignore")
+    brought = {"PIL"} if "torchvision" in frameworks else set()
+    assert not set(OPTIONAL) & packages(loaded) - {*frameworks, *brought}
+    assert {name for name in ADAPTERS if f"recolorist.{name}" in loaded} <= {adapter, "torch"}
