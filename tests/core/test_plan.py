@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 import recolorist as rc
 from recolorist.core.gains import Flags
+from recolorist.core.options import MatchOptions, match_options
 from recolorist.core.plan import channelwise
 from recolorist.errors import OptionError, StatisticsError
 
@@ -161,14 +162,16 @@ class TestJson:
     )
     def test_plain_numbers_say_what_the_plan_says(self, numbers: Any, strength: float, limits: Any, eps_mode: str) -> None:
         half = len(numbers) // 2
-        made = channelwise(numbers[:half], numbers[half : 2 * half], "rgb", strength, limits[0], eps_mode, limits[1])
+        made = channelwise(
+            numbers[:half], numbers[half : 2 * half], match_options("mean_std", "rgb", strength, limits[0], eps_mode), limits[1]
+        )
         assert made.to_json() == made.plan().to_json()
         assert rc.Plan.from_json(made.to_json()) == made.plan()
 
     @pytest.mark.parametrize("bad", [math.nan, math.inf])
     def test_numbers_that_json_does_not_have_are_refused(self, bad: float) -> None:
         with pytest.raises(ValueError, match="JSON"):
-            channelwise([(bad, 1.0)], [(0.5, 1.0)], "rgb", 1.0, 10.0, "exact", 1.0).to_json()
+            channelwise([(bad, 1.0)], [(0.5, 1.0)], MatchOptions(), 1.0).to_json()
 
     def test_a_style_that_overflows_is_refused(self) -> None:
         with pytest.raises(StatisticsError, match="are not moments"):

@@ -22,9 +22,9 @@ from recolorist.core.audit import predicted_share
 from recolorist.core.gains import on_diagonal
 from recolorist.core.match import MATCHERS, diagonal_moments, match
 from recolorist.core.moments import Moments, measure, measure_opened, trusted_moments
+from recolorist.core.options import match_options
 from recolorist.core.plan import Plan
 from recolorist.core.plan import decide as decide_plan
-from recolorist.core.spaces import SPACES
 from recolorist.errors import OptionError, StatisticsError
 
 MaskRule = Callable[[Any], Any]
@@ -117,16 +117,13 @@ class Colorist:
         bank.refuse_other_splits(allow=allow_split)
         self.bank = bank
         self.p = check.number(p, 0, 1, "p")
-        self.method = check.option(method, MATCHERS, "method")
-        self.space = check.option(space, SPACES, "space")
         self.sampler = sampler if callable(sampler) else SAMPLERS[check.option(sampler, SAMPLERS, "sampler")]
         low, high = strength if isinstance(strength, tuple) else (strength, strength)
         self.strength = (check.number(low, 0, 1, "strength"), check.number(high, low, 1, "strength"))
-        self.max_gain = check.number(max_gain, 0, math.inf, "max_gain")
+        self.options = match_options(method, space, self.strength[1], max_gain, "exact", False, True, apply_to)
         self.max_clip = None if max_clip is None else check.number(max_clip, 0, 1, "max_clip")
         self.mask = foreground.RULES[check.option(mask, foreground.RULES, "mask")] if isinstance(mask, str) else mask
         self.seed = streams.fresh_seed() if seed is None else seed
-        self.apply_to = check.option(apply_to, ("all", "mask"), "apply_to")
         self.data_range = data_range
         self._sequence = streams.Sequence(self.seed)
         self._names = (sampler if isinstance(sampler, str) else getattr(sampler, "__name__", repr(sampler)), mask)
@@ -134,6 +131,26 @@ class Colorist:
         self._warned = bank.size is None
         if preprocessing is not None and preprocessing != bank.preprocessing:
             self._warn(f"prepared as {bank.preprocessing!r}", f"prepared as {preprocessing!r}")
+
+    @property
+    def method(self) -> str:
+        """The method of matching."""
+        return self.options.method
+
+    @property
+    def space(self) -> str:
+        """The colour space of matching."""
+        return self.options.space
+
+    @property
+    def max_gain(self) -> float:
+        """The largest factor on a channel."""
+        return self.options.max_gain
+
+    @property
+    def apply_to(self) -> str:
+        """Which pixels are changed: all, or those of the mask."""
+        return self.options.apply_to
 
     def __call__(
         self,
@@ -201,7 +218,7 @@ class Colorist:
     ) -> Decision:
         """Settle what a drawn style does to this image, drawing others where ``max_clip`` asks for it."""
         self.warn_once_of_size(image)
-        if MATCHERS[self.method].needs_pixels:
+        if self.options.needs_pixels:
             return Decision(True, style.name, style.row, strength)
         opened = check.open_image(image, self.data_range)
         inside = check.open_mask(mask, opened)
@@ -263,7 +280,7 @@ class Colorist:
         return self.mask(image)  # type: ignore[call-arg]
 
     def _matched(self, image: Any, style: Style, strength: float, mask: Any) -> Any:
-        wanted = self._pixels_of(style) if MATCHERS[self.method].needs_pixels else style.moments
+        wanted = self._pixels_of(style) if self.options.needs_pixels else style.moments
         return match(
             image,
             wanted,
@@ -285,10 +302,10 @@ class Colorist:
         return np.stack([np.repeat(levels, channel) for channel in counts], axis=-1)[:, None]
 
     def _measured(self, opened: check.Opened, mask: NDArray[np.bool_] | None) -> Moments:
-        if self.method == "mean_std" and self.space == "rgb" and opened.is_integer:  # variances suffice, at a third of the cost
+        if self.options.by_channel and opened.is_integer:  # variances suffice, at a third of the cost
             means, variances = zip(*diagonal_moments(opened, mask, "image"), strict=True)
             return trusted_moments(1, np.array(means), on_diagonal(variances), opened.data_range)
-        return measure_opened(opened, mask, "rgb" if SPACES[self.space].is_linear else self.space)
+        return measure_opened(opened, mask, self.options.measured_space)
 
     def _weakened(
         self, opened: check.Opened, mask: Any, measured: Moments, style: Style, strength: float, limit: float
@@ -302,11 +319,11 @@ class Colorist:
         return low, self._plan(measured, style, low)
 
     def _plan(self, measured: Moments, style: Style, strength: float) -> Plan:
-        return decide_plan(measured, style.moments, self.space, strength, self.max_gain, "exact", self.method, strict=False)
+        return decide_plan(measured, style.moments, self.options.at_strength(strength))
 
     def _refuse_unfit_bank(self) -> None:
-        needed = "rgb" if SPACES[self.space].is_linear else self.space
-        if MATCHERS[self.method].needs_pixels:
+        needed = self.options.measured_space
+        if self.options.needs_pixels:
             if self.bank.histograms is None or self.space != "rgb":
                 raise OptionError(
                     f"method={self.method!r} with a bank needs its histograms and space='rgb'; build it with with_histograms=True"

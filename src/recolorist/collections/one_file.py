@@ -22,6 +22,7 @@ from recolorist.core import image as check
 from recolorist.core.audit import Audit
 from recolorist.core.match import MATCHERS
 from recolorist.core.moments import Moments, measure_opened
+from recolorist.core.options import match_options
 from recolorist.core.plan import Plan, decide
 from recolorist.errors import ImageError, OptionError, StatisticsError
 from recolorist.io.images import FORMATS, HugeError, Reading, read_picture, shown
@@ -156,10 +157,8 @@ def _match_strips(
 
 
 def _decided(content: Moments, style: Moments, how: How) -> Plan:
-    check.option(how.eps_mode, ("exact", "paper"), "eps_mode")
-    strength = check.number(how.strength, 0, 1, "strength")
-    max_gain = check.number(how.max_gain, 0, float("inf"), "max_gain")
-    return decide(content, style, how.space, strength, max_gain, how.eps_mode, how.method, strict=how.strict)
+    options = match_options(how.method, how.space, how.strength, how.max_gain, how.eps_mode, how.strict)
+    return decide(content, style, options)
 
 
 def _by_pixels(

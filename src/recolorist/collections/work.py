@@ -264,7 +264,7 @@ class Augment(Recolour):
         own = diagonal_moments(opened, None, "image")
         goal = mean_and_variance(drawn.style.moments, opened.data_range)
         refuse_channels(len(own), len(goal), "rgb")
-        plan = channelwise(own, goal, "rgb", drawn.strength, aug.max_gain, "exact", opened.data_range)
+        plan = channelwise(own, goal, aug.options.at_strength(drawn.strength), opened.data_range)
         output = np.empty_like(opened.array)
         write_affine(opened, output, plan.gain, plan.offset, (0.0, opened.data_range))
         audit = clipping_told(clipped_share(opened, plan.gain, plan.offset), plan.flags)
@@ -287,7 +287,7 @@ class Augment(Recolour):
             return Decision(False)
         content = Content(aug.bank.row_of(item.key), item.label, item.domain)
         style, strength, *_ = aug.draw(rng, content)
-        plan = decide(measure(), style.moments, aug.space, strength, aug.max_gain, "exact", aug.method, strict=False)
+        plan = decide(measure(), style.moments, aug.options.at_strength(strength))
         return Decision(True, style.name, style.row, strength, plan)
 
     def refuse_early(self) -> None:
@@ -340,12 +340,9 @@ class Harmonise(Recolour):
 
     def planned(self, item: Item, measure: Callable[[], Moments], copy: int) -> Decision:  # noqa: ARG002 - as declared
         """The map from these moments to the style."""
-        how = self.match
         content = measure() if self.pooled is None else self.pooled[group_of(item)]
-        plan = decide(
-            content, self.style, how.space, how.strength, how.max_gain, how.eps_mode, how.method, strict=how.strict
-        )  # fmt: skip
-        return Decision(True, self.style_name, None, how.strength, plan)
+        plan = decide(content, self.style, self.match)
+        return Decision(True, self.style_name, None, self.match.strength, plan)
 
 
 def group_of(item: Item) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.core.moments import Moments
+from recolorist.core.options import MatchOptions
 from recolorist.core.spaces import Mixing
 from recolorist.errors import StatisticsError
 
@@ -109,18 +110,17 @@ def gain_of(content_variance: float, style_variance: float, max_gain: float, eps
 def diagonal_map(
     content: Sequence[tuple[float, float]],
     style: Sequence[tuple[float, float]],
-    strength: float,
-    max_gain: float,
-    eps_mode: str,
+    options: MatchOptions,
 ) -> tuple[list[float], list[float], Flags]:
     """Gain, offset and flags per channel from (mean, variance) pairs.
 
     Plain floats, because arrays of three numbers would cost more than the pixels of a small image.
 
-    >>> diagonal_map([(1.0, 1.0)], [(20.0, 100.0)], 1.0, 10.0, "exact")
+    >>> diagonal_map([(1.0, 1.0)], [(20.0, 100.0)], MatchOptions())
     ([10.0], [10.0], ((),))
     """
     gains, offsets, flags = [], [], []
+    strength, max_gain, eps_mode = options.strength, options.max_gain, options.eps_mode
     same = eps_mode == "exact" and content == style  # matched to itself it stays as it is, also where it is flat
     for (mean, variance), (style_mean, style_variance) in zip(content, style, strict=True):
         gain, flag = gain_of(variance, style_variance, max_gain, eps_mode)
@@ -141,16 +141,14 @@ def refuse_collapse(flags: Flags) -> None:
         )
 
 
-def by_mixed_deviation(
-    content: Moments, style: Moments, basis: Mixing, strength: float, max_gain: float, eps_mode: str
-) -> Decided:
+def by_mixed_deviation(content: Moments, style: Moments, basis: Mixing, options: MatchOptions) -> Decided:
     """Mean–std matching in a linear space: ``M⁻¹ D M``, with the gains D of that space.
 
     Plain floats in a fixed order: library routines for such small matrices give other last bits on other processors.
     """
     variances = zip(_variances(content.cov, basis), _variances(style.cov, basis), strict=True)
-    gains, flags = zip(*(gain_of(c, s, max_gain, eps_mode) for c, s in variances), strict=True)
-    change = [strength * (gain - 1.0) for gain in gains]
+    gains, flags = zip(*(gain_of(c, s, options.max_gain, options.eps_mode) for c, s in variances), strict=True)
+    change = [options.strength * (gain - 1.0) for gain in gains]
     rows, inverse = basis.rows.tolist(), basis.inverse.tolist()
     (d0, d1, d2), (r0, r1, r2) = change, rows
     # identity plus a change, so that equal deviations give exactly the identity
@@ -158,7 +156,7 @@ def by_mixed_deviation(
         [float(i == j) + (a * d0 * r0[j] + b * d1 * r1[j] + c * d2 * r2[j]) for j in range(3)]
         for i, (a, b, c) in enumerate(inverse)
     ]
-    offset = _offset(matrix, content, style, strength)
+    offset = _offset(matrix, content, style, options.strength)
     return Decided(np.array(matrix), offset, np.array([1.0 + value for value in change]), Flags(flags))
 
 

@@ -150,6 +150,17 @@ def number(value: Any, low: float, high: float, name: str) -> float:
     raise OptionError(f"{name}={value!r}; accepted are numbers from {low:g} to {high:g}")
 
 
+def truth(value: Any, name: str) -> bool:
+    """Return the value if it is True or False.
+
+    >>> truth(np.True_, "strict")
+    True
+    """
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise OptionError(f"{name}={value!r}; accepted are True and False")
+
+
 def is_number(value: Any) -> bool:
     """Whether the value is a real number that a float64 can hold; NaN is not.
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,56 +27,14 @@ from recolorist.core.apply import (
 from recolorist.core.batches import Batch
 from recolorist.core.gains import Pairs, diagonal_map, mean_and_variance, refuse_collapse
 from recolorist.core.moments import Moments, float_pairs, integer_sums, measure_opened, refuse_levels_above, staged
-from recolorist.core.plan import EpsMode, decide, refuse_channels
+from recolorist.core.options import MATCHERS, EpsMode, MatchOptions, OnNonFinite, match_options
+from recolorist.core.plan import decide, refuse_channels
 from recolorist.core.spaces import SPACES
 from recolorist.errors import ImageError, StatisticsError
 
+__all__ = ["MATCHERS", "diagonal_moments", "level_counts", "match"]
+
 Mask = NDArray[np.bool_] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Matcher:
-    """One way of matching.
-
-    >>> MATCHERS["mean_std"].needs_pixels
-    False
-    """
-
-    name: str
-    needs_pixels: bool  #: False: moments of the style suffice
-    summary: str
-
-
-#: Every method by its name.
-MATCHERS: Final = MappingProxyType(
-    {
-        matcher.name: matcher
-        for matcher in (
-            Matcher("mean_std", False, "mean and standard deviation per channel; the paper's Colorist"),
-            Matcher("histogram", True, "cumulative histogram per channel"),
-            Matcher("exact_histogram", True, "the style's histogram exactly, by strict ordering (Coltuc 2006)"),
-            Matcher("covariance", False, "mean and full covariance (Monge-Kantorovich linear map)"),
-        )
-    }
-)
-
-
-@dataclass(slots=True)  # not frozen: that would double the cost of a small call
-class _Options:
-    method: str
-    space: str
-    strength: float
-    max_gain: float
-    eps_mode: str
-    strict: bool
-    clip: bool
-    only_mask: bool
-    on_nonfinite: str
-
-
-_USUAL: Final = ("mean_std", "rgb", 1.0, 10.0, "exact", False, True, "all", "raise")
-_USUAL_TYPES: Final = tuple(map(type, _USUAL))
-_USUAL_OPTIONS: Final = _Options("mean_std", "rgb", 1.0, 10.0, "exact", False, True, False, "raise")
 
 
 @dataclass(slots=True)
@@ -105,7 +62,7 @@ def match(
     style_range: float | None = None,
     clip: bool = True,
     apply_to: str = "all",
-    on_nonfinite: check.OnNonFinite = "raise",
+    on_nonfinite: OnNonFinite = "raise",
     alpha: bool | None = None,
     out: NDArray[Any] | None = None,
 ) -> Any:
@@ -121,7 +78,7 @@ def match(
     >>> bool(abs(match(content, style).mean() - style.mean()) < 0.1)
     True
     """
-    options = _options(method, space, strength, max_gain, eps_mode, strict, clip, apply_to, on_nonfinite)
+    options = match_options(method, space, strength, max_gain, eps_mode, strict, clip, apply_to, on_nonfinite)
     opened = check.open_image(content, data_range, alpha, "content")
     refuse_unclipped_integers(opened, clip=clip)
     inside = check.open_mask(mask, opened)
@@ -135,34 +92,14 @@ def match(
     return finished(opened, result, out)
 
 
-def _options(
-    method: Any, space: Any, strength: Any, max_gain: Any, eps_mode: Any, strict: bool, clip: bool, apply_to: Any, nonfinite: Any
-) -> _Options:
-    wanted = (method, space, strength, max_gain, eps_mode, strict, clip, apply_to, nonfinite)
-    # checking each would cost a tenth of matching a small image
-    if tuple(map(type, wanted)) == _USUAL_TYPES and wanted == _USUAL:
-        return _USUAL_OPTIONS
-    return _Options(
-        check.option(method, MATCHERS, "method"),
-        check.option(space, SPACES, "space"),
-        check.number(strength, 0, 1, "strength"),
-        check.number(max_gain, 0, math.inf, "max_gain"),
-        check.option(eps_mode, ("exact", "paper"), "eps_mode"),
-        strict,
-        clip,
-        check.option(apply_to, ("all", "mask"), "apply_to") == "mask",
-        check.option(nonfinite, ("raise", "mask"), "on_nonfinite"),
-    )
-
-
 def _styles(
-    style: Any, style_mask: Any, style_range: float | None, alpha: bool | None, options: _Options, count: int | None
+    style: Any, style_mask: Any, style_range: float | None, alpha: bool | None, options: MatchOptions, count: int | None
 ) -> Iterator[_Style]:
     """One style for each content image; a single style is measured once."""
     if isinstance(style, (Moments, Batch)) and style_mask is not None:
         raise StatisticsError("style_mask came with moments, which have no pixels to mask; measure(style, mask) instead")
     if isinstance(style, Moments):
-        if MATCHERS[options.method].needs_pixels:
+        if options.needs_pixels:
             raise StatisticsError(f"method={options.method!r} needs the style's pixels, and moments came; pass the image")
         return iter([_Style(style, None, None)] * (1 if count is None else count))
     if isinstance(style, Batch):
@@ -176,7 +113,7 @@ def _styles(
         _refuse_count(len(opened.array), count)
         parts = [_Style(None, opened[i], None if inside is None else inside[i]) for i in range(len(opened.array))]
         return iter(parts)
-    if count is not None and not MATCHERS[options.method].needs_pixels:
+    if count is not None and not options.needs_pixels:
         moments = measure_opened(opened, inside, options.space, options.on_nonfinite, "style")
         return iter([_Style(moments, None, None)] * count)
     return iter([_Style(None, opened, inside)] * (1 if count is None else count))
@@ -188,16 +125,16 @@ def _refuse_count(styles: int, count: int | None) -> None:
         raise ImageError(f"{styles} styles for {contents}; give one style, or a batch with one for each image of a batch")
 
 
-def _match_one(content: check.Opened, mask: Mask, style: _Style, target: NDArray[Any], options: _Options) -> None:
-    if MATCHERS[options.method].needs_pixels:
+def _match_one(content: check.Opened, mask: Mask, style: _Style, target: NDArray[Any], options: MatchOptions) -> None:
+    if options.needs_pixels:
         _match_pixels(content, mask, style, target, options)
-    elif options.method == "mean_std" and options.space == "rgb" and _by_channel_alone(content, mask, options):
+    elif options.by_channel and _by_channel_alone(content, mask, options):
         _match_channels(content, mask, style, target, options)
     else:
         _match_affine(content, mask, style, target, options)
 
 
-def _match_affine(content: check.Opened, mask: Mask, style: _Style, target: NDArray[Any], options: _Options) -> None:
+def _match_affine(content: check.Opened, mask: Mask, style: _Style, target: NDArray[Any], options: MatchOptions) -> None:
     """Measure, plan, apply: the general route."""
     space, on_nonfinite = options.space, options.on_nonfinite
     open_range = content if options.clip else _without_range(content, space)
@@ -207,23 +144,14 @@ def _match_affine(content: check.Opened, mask: Mask, style: _Style, target: NDAr
         goal = measure_opened(style.opened, style.mask, space, on_nonfinite, "style")
     if measured.data_range != content.data_range and SPACES[space].is_linear:
         measured = Moments(measured.count, measured.mean, measured.cov, content.data_range, measured.space)
-    decided = decide(
-        measured,
-        goal,  # type: ignore[arg-type]  # one of the two is always there
-        space,
-        options.strength,
-        options.max_gain,
-        options.eps_mode,
-        options.method,
-        strict=options.strict,
-    )
-    keep = mask if options.only_mask else None
+    decided = decide(measured, goal, options)  # type: ignore[arg-type]  # one of the two is always there
+    keep = mask if options.apply_to == "mask" else None
     if not content.is_integer and (on_nonfinite == "mask" or (mask is not None and keep is None)):
         keep = usable_pixels(content, keep, on_nonfinite, checked_range=options.clip)  # pixels that were not measured
     apply_opened(content, decided, target, keep, clip=options.clip)
 
 
-def _match_channels(content: check.Opened, mask: Mask, style: _Style, target: NDArray[Any], options: _Options) -> None:
+def _match_channels(content: check.Opened, mask: Mask, style: _Style, target: NDArray[Any], options: MatchOptions) -> None:
     """The same numbers as `_match_affine`, without the cross products that RGB does not need and with little overhead."""
     measured = _pairs(content, mask, "content")
     other = style.opened
@@ -235,17 +163,17 @@ def _match_channels(content: check.Opened, mask: Mask, style: _Style, target: ND
         moments = measure_opened(other, style.mask, "rgb", options.on_nonfinite, "style")  # type: ignore[arg-type]
         goal = _checked_pairs(moments, content)
     refuse_channels(len(measured), len(goal), "rgb")
-    gain, offset, flags = diagonal_map(measured, goal, options.strength, options.max_gain, options.eps_mode)
+    gain, offset, flags = diagonal_map(measured, goal, options)
     if options.strict:
         refuse_collapse(flags)
     if not content.is_integer and not any(offset) and gain == [1.0] * len(gain):
         target[...] = content.array  # as it is, the sign of a zero included
         return
     write_affine(content, target, gain, offset, limits(content, clip=options.clip))
-    keep_outside(content, target, mask if options.only_mask else None)
+    keep_outside(content, target, mask if options.apply_to == "mask" else None)
 
 
-def _by_channel_alone(opened: check.Opened, mask: Mask, options: _Options) -> bool:
+def _by_channel_alone(opened: check.Opened, mask: Mask, options: MatchOptions) -> bool:
     """Whether the loops can measure each channel on its own: all integers; floats that lie in memory as they count."""
     array = opened.array
     if opened.is_integer:
@@ -286,7 +214,7 @@ def _without_range(content: check.Opened, space: str) -> check.Opened:
     return check.Opened(content.array, content.channels, content.kind, math.inf, content.shape, content.from_pil)
 
 
-def _match_pixels(content: check.Opened, mask: Mask, style: _Style, target: NDArray[Any], options: _Options) -> None:
+def _match_pixels(content: check.Opened, mask: Mask, style: _Style, target: NDArray[Any], options: MatchOptions) -> None:
     """Histogram methods: channel by channel on the pixels themselves."""
     if style.opened is None:
         raise StatisticsError(f"method={options.method!r} needs the style's pixels, and moments came; pass the image")
@@ -306,10 +234,10 @@ def _match_pixels(content: check.Opened, mask: Mask, style: _Style, target: NDAr
         changed = _by_table if content.is_integer and other.is_integer and _plain_histogram(options) else _by_channel
         changed(content, inside, other, style_inside, target, options)
     finite = None if inside is mask else np.isfinite(content.colour).all(axis=-1)
-    keep_outside(content, target, inside if options.only_mask else finite)
+    keep_outside(content, target, inside if options.apply_to == "mask" else finite)
 
 
-def _plain_histogram(options: _Options) -> bool:
+def _plain_histogram(options: MatchOptions) -> bool:
     return options.method == "histogram" and options.space == "rgb"
 
 
@@ -320,7 +248,7 @@ def _same_pixels(content: check.Opened, mask: Mask, style: check.Opened, style_m
 
 
 def _by_table(
-    content: check.Opened, mask: Mask, style: check.Opened, style_mask: Mask, target: NDArray[Any], options: _Options
+    content: check.Opened, mask: Mask, style: check.Opened, style_mask: Mask, target: NDArray[Any], options: MatchOptions
 ) -> None:
     counts, style_counts = level_counts(content, mask), level_counts(style, style_mask)
     levels = np.arange(counts.shape[1])
@@ -344,7 +272,7 @@ def level_counts(opened: check.Opened, mask: Mask) -> NDArray[np.uint64]:
 
 
 def _by_channel(
-    content: check.Opened, mask: Mask, style: check.Opened, style_mask: Mask, target: NDArray[Any], options: _Options
+    content: check.Opened, mask: Mask, style: check.Opened, style_mask: Mask, target: NDArray[Any], options: MatchOptions
 ) -> None:
     """Convert to the space, match each channel, convert back."""
     pixels = _working_pixels(content, options.space)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from recolorist.core import image as check
+from recolorist.core.image import OnNonFinite
 from recolorist.core.spaces import SPACES
-from recolorist.errors import OptionError
 
 __all__ = ["MATCHERS", "ApplyTo", "EpsMode", "MatchOptions", "Matcher", "OnNonFinite", "match_options"]
 
 EpsMode = Literal["exact", "paper"]
 ApplyTo = Literal["all", "mask"]
-OnNonFinite = Literal["raise", "mask"]
 
 _NAMES: Final = MappingProxyType({"eps_mode": ("exact", "paper"), "apply_to": ("all", "mask"), "on_nonfinite": ("raise", "mask")})
 
@@ -93,8 +92,7 @@ class MatchOptions:
         for name, allowed in _NAMES.items():
             check.option(getattr(self, name), allowed, name)
         for name in ("strict", "clip"):
-            if not isinstance(getattr(self, name), bool):
-                raise OptionError(f"{name}={getattr(self, name)!r}; accepted are True and False")
+            object.__setattr__(self, name, check.truth(getattr(self, name), name))
         object.__setattr__(self, "strength", check.number(self.strength, 0, 1, "strength"))
         object.__setattr__(self, "max_gain", check.number(self.max_gain, 0, math.inf, "max_gain"))
 
@@ -114,8 +112,17 @@ class MatchOptions:
         return self.method == "mean_std" and self.space == "rgb"
 
     def at_strength(self, strength: float) -> MatchOptions:
-        """Return the same options with another strength."""
-        return self if strength == self.strength else replace(self, strength=strength)
+        """Return the same options with another strength; the other fields are not checked again."""
+        if strength == self.strength:
+            return self
+        other = object.__new__(MatchOptions)
+        for name in _FIELDS:
+            object.__setattr__(other, name, getattr(self, name))
+        object.__setattr__(other, "strength", check.number(strength, 0, 1, "strength"))
+        return other
+
+
+_FIELDS: Final = tuple(entry.name for entry in fields(MatchOptions))
 
 
 @lru_cache(maxsize=256, typed=True)

@@ -27,12 +27,13 @@ from recolorist.core.gains import (
     refuse_collapse,
 )
 from recolorist.core.moments import Moments
+from recolorist.core.options import EpsMode, MatchOptions, match_options
 from recolorist.core.spaces import SPACES, Mixing
-from recolorist.errors import StatisticsError
+from recolorist.errors import OptionError, StatisticsError
 
-EpsMode = Literal["exact", "paper"]
 AffineMethod = Literal["mean_std", "covariance"]
 
+_AFFINE: Final = ("mean_std", "covariance")
 _FORMAT: Final = "recolorist.plan/1"
 _JSON: Final = json.JSONEncoder(allow_nan=False)
 FLAG_NAMES: Final = frozenset({"flat", "collapsed", "gain_capped"})
@@ -171,7 +172,7 @@ class Plan:
 class Channelwise(NamedTuple):
     """The numbers of a plan that maps each channel by itself. Arrays of them cost as much as the pixels of a small image.
 
-    >>> half = channelwise([(10.0, 4.0)], [(20.0, 1.0)], "rgb", 1.0, 10.0, "exact", 255.0)
+    >>> half = channelwise([(10.0, 4.0)], [(20.0, 1.0)], MatchOptions(), 255.0)
     >>> half.gain, half.offset, half.to_json() == half.plan().to_json()
     ([0.5], [15.0], True)
     """
@@ -179,31 +180,33 @@ class Channelwise(NamedTuple):
     gain: list[float]
     offset: list[float]
     flags: Flags
-    options: tuple[str, str, float, float, str, float]  #: those of a plan, from method to data_range
+    options: MatchOptions
+    data_range: float
     content: Pairs
     style: Pairs
 
     def plan(self) -> Plan:
         """The plan itself."""
         reported = [np.array(numbers) for numbers in self._reported()]
-        return Plan(on_diagonal(self.gain), np.array(self.offset), np.array(self.gain), self.flags, *self.options, *reported)
+        numbers = Decided(on_diagonal(self.gain), np.array(self.offset), np.array(self.gain), self.flags)
+        return _new_plan(numbers, self.options, self.data_range, reported)
 
     def to_json(self) -> str:
         """The line of the plan."""
         places = range(len(self.gain))
         matrix = [[self.gain[i] if i == j else 0.0 for j in places] for i in places]
-        return _told(matrix, self.offset, self.gain, self.flags, *self.options, *self._reported())
+        return _told(matrix, self.offset, self.gain, self.flags, *_entries_of(self.options), self.data_range, *self._reported())
 
     def _reported(self) -> tuple[list[float], list[float], list[float], list[float]]:
         return *mean_and_deviation(self.content), *mean_and_deviation(self.style)
 
 
-def channelwise(
-    content: Pairs, style: Pairs, space: str, strength: float, max_gain: float, eps_mode: str, data_range: float
-) -> Channelwise:
+def channelwise(content: Pairs, style: Pairs, options: MatchOptions, data_range: float) -> Channelwise:
     """Decide from mean and variance of each channel, both in the content's units."""
-    gain, offset, flags = diagonal_map(content, style, strength, max_gain, eps_mode)
-    return Channelwise(gain, offset, flags, ("mean_std", space, strength, max_gain, eps_mode, data_range), content, style)
+    gain, offset, flags = diagonal_map(content, style, options)
+    if options.strict:
+        refuse_collapse(flags)
+    return Channelwise(gain, offset, flags, options, data_range, content, style)
 
 
 def plan(
@@ -228,59 +231,58 @@ def plan(
     >>> plan(same, same).is_identity
     True
     """
-    check.option(space, SPACES, "space")
-    check.option(method, ("mean_std", "covariance"), "method")
-    check.option(eps_mode, ("exact", "paper"), "eps_mode")
-    options = (
-        space,
-        check.number(strength, 0, 1, "strength"),
-        check.number(max_gain, 0, math.inf, "max_gain"),
-        eps_mode,
-        method,
-    )
+    check.option(method, _AFFINE, "method")
+    options = match_options(method, space, strength, max_gain, eps_mode, strict)
     if isinstance(content, Batch):
         styles = style if isinstance(style, Batch) else [style] * len(content)
         if len(styles) != len(content):
             raise StatisticsError(f"{len(content)} contents and {len(styles)} styles; give one style, or one for each")
-        return cast("Plan", Batch(decide(c, s, *options, strict=strict) for c, s in zip(content, styles, strict=True)))
-    return decide(content, style, *options, strict=strict)
+        return cast("Plan", Batch(decide(c, s, options) for c, s in zip(content, styles, strict=True)))
+    return decide(content, style, options)
 
 
-def decide(
-    content: Moments,
-    style: Moments,
-    space: str,
-    strength: float,
-    max_gain: float,
-    eps_mode: str,
-    method: str,
-    *,
-    strict: bool,
-) -> Plan:
-    """:func:`plan` for one pair whose options have been checked."""
-    _refuse_mismatch(content, style, space)
-    chosen = SPACES[space]
-    mixes = chosen.is_linear and space != "rgb"
-    if method == "mean_std" and not (mixes and chosen.basis):
+def decide(content: Moments, style: Moments, options: MatchOptions) -> Plan:
+    """Plan the map for one pair of moments; the options were checked when they were made.
+
+    Raises:
+        StatisticsError: The moments fit neither each other nor the space.
+        OptionError: The method needs the pixels of the style.
+    """
+    if options.needs_pixels:
+        raise OptionError(
+            f"method={options.method!r} needs the style's pixels, and a plan is made from moments; "
+            "use 'mean_std' or 'covariance', or match() with the image"
+        )
+    _refuse_mismatch(content, style, options)
+    chosen = SPACES[options.space]
+    mixes = chosen.is_linear and options.space != "rgb"
+    if options.method == "mean_std" and not mixes:
         own, goal = mean_and_variance(content), mean_and_variance(style, content.data_range)
         if not all(math.isfinite(number) for pair in goal for number in pair):
             style.rescaled(content.data_range)  # refuses, with the reason
-        by_channel = channelwise(own, goal, space, strength, max_gain, eps_mode, content.data_range)
-        if strict:
-            refuse_collapse(by_channel.flags)
-        return by_channel.plan()
+        return channelwise(own, goal, options, content.data_range).plan()
     style = style.rescaled(content.data_range)
-    if method == "covariance":
-        decided = by_covariance(content, style, chosen.matrix if mixes else None, strength, max_gain)
+    if options.method == "covariance":
+        decided = by_covariance(content, style, chosen.matrix if mixes else None, options.strength, options.max_gain)
     else:
-        decided = by_mixed_deviation(content, style, cast("Mixing", chosen.basis), strength, max_gain, eps_mode)
-    if strict:
+        decided = by_mixed_deviation(content, style, cast("Mixing", chosen.basis), options)
+    if options.strict:
         refuse_collapse(decided.flags)
-    if eps_mode == "exact" and np.array_equal(content.mean, style.mean) and np.array_equal(content.cov, style.cov):
+    if options.eps_mode == "exact" and np.array_equal(content.mean, style.mean) and np.array_equal(content.cov, style.cov):
         # an image matched to itself stays as it is, also where a flat channel has no gain to be 1
         decided = Decided(np.eye(content.channels), np.zeros(content.channels), np.ones(content.channels), decided.flags)
     reported = [np.array(v) for v in (content.mean, content.std, style.mean, style.std)]
-    return Plan(*decided, method, space, strength, max_gain, eps_mode, content.data_range, *reported)
+    return _new_plan(decided, options, content.data_range, reported)
+
+
+def _new_plan(numbers: Decided, options: MatchOptions, data_range: float, reported: list[Array]) -> Plan:
+    entries: list[Any] = [*numbers, *_entries_of(options), data_range, *reported]
+    return Plan(*entries)
+
+
+def _entries_of(options: MatchOptions) -> list[Any]:
+    """Return the options that a plan records, in the order of its fields."""
+    return [options.method, options.space, options.strength, options.max_gain, options.eps_mode]
 
 
 def clipped_levels(gain: Any, offset: Any, high: int) -> NDArray[np.bool_]:
@@ -307,11 +309,11 @@ def refuse_channels(content: int, style: int, space: str) -> None:
 _FIELDS: Final = tuple(entry.name for entry in fields(Plan))
 
 
-def _refuse_mismatch(content: Moments, style: Moments, space: str) -> None:
+def _refuse_mismatch(content: Moments, style: Moments, options: MatchOptions) -> None:
+    space, wanted = options.space, options.measured_space
     for moments, name in ((content, "content"), (style, "style")):
         if not isinstance(moments, Moments):
             raise StatisticsError(f"{name} is a {type(moments).__name__}; plan() takes what measure() returns")
-        wanted = "rgb" if SPACES[space].is_linear else space
         if moments.space != wanted:
             raise StatisticsError(
                 f"the {name} was measured in {moments.space!r}, but a plan in {space!r} needs moments of {wanted!r}: "
@@ -344,11 +346,8 @@ def _refuse_odd_numbers(decided: Plan) -> None:
     n = len(decided.offset)
     if not n or decided.matrix.shape != (n, n) or any(a.shape != (n,) for a in vectors) or len(decided.flags) != n:
         raise ValueError("its numbers do not fit together")
-    check.option(decided.space, SPACES, "space")
-    check.option(decided.method, ("mean_std", "covariance"), "method")
-    check.option(decided.eps_mode, ("exact", "paper"), "eps_mode")
-    check.number(decided.strength, 0, 1, "strength")
-    check.number(decided.max_gain, 0, math.inf, "max_gain")
+    check.option(decided.method, _AFFINE, "method")
+    MatchOptions(decided.method, decided.space, decided.strength, decided.max_gain, cast("EpsMode", decided.eps_mode))
     if check.number(decided.data_range, 0, math.inf, "data_range") == 0:
         raise ValueError("its data_range is not positive")
     if n != 3 and decided.space != "rgb":

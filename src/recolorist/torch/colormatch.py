@@ -17,6 +17,7 @@ from recolorist.core.gains import Pairs, diagonal_map, rescaled_pairs
 from recolorist.core.match import match
 from recolorist.core.moments import Moments, trusted_moments
 from recolorist.core.moments import measure as measure_image
+from recolorist.core.options import match_options
 from recolorist.core.spaces import SPACES
 from recolorist.errors import ImageError, OptionError
 from recolorist.torch import formulas
@@ -218,9 +219,10 @@ class ColorMatch(nn.Module):
             return known[i]
 
         mean, variance = self.bank_mean.numpy(), self.bank_cov.diagonal(dim1=1, dim2=2).numpy()
+        options = match_options("mean_std", "rgb", 1.0, self.max_gain)
         for i, row, strength in chosen:
             goal = rescaled_pairs(mean[row], variance[row], 255.0) if self.has_bank else pairs(row)
-            gain, offset, _ = diagonal_map(pairs(i), goal, strength, self.max_gain, "exact")
+            gain, offset, _ = diagonal_map(pairs(i), goal, options.at_strength(strength))
             write_planes(views[i], targets[i], Affine(gain, offset, 255.0))
 
     def _match_any(self, source: torch.Tensor, result: torch.Tensor, chosen: list[tuple[int, int, float]]) -> None:

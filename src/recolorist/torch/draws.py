@@ -52,7 +52,7 @@ def plain_affine(colorist: Colorist, pixels: NDArray[Any], drawn: Drawn) -> Affi
     colorist.warn_once_of_size(pixels)
     data_range = check.NATURAL_RANGE[pixels.dtype.char]
     goal = mean_and_variance(drawn.style.moments, data_range)
-    gain, offset, _ = diagonal_map(level_pairs(pixels), goal, drawn.strength, colorist.max_gain, "exact")
+    gain, offset, _ = diagonal_map(level_pairs(pixels), goal, colorist.options.at_strength(drawn.strength))
     return Affine(gain, offset, data_range)
 
 

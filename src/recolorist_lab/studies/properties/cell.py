@@ -21,7 +21,8 @@ from recolorist.core.apply import apply
 from recolorist.core.audit import predicted_share
 from recolorist.core.foreground import RULES
 from recolorist.core.moments import Moments, measure
-from recolorist.core.plan import EpsMode, Plan, plan
+from recolorist.core.options import EpsMode
+from recolorist.core.plan import Plan, plan
 from recolorist.core.spaces import SPACES
 from recolorist.errors import OptionError
 from recolorist_lab.data.pixels import Bytes
