@@ -18,10 +18,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from recolorist.errors import ImageError, RecoloristError
-from recolorist.io.arrow import padded_pixels
 from recolorist.io.images import HugeError, Reading, list_images, open_file, read_image, read_picture, sniff
-from recolorist.io.jpeg import plain_size
-from recolorist.io.pillow import orientation_of, read_compressed, upright
+from recolorist.io.pillow import orientation_of, upright
 from recolorist.io.write import encode, output_name
 from tests.commands import picture
 
@@ -328,83 +326,6 @@ class TestMetadata:
                 assert image.info.get("icc_profile") == icc
 
 
-class TestPadded:
-    """Pixels left where Pillow keeps them: the same pixels, or the usual way."""
-
-    @pytest.mark.parametrize(
-        "options",
-        [
-            {},
-            {"subsampling": 0},
-            {"subsampling": 2},
-            {"progressive": True},
-            {"optimize": True},
-            {"comment": b"x" * 300},
-            {"restart_marker_rows": 1},
-        ],
-    )
-    @pytest.mark.parametrize("size", [(37, 53), (1, 1), (8, 64), (64, 8)])
-    def test_plain_jpegs(self, options: dict[str, Any], size: tuple[int, int]) -> None:
-        data = _bytes_of("JPEG", pixels=picture(size=size), **options)
-        assert plain_size(data) == size[::-1]
-        usual, kept = (read_compressed(data, "JPEG", Reading(), padded=padded) for padded in (False, True))
-        assert not usual.padded
-        assert kept.padded == hasattr(Image.Image, "__arrow_c_array__")  # older Pillows make a copy
-        assert np.array_equal(kept.pixels[..., :3], usual.pixels)
-        assert not kept.padded or (kept.pixels.shape[2] == 4 and not kept.pixels.flags.writeable)
-
-    def test_the_pixels_outlive_the_image(self) -> None:
-        kept = [read_compressed(encode(picture(seed), ".jpg"), "JPEG", Reading(), padded=True).pixels for seed in range(20)]
-        for seed, pixels in enumerate(kept):
-            assert np.array_equal(pixels[..., :3], read_compressed(encode(picture(seed), ".jpg"), "JPEG", Reading()).pixels)
-
-    @pytest.mark.parametrize(
-        "data",
-        [
-            pytest.param(lambda: _bytes_of("JPEG", pixels=picture()[..., 0]), id="grey"),
-            pytest.param(lambda: _bytes_of("JPEG", exif=_turned()), id="turned"),
-            pytest.param(lambda: _bytes_of("JPEG", icc_profile=b"p" * 200), id="profile"),
-            pytest.param(lambda: _bytes_of("PNG"), id="png"),
-        ],
-    )  # fmt: skip
-    def test_everything_else_goes_the_usual_way(self, data: Callable[[], bytes]) -> None:
-        form = "PNG" if data().startswith(b"\x89PNG") else "JPEG"
-        assert plain_size(data()) is None
-        usual, kept = (read_compressed(data(), form, Reading(), padded=padded) for padded in (False, True))
-        assert not kept.padded
-        assert np.array_equal(kept.pixels, usual.pixels)
-        assert kept.icc == usual.icc
-
-    def test_what_lies_in_pieces_goes_the_usual_way(self) -> None:
-        large = Image.new("RGB", (2100, 2100), "red")
-        assert padded_pixels(large) is None or padded_pixels(large)[2099, 2099, :3].tolist() == [255, 0, 0]  # type: ignore[index]
-        assert padded_pixels(Image.new("L", (5, 5))) is None
-
-    @pytest.mark.parametrize("size", [(1, 1), (37, 53)])
-    def test_the_same_files_are_written(self, size: tuple[int, int]) -> None:
-        pixels = picture(size=size)
-        padded = np.dstack([pixels, picture(9, size)[..., :1]])
-        for suffix in (".jpg", ".png", ".tif", ".npy"):
-            assert encode(padded, suffix, padded=True) == encode(pixels, suffix)
-        assert encode(padded, ".jpg", padded=True, icc=b"p" * 200, quality=50) == encode(
-            pixels, ".jpg", icc=b"p" * 200, quality=50
-        )
-
-    def test_damaged_files_say_the_same(self) -> None:
-        whole = encode(picture(), ".jpg")
-        rng = np.random.default_rng(5)
-        for _ in range(150):
-            bad = np.frombuffer(whole, np.uint8).copy()
-            places = rng.integers(0, len(bad), 3)
-            bad[places] = rng.integers(0, 256, 3)
-            data = bad.tobytes()[: len(bad) - int(rng.integers(0, 3)) * 40]
-            assert _told(data, padded=False) == _told(data, padded=True)
-
-    def test_the_limit_holds(self) -> None:
-        with pytest.raises(HugeError, match="declares 1,961 pixels"):
-            read_compressed(encode(picture(), ".jpg"), "JPEG", Reading(max_pixels=1960), padded=True)
-
-
 class TestHostile:
     @pytest.mark.parametrize("name", ["a.png", "a.jpg", "a.tif", "b.tif", "c.tif", "a.npy", "sixteen.png"])
     def test_truncated_anywhere_is_an_error(self, tmp_path: Path, name: str) -> None:
@@ -528,21 +449,6 @@ def _bytes_of(form: str, pixels: Pixels | None = None, **options: Any) -> bytes:
     buffer = io.BytesIO()
     Image.fromarray(picture() if pixels is None else pixels).save(buffer, form, **options)
     return buffer.getvalue()
-
-
-def _turned() -> Image.Exif:
-    exif = Image.Exif()
-    exif[0x0112] = 6
-    return exif
-
-
-def _told(data: bytes, *, padded: bool) -> tuple[str, bytes]:
-    """The pixels that come out, or what is said instead."""
-    try:
-        found = read_compressed(data, "JPEG", Reading(max_pixels=10**6), padded=padded)
-    except Exception as error:  # noqa: BLE001 - decoders raise anything
-        return f"{type(error).__name__}: {error}", b""
-    return str(found.pixels.shape[:2]), found.pixels[..., :3].tobytes()
 
 
 class TestListing:

@@ -85,7 +85,7 @@ class AuditWork:
 
     def __call__(self, item: Item) -> Levels:
         """Decode and count."""
-        loaded = load(item, self.reading, padded=self.mask is None)
+        loaded = load(item, self.reading)
         if loaded.strips is not None:
             with loaded.strips as source:
                 if source.dtype.kind != "u" or self.mask:

@@ -32,7 +32,6 @@ class Loaded:
     data_range: float | None = None
     icc: bytes | None = None
     strips: Strips | None = None
-    padded: bool = False  #: RGB whose fourth channel means nothing; everywhere but in a file it can pass for alpha
 
     @property
     def opened(self) -> check.Opened:
@@ -40,8 +39,8 @@ class Loaded:
         return check.open_image(self.pixels, self.data_range)
 
 
-def load(item: Item, reading: Reading, *, digest: bool = False, padded: bool = False) -> Loaded:
-    """Read one item; ``padded`` allows pixels that stay where Pillow keeps them, for work that is as fast on those."""
+def load(item: Item, reading: Reading, *, digest: bool = False) -> Loaded:
+    """Read one item, as strips where it is too large to be decoded as a whole."""
     if item.index is not None:
         pixels = _stack(item.path)[item.index]
         return Loaded("STACK", _sha256(pixels) if digest else "", pixels, reading.range_of(pixels.dtype))
@@ -49,8 +48,8 @@ def load(item: Item, reading: Reading, *, digest: bool = False, padded: bool = F
     told = _digest(item.path, data) if digest else ""
     if form != "SLIDE":
         try:
-            picture = decode(item.path, form, reading, data, padded=padded)
-            return Loaded(form, told, picture.pixels, picture.data_range, picture.icc, padded=picture.padded)
+            picture = decode(item.path, form, reading, data)
+            return Loaded(form, told, picture.pixels, picture.data_range, picture.icc)
         except HugeError:
             if form not in HUGE_FORMATS:
                 raise

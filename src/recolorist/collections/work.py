@@ -61,7 +61,7 @@ class Measure:
     def __call__(self, item: Item) -> _Sums | Measured:
         """Sums of an integer image, which `finish` turns into moments; moments of any other."""
         rule, space, with_histograms = self.options.mask, self.options.measured_space, self.options.with_histograms
-        loaded = load(item, self.reading, padded=rule is None and space == "rgb")
+        loaded = load(item, self.reading)
         if loaded.strips is not None:
             if with_histograms:
                 raise OptionError("histograms of images that go through in strips are not kept; build without them")
@@ -153,7 +153,7 @@ class Recolour(ABC):
         """Read once, write every copy; returns what is known of each."""
         if item.done and self._verified(item):
             return Kept(tuple(output for output, _, _ in item.done))
-        loaded = load(item, self.reading, digest=True, padded=self._by_level)
+        loaded = load(item, self.reading, digest=True)
         if loaded.strips is None:
             return [self._copy(item, loaded, copy) for copy in range(self.copies)]
         with loaded.strips as source:
@@ -171,7 +171,7 @@ class Recolour(ABC):
         else:
             done, pixels = self.recoloured(item, loaded, copy)
             icc = loaded.icc if self.output.keep_icc else None
-            data = encode(pixels, "." + name.rpartition(".")[2], icc=icc, quality=self.output.quality, padded=loaded.padded)
+            data = encode(pixels, "." + name.rpartition(".")[2], icc=icc, quality=self.output.quality)
             self.target.place(name, data)
             digest = hashlib.sha256(data).hexdigest()
         facts = {"source": item.key, "output": name, "copy": copy, "source_sha256": loaded.digest, "sha256": digest}

@@ -84,15 +84,11 @@ class HugeError(ImageError):
 
 
 class Picture(NamedTuple):
-    """A decoded file: pixels (H, W) or (H, W, C), upright, and their range where it is not that of the dtype.
-
-    ``padded``: RGB with a fourth channel that means nothing, the way Pillow keeps it.
-    """
+    """A decoded file: pixels (H, W) or (H, W, C), upright, and their range where it is not that of the dtype."""
 
     pixels: NDArray[Any]
     data_range: float | None = None
     icc: bytes | None = None
-    padded: bool = False
 
 
 DEFAULT: Final = Reading()
@@ -117,17 +113,14 @@ def read_picture(path: str | Path, reading: Reading = DEFAULT) -> Picture:
     return decode(path, form, reading, data)
 
 
-def decode(path: str | Path, form: str, reading: Reading, data: bytes | None = None, *, padded: bool = False) -> Picture:
-    """Decode a file whose format is known; ``data`` are its bytes where the caller has them already.
-
-    ``padded`` allows pixels that stay where Pillow keeps them, which saves a copy.
-    """
+def decode(path: str | Path, form: str, reading: Reading, data: bytes | None = None) -> Picture:
+    """Decode a file whose format is known; ``data`` are its bytes where the caller has them already."""
     try:
         if form in ("PNG", "JPEG"):
             from recolorist.io.pillow import read_compressed
 
             data = read_bytes(path, reading.max_pixels) if data is None else data
-            return read_compressed(data, form, reading, padded=padded)
+            return read_compressed(data, form, reading)
         if form == "TIFF":
             from recolorist.io.pillow import read_tiff
 

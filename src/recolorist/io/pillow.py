@@ -16,9 +16,8 @@ from PIL.PngImagePlugin import PngImageFile
 from PIL.TiffImagePlugin import TiffImageFile
 
 from recolorist.errors import ImageError
-from recolorist.io.arrow import padded_pixels
 from recolorist.io.images import Picture, Reading, refuse_dtype, refuse_huge
-from recolorist.io.jpeg import decoded, plain_size
+from recolorist.io.jpeg import read_plain_jpeg
 
 _PLAIN: Final = ("L", "RGB", "RGBA", "I;16", "I;16B", "F")
 _CONVERTED: Final = {"1": "L", "LA": "L", "P": "RGB", "PA": "RGB", "CMYK": "RGB", "YCbCr": "RGB", "LAB": "RGB"}
@@ -28,12 +27,12 @@ _COMPRESSED: Final = {"PNG": PngImageFile, "JPEG": JpegImageFile}
 _BITS, _OFFSETS, _COUNTS, _FORMAT = 258, (273, 324), (279, 325), 339  # TIFF tags
 
 
-def read_compressed(data: bytes, form: str, reading: Reading, *, padded: bool = False) -> Picture:
+def read_compressed(data: bytes, form: str, reading: Reading) -> Picture:
     """PNG or JPEG from bytes. The class is called directly: `Image.open` would look for other formats and apply its own limit."""
-    if padded and form == "JPEG":
-        picture = _plain_jpeg(data, reading)
-        if picture is not None:
-            return picture
+    if form == "JPEG" and _ends_like_jpeg(data):
+        plain = read_plain_jpeg(data, reading.max_pixels)
+        if plain is not None:
+            return Picture(plain)
     image: ImageFile.ImageFile = _COMPRESSED[form](io.BytesIO(data))
     refuse_huge(image.width * image.height, reading.max_pixels)
     _refuse_cut_off(data, form)
@@ -43,17 +42,6 @@ def read_compressed(data: bytes, form: str, reading: Reading, *, padded: bool = 
         pixels = pixels_of(image, reading)
     pixels = upright(pixels, orientation_of(image.info.get("exif", b"")))
     return Picture(pixels, reading.range_of(pixels.dtype), image.info.get("icc_profile"))
-
-
-def _plain_jpeg(data: bytes, reading: Reading) -> Picture | None:
-    """What most JPEG files of a dataset are, decoded and left where Pillow keeps it."""
-    size = plain_size(data)
-    if size is None or not _ends_like_jpeg(data):
-        return None
-    refuse_huge(size[0] * size[1], reading.max_pixels)
-    image = decoded(data, size)
-    shared = None if image is None else padded_pixels(image)
-    return None if shared is None else Picture(shared, padded=True)
 
 
 def read_tiff(path: Path, reading: Reading) -> Picture:

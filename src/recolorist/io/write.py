@@ -21,17 +21,13 @@ _WRITTEN: Final = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".tif": "TIFF
 OUTPUT_SUFFIX: Final = {"DICOM": ".png", "NPZ": ".npy", "SLIDE": ".tif", "ZARR": ".tif"}
 
 
-def encode(pixels: NDArray[Any], suffix: str, *, icc: bytes | None = None, quality: int = QUALITY, padded: bool = False) -> bytes:
-    r"""The bytes of a file with these pixels, in the format of the suffix; of ``padded`` ones the fourth channel is left out.
+def encode(pixels: NDArray[Any], suffix: str, *, icc: bytes | None = None, quality: int = QUALITY) -> bytes:
+    r"""The bytes of a file with these pixels, in the format of the suffix.
 
     >>> encode(np.zeros((2, 3, 3), np.uint16), ".png")[:8]
     b'\x89PNG\r\n\x1a\n'
     """
     form = format_of(suffix)
-    if padded and form == "JPEG":
-        height, width, _ = pixels.shape
-        return _saved(Image.frombuffer("RGBX", (width, height), pixels, "raw", "RGBX", 0, 1), form, _jpeg(icc, quality))
-    pixels = pixels[..., :3] if padded else pixels
     pixels = np.ascontiguousarray(pixels[..., 0] if pixels.ndim == 3 and pixels.shape[-1] == 1 else pixels)
     if form == "NPY":
         buffer = io.BytesIO()
