@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from recolorist.bank.style_bank import StyleBank
 from recolorist.collections.items import Item
 from recolorist.collections.load import load, rule_mask
+from recolorist.collections.strips import count_strips
 from recolorist.core import image as check
 from recolorist.core.match import level_counts
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import Reading
-from recolorist.io.strips import count_strips
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]

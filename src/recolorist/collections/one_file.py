@@ -15,7 +15,7 @@ import recolorist as rc
 from recolorist.collections.api import open_bank, reference
 from recolorist.collections.items import Item
 from recolorist.collections.load import Loaded, load, measured_in, rule_mask
-from recolorist.collections.strips import rule_in_use, write_strips
+from recolorist.collections.strips import Tick, measure_strips, rule_in_use, write_strips
 from recolorist.collections.target import Target
 from recolorist.core import foreground
 from recolorist.core import image as check
@@ -26,7 +26,7 @@ from recolorist.core.options import match_options
 from recolorist.core.plan import Plan, decide
 from recolorist.errors import ImageError, OptionError, StatisticsError
 from recolorist.io.images import FORMATS, HugeError, Reading, read_picture, shown
-from recolorist.io.strips import Strips, Tick, measure_strips, open_strips
+from recolorist.io.strips import Strips, open_strips
 from recolorist.io.write import QUALITY, encode, format_of
 
 

@@ -23,7 +23,7 @@ from recolorist.bank.style_bank import StyleBank
 from recolorist.collections.items import Item
 from recolorist.collections.load import Loaded, load, name_of, rule_mask, source_digest
 from recolorist.collections.options import AugmentOptions, HarmoniseOptions, MeasureOptions, OutputOptions
-from recolorist.collections.strips import rule_in_use, write_strips
+from recolorist.collections.strips import measure_strips, rule_in_use, write_strips
 from recolorist.collections.target import Target, as_line
 from recolorist.core import image as check
 from recolorist.core import kernels
@@ -35,7 +35,6 @@ from recolorist.core.options import MatchOptions
 from recolorist.core.plan import Channelwise, Plan, channelwise, clipped_levels, decide, refuse_channels
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import Reading
-from recolorist.io.strips import measure_strips
 from recolorist.io.write import encode
 
 Mask = NDArray[np.bool_] | None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import recolorist as rc
 from recolorist.collections.one_file import How, match_file
-from recolorist.collections.strips import write_strips
+from recolorist.collections.strips import apply_strips, count_strips, measure_strips, write_strips
 from recolorist.collections.target import Target
 from recolorist.core import foreground
 from recolorist.core import image as check
@@ -21,7 +21,7 @@ from recolorist.core.match import level_counts
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import Reading, read_image
 from recolorist.io.pyramid import halved
-from recolorist.io.strips import ArrayStrips, Strips, apply_strips, count_strips, measure_strips, open_strips
+from recolorist.io.strips import ArrayStrips, Strips, open_strips
 from recolorist.io.write import encode
 from tests.commands import picture
 
