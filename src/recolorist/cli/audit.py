@@ -77,7 +77,7 @@ def audit(
     if lines is not None:
         common.write_text(lines, "".join(as_line(line) + "\n" for line in result.lines), force=force)
     if html is not None:
-        from recolorist.report.page import audit_page
+        from recolorist.collections.audit_page import audit_page
 
         common.write_text(html, audit_page(result, source, reading, split=split, root=root), force=force)
     if not as_json:

@@ -1,0 +1,131 @@
+"""The audit of a collection as an HTML page, with pictures of the images it flagged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from recolorist._version import __version__
+from recolorist.collections.audit import FLAGS, flags_told
+from recolorist.collections.items import Item, collected
+from recolorist.collections.load import load
+from recolorist.errors import RecoloristError
+from recolorist.io.images import Reading, shown
+from recolorist.report.charts import clip_chart, spread_chart
+from recolorist.report.page import page
+from recolorist.report.thumbnails import data_uri
+
+if TYPE_CHECKING:
+    from recolorist.collections.api import AuditResult
+
+__all__ = ["audit_page"]
+
+_SHOWN: Final = 12  # pictures per flag
+_SIDE: Final = 176
+_LISTED: Final = 200  # failures in the page
+
+
+def audit_page(
+    result: AuditResult, source: str | Path, reading: Reading, *, split: str | None = None, root: str | Path | None = None
+) -> str:
+    """The whole page as text."""
+    told = result.summary
+    flagged = told["images"] - told["unflagged"]
+    with collected(source, split=split, root=root) as images:
+        items = {item.key: item for item in images.items}
+        name = shown(images.name)
+        galleries = [_gallery(flag, result.lines, items, reading) for flag in FLAGS if told["flags"].get(flag)]
+    lead = f"{told['images']:,} images read, {flagged:,} flagged, {told['failed']:,} could not be read."
+    note = f'<p class="muted small">recolorist {__version__}. An image may carry several flags.</p>'
+    body = [
+        f'<header><h1>Audit of {escape(name)}</h1><p class="lead">{lead}</p>{note}</header>',
+        _table(told),
+        *_charts(result),
+        *galleries,
+        *_failures(result),
+    ]
+    title = f"Audit of {name}"
+    return page(title, "\n".join(part for part in body if part))
+
+
+def _table(told: dict[str, Any]) -> str:
+    rows = [
+        f'<tr><th scope="row">{flag.replace("_", " ")}</th><td>{told["flags"][flag]:,}</td>'
+        f'<td class="words">{escape(meaning)}</td></tr>'
+        for flag, meaning in flags_told(told).items()
+    ]
+    head = (
+        '<thead><tr><th scope="col">flag</th><th scope="col">images</th><th scope="col" class="words">meaning</th></tr></thead>'
+    )
+    return f'<section class="card"><h2>Flags</h2><table>{head}<tbody>{"".join(rows)}</tbody></table></section>'
+
+
+def _charts(result: AuditResult) -> list[str]:
+    parts = []
+    shares = [line["clip_median"] for line in result.lines if "clip_median" in line]
+    if shares:
+        middle = 100 * float(np.median(shares))
+        words = f"Half of the images would lose {middle:.2f} % of their values or less to clipping."
+        parts.append(f'<section class="card"><h2>Clipping</h2><p>{words}</p>{clip_chart(shares)}</section>')
+    same = [line for line in result.lines if len(line["mean"]) == len(result.lines[0]["mean"])] if result.lines else []
+    if same:
+        chart = spread_chart(
+            np.array([line["mean"] for line in same]),
+            np.array([line["std"] for line in same]),
+            np.array([bool(line["flags"]) for line in same]),
+        )
+        parts.append(f'<section class="card"><h2>The collection at a glance</h2>{chart}</section>')
+    return parts
+
+
+def _gallery(flag: str, lines: Sequence[dict[str, Any]], items: dict[str, Item], reading: Reading) -> str:
+    found = [line for line in lines if flag in line["flags"]]
+    worst = sorted(found, key=lambda line: _badness(flag, line), reverse=True)[:_SHOWN]
+    figures = "".join(_figure(line, flag, items, reading) for line in worst)
+    noun = "image" if len(found) == 1 else "images"
+    count = f"{len(found):,} {noun}" if len(found) <= _SHOWN else f"the worst {_SHOWN} of {len(found):,} images"
+    name = flag.replace("_", " ")
+    words = f'<h2>{name} <span class="muted small">{count}</span></h2><p class="muted small">{escape(FLAGS[flag])}.</p>'
+    return f'<section class="card">{words}<ul class="gallery">{figures}</ul></section>'
+
+
+def _figure(line: dict[str, Any], flag: str, items: dict[str, Item], reading: Reading) -> str:
+    key = shown(line["source"])
+    try:
+        loaded = load(items[line["source"]], reading)
+        picture = "" if loaded.pixels is None else data_uri(loaded.pixels, _SIDE, loaded.data_range)
+    except (RecoloristError, KeyError):  # it was there a moment ago
+        picture = ""
+    image = f'<img src="{picture}" alt="{escape(key)}" loading="lazy">' if picture else ""
+    words = f'<span class="small name">{escape(key)}</span><span class="muted small">{_figure_words(line, flag)}</span>'
+    return f"<li>{image}{words}</li>"
+
+
+def _figure_words(line: dict[str, Any], flag: str) -> str:
+    if flag == "clips":
+        return f"{100 * line['clip_median']:.1f} % clipped, {100 * line['clip_worst']:.0f} % at worst"
+    if flag == "saturated":
+        return f"{100 * max(line['at_white']):.1f} % at white"
+    levels = [f"{255 * value:.0f}" for value in line["mean"]]
+    return f"mean {' '.join(levels)}, SD {' '.join(f'{255 * value:.1f}' for value in line['std'])}"
+
+
+def _badness(flag: str, line: dict[str, Any]) -> float:
+    if flag == "clips":
+        return float(line["clip_median"])
+    if flag == "saturated":
+        return float(max(line["at_white"]))
+    return float(line["outlier_distance"]) if flag == "outlier" else -float(max(line["std"]))
+
+
+def _failures(result: AuditResult) -> list[str]:
+    if not result.failures:
+        return []
+    rows = "".join(f"<li><code>{escape(shown(one.key))}</code>: {escape(one.message)}</li>" for one in result.failures[:_LISTED])
+    more = len(result.failures) - _LISTED
+    rest = f'<p class="muted small">and {more:,} more</p>' if more > 0 else ""
+    return [f'<section class="card"><h2>Could not be read</h2><ul class="plain small">{rows}</ul>{rest}</section>']

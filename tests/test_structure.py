@@ -1,0 +1,118 @@
+"""The form of the code: small files and functions, few parameters, `__all__` everywhere, and a test file beside every module.
+
+`structure.toml` lists what does not keep a rule. Each list must name exactly the exceptions there are: a new one fails the test,
+and so does an entry that is no longer needed.
+"""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = ("recolorist", "recolorist_lab")
+LINES_PER_FILE = 400
+LINES_PER_FUNCTION = 60
+PARAMETERS = 8
+MODULES_PER_FOLDER = 20
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@lru_cache
+def modules() -> dict[str, Path]:
+    """Every module by its path below `src`, packages included."""
+    found = [path for package in SOURCES for path in (ROOT / "src" / package).rglob("*.py")]
+    return {path.relative_to(ROOT / "src").as_posix(): path for path in sorted(found)}
+
+
+@lru_cache
+def tree(name: str) -> ast.Module:
+    return ast.parse(modules()[name].read_text("utf-8"))
+
+
+def functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, Function]]:
+    """Every function below a node with its qualified name."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            name = f"{prefix}{child.name}"
+            if not isinstance(child, ast.ClassDef):
+                yield name, child
+            yield from functions(child, f"{name}.")
+        else:
+            yield from functions(child, prefix)
+
+
+def all_functions() -> Iterator[tuple[str, Function]]:
+    for module in modules():
+        yield from functions(tree(module), f"{module}:")
+
+
+def parameters(function: Function) -> int:
+    """The number of parameters that a caller gives."""
+    given = function.args
+    names = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    return len([name for name in names if name not in {"self", "cls"}])
+
+
+def has_all(name: str) -> bool:
+    """Whether a module says which names are public; an `__init__` that only has a docstring has none."""
+    statements = tree(name).body
+    targets = [target for node in statements if isinstance(node, ast.Assign) for target in node.targets]
+    is_empty = name.endswith("__init__.py") and len(statements) <= 1
+    return is_empty or any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets)
+
+
+def mirrors_of(name: str) -> list[Path]:
+    """Where the tests of a module may lie: `recolorist/io/tiff.py` in `tests/io/test_tiff.py`, the lab's below `tests/lab`.
+
+    Modules at the top are adapters of frameworks, and those have a folder of their own.
+    """
+    package, *folders, file = Path(name).parts
+    start = ROOT / "tests" / ("lab" if package == "recolorist_lab" else "")
+    test = f"test_{file.removeprefix('_')}"
+    return [start.joinpath(*folders, test), *([] if folders else [ROOT / "tests" / "frameworks" / test])]
+
+
+def without_all() -> set[str]:
+    return {name for name in modules() if not has_all(name)}
+
+
+def long_files() -> set[str]:
+    return {name for name, path in modules().items() if len(path.read_text("utf-8").splitlines()) > LINES_PER_FILE}
+
+
+def long_functions() -> set[str]:
+    return {name for name, node in all_functions() if (node.end_lineno or 0) - node.lineno + 1 > LINES_PER_FUNCTION}
+
+
+def many_parameters() -> set[str]:
+    return {name for name, node in all_functions() if parameters(node) > PARAMETERS}
+
+
+def large_folders() -> set[str]:
+    counts = Counter(Path(name).parent.as_posix() for name in modules() if not name.endswith("__init__.py"))
+    return {folder for folder, count in counts.items() if count > MODULES_PER_FOLDER}
+
+
+def without_test() -> set[str]:
+    code = [name for name in modules() if not name.endswith("__init__.py")]
+    return {name for name in code if not any(path.exists() for path in mirrors_of(name))}
+
+
+RULES = {rule.__name__: rule for rule in (without_all, long_files, long_functions, many_parameters, large_folders, without_test)}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_exceptions_are_listed(name: str) -> None:
+    listed: dict[str, Any] = tomllib.loads((ROOT / "tests" / "structure.toml").read_text("utf-8"))
+    allowed, present = {key for group in listed[name].values() for key in group}, RULES[name]()
+    assert not present - allowed, f"new exceptions to {name}"
+    assert not allowed - present, f"no longer needed in structure.toml, {name}"
