@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.arms import PUBLIC_CALL
+from recolorist_lab.report.pages import tables_of
 from recolorist_lab.runs.config import Json
 from recolorist_lab.studies import publish
-from recolorist_lab.studies.pages import tables_of
 from tools import blood_results, readme_tables
 
 README = Path(__file__).parent.parent / "README.md"

@@ -13,9 +13,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
+from recolorist_lab.report.pages import fill, markdown
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import load
-from recolorist_lab.studies.pages import fill, markdown
 
 ROOT: Final = Path(__file__).parents[1]
 STUDY: Final = ROOT / "docs" / "results" / "blood.toml"

@@ -16,9 +16,9 @@ from typing import Any, Final
 from benchmarks import collections_report, loader_report
 from benchmarks.arms import PUBLIC_CALL
 from benchmarks.report import losses
+from recolorist_lab.report.pages import fill, markdown
 from recolorist_lab.studies import publish
 from recolorist_lab.studies.classify import hospitals as hospitals_table
-from recolorist_lab.studies.pages import fill, markdown
 from recolorist_lab.studies.properties import table as properties_table
 from recolorist_lab.studies.runtime import table as runtime_table
 from recolorist_lab.studies.transfer import table as transfer_table

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from recolorist_lab.report import figures
+from recolorist_lab.report.pages import fill
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Study, load
 from recolorist_lab.studies import publish
 from recolorist_lab.studies.classify import hospitals as hospitals_table
-from recolorist_lab.studies.pages import fill
 from recolorist_lab.studies.probability import figure as probability_figure
 from recolorist_lab.studies.properties import figure as properties_figure
 from recolorist_lab.studies.properties import table as properties_table

@@ -6,7 +6,7 @@ import re
 import tomllib
 
 from recolorist import __version__
-from recolorist_lab.studies.kinds import KINDS
+from recolorist_lab.runs.kinds import KINDS
 from tests.docs.reading import ROOT, name_of, pages
 
 NUMBER = re.compile(r"\d+\.\d+\.\d+")

@@ -21,8 +21,8 @@ from recolorist_lab.runs import fingerprint
 from recolorist_lab.runs.config import canonical, digest, identity, identity_of, operational, parse, roles, seed_of
 from recolorist_lab.runs.fingerprint import code_fingerprint, essence, sources
 from recolorist_lab.runs.kind import Kind
+from recolorist_lab.runs.kinds import KINDS
 from recolorist_lab.runs.study import Cell, StudyError, load
-from recolorist_lab.studies.kinds import KINDS
 from tests.lab.study_files import grid, rehearsal, with_code
 
 ROOT = Path(__file__).parents[2]

@@ -23,10 +23,10 @@ from recolorist_lab.runs import cell as cells
 from recolorist_lab.runs import checkpoints, claims
 from recolorist_lab.runs.cell import run_cell
 from recolorist_lab.runs.claims import Claim, Holder, LedgerError, LostClaimError
+from recolorist_lab.runs.kinds import KINDS
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.sealed import CorruptError, seal, unseal
 from recolorist_lab.runs.study import Cell, load
-from recolorist_lab.studies.kinds import KINDS
 from tests.lab.study_files import finished, grid, one, rehearsal, until, with_code
 
 HOLD = """

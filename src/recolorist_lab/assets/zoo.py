@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.paper import numbers as paper
 from recolorist_lab.runs.config import Json, unknown
+from recolorist_lab.runs.seeds import SEEDS
 
 if TYPE_CHECKING:
     from recolorist_lab.assets.download import Link
@@ -83,7 +84,7 @@ class Checkpoint:
 
 #: All of them by name.
 CHECKPOINTS: Final[Mapping[str, Checkpoint]] = MappingProxyType(
-    {one.name: one for dataset in paper.ZOO for seed in paper.SEEDS for one in [Checkpoint(dataset, seed)]}
+    {one.name: one for dataset in paper.ZOO for seed in SEEDS for one in [Checkpoint(dataset, seed)]}
 )
 
 

@@ -18,7 +18,6 @@ __all__ = [
     "METHODS",
     "PROPERTIES",
     "RUNTIME",
-    "SEEDS",
     "SPACES",
     "STYLE_TRANSFER",
     "TESTS",
@@ -29,9 +28,6 @@ __all__ = [
     "Quality",
     "Runtime",
 ]
-
-#: The three seeds of all runs (supplement, Reproducibility); the properties and the runtimes use the last alone.
-SEEDS: Final = (71397589, 133560673, 265017005)
 
 #: The matching methods the paper compares; `covariance` is ours.
 METHODS: Final = ("mean_std", "histogram", "exact_histogram")

@@ -10,10 +10,10 @@ from typing import Any, Final, TypeAlias
 from recolorist import optional
 from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.runs.config import Json, identity_of
+from recolorist_lab.runs.kinds import KINDS
 from recolorist_lab.runs.ledger import Ledger, State
 from recolorist_lab.runs.sealed import CorruptError
 from recolorist_lab.runs.study import Cell, Study
-from recolorist_lab.studies.kinds import KINDS
 
 __all__ = ["FORMATS", "IncompleteError", "render", "rows"]
 

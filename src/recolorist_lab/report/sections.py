@@ -6,29 +6,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
+from recolorist_lab.report.pages import GAP, finished, has_result, markdown
 from recolorist_lab.report.rows import rows as table_rows
 from recolorist_lab.report.tables import Table
 from recolorist_lab.runs.config import Json
 from recolorist_lab.runs.kind import SELECTIONS
+from recolorist_lab.runs.kinds import KINDS, headings
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Cell, Study
-from recolorist_lab.studies.pages import GAP, finished, has_result, markdown
 
-__all__ = ["TITLES", "Cells", "Row", "Section", "basis_of", "section_of"]
+__all__ = ["UNMEASURED", "Cells", "Row", "Section", "basis_of", "lacks", "list_cells", "section_of"]
 
 Row: TypeAlias = Mapping[str, Json]
 Cells: TypeAlias = Sequence[tuple[Cell, Row]]
 Drawing: TypeAlias = Callable[[], Any]
-
-TITLES: Final = {
-    "spaces": "Which colour space, which way of matching",
-    "properties": "What matching does to an image",
-    "classify": "Does it help: balanced accuracy",
-    "probability": "How often to augment",
-    "transfer": "How good is a transfer",
-    "runtime": "Time and energy of one image",
-    "check": "Does matching recover the other scanner",
-}
 
 
 @dataclass
@@ -43,7 +34,7 @@ class Section:
     gaps: int = 0  #: cells without a result
 
     def table(self, name: str, title: str, text: str, rows: Iterable[Row] = (), more: str = "") -> None:
-        """Add a table that a study wrote, and say of which rows it was made."""
+        """Add a table that a study wrote, and say of which rows it was section."""
         note = " ".join(words for words in (more, basis_of(list(rows), spread="±" in text)) if words)
         self.tables[name] = replace(Table.parsed(text), title=title, note=note)
 
@@ -57,21 +48,47 @@ def section_of(study: Study, ledger: Ledger, *, partial: bool = False) -> Sectio
 
     With gaps, rows without a result take part as well: a table knows from them what it lacks, and marks it.
     """
-    from recolorist_lab.report.shown import SHOWN, plain
-
     cells = list(zip(study.cells, table_rows(study, ledger, partial=partial), strict=True))
     gaps = [(cell, row) for cell, row in cells if not has_result(row)]
-    made = Section(study.name, TITLES.get(study.name, study.name), gaps=len(gaps))
-    made.basis.append(f"{len(cells) - len(gaps)} of {len(cells)} cells of the study “{study.name}” have a result.")
+    heading = headings().get(study.name)
+    section = Section(study.name, study.name if heading is None else heading.title, gaps=len(gaps))
+    section.basis.append(f"{len(cells) - len(gaps)} of {len(cells)} cells of the study “{study.name}” have a result.")
     for kind in dict.fromkeys(cell.kind for cell, _ in cells):
         mine = [(cell, row) for cell, row in cells if cell.kind == kind]
         if finished(row for _, row in mine):
-            SHOWN.get(kind, plain)(made, mine, ledger)
+            (KINDS[kind].show or list_cells)(section, mine, ledger)
     if gaps:
-        made.basis.append(f"{GAP} stands where a number would rest on a run that is missing.")
+        section.basis.append(f"{GAP} stands where a number would rest on a run that is missing.")
         body = [[cell.name, str(row["state"]), cell.run_id[:12]] for cell, row in gaps]
-        made.table("missing", "Cells without a result", markdown(["cell", "state", "run"], body, left=3))
-    return made
+        section.table("missing", "Cells without a result", markdown(["cell", "state", "run"], body, left=3))
+    return section
+
+
+#: What a note says where no run asked for the metrics that need networks.
+UNMEASURED: Final = (
+    "LPIPS, FID, KID and ArtFID need networks whose weights these runs did not ask for; they were left out, and no number stands "
+    "in for them."
+)
+
+
+def lacks(rows: Sequence[Row], metric: str) -> bool:
+    """Return whether no row has a value of this metric."""
+    return all(row.get(f"result.{metric}") is None for row in rows)
+
+
+def list_cells(section: Section, cells: Cells, _: Ledger) -> None:
+    """Show a study without a form of its own: one cell a line."""
+    hidden = {"selection", "run"}
+    rows = [row for _, row in cells]
+    names = [name for name in dict.fromkeys(name for row in rows for name in row) if name not in hidden]
+    lines = [[_text(row.get(name)) if name in row else GAP for name in names] for row in rows]
+    section.table(cells[0][0].kind, "Every cell", markdown([name.removeprefix("result.") for name in names], lines), rows)
+
+
+def _text(value: Json) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return "–" if value is None else str(value).replace("|", "/")
 
 
 def basis_of(rows: Sequence[Row], *, spread: bool = False) -> str:

@@ -71,7 +71,7 @@ class Table:
 
     @classmethod
     def parsed(cls, markdown: str) -> Table:
-        r"""From what :func:`recolorist_lab.studies.pages.markdown` writes.
+        r"""From what :func:`recolorist_lab.report.pages.markdown` writes.
 
         >>> Table.parsed("| a | b |\n|:---|---:|\n| x | 1 |\n").rows
         (('x', '1'),)

@@ -16,9 +16,9 @@ from recolorist_lab.runs.claims import Claim, LedgerError, LostClaimError
 from recolorist_lab.runs.config import Json, canonical
 from recolorist_lab.runs.fingerprint import code_fingerprint
 from recolorist_lab.runs.kind import Input
+from recolorist_lab.runs.kinds import KINDS
 from recolorist_lab.runs.ledger import Ledger, writing
 from recolorist_lab.runs.study import Cell
-from recolorist_lab.studies.kinds import KINDS
 
 __all__ = ["Outcome", "died", "run_cell"]
 

@@ -28,7 +28,7 @@ MACHINERY: Final = frozenset(
     for name in (
         *("runs.cell", "runs.checkpoints", "runs.claims", "runs.config", "runs.environment", "runs.fingerprint", "runs.kind"),
         *("runs.ledger", "runs.sealed", "runs.study", "runs.sweep", "runs.engines.local", "runs.engines.ray"),
-        *("studies.kinds", "report.rows", "training.watch"),
+        *("runs.kinds", "report.rows", "training.watch"),
     )
 )
 

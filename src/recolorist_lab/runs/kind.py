@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from recolorist.errors import OptionError
 from recolorist_lab.runs.config import Json, roles, unknown
 
-__all__ = ["SELECTIONS", "Context", "Input", "Kind"]
+__all__ = ["SELECTIONS", "Context", "Heading", "Input", "Kind"]
 
 #: The rules by which a number may have been picked; the name of the rule is part of every result.
 SELECTIONS: Final = MappingProxyType(
@@ -54,11 +54,37 @@ class Context(Protocol):
 
 
 @dataclass(frozen=True)
-class Kind:
-    """One line of the table of kinds.
+class Heading:
+    """The title of a study in the report, and its place there; lower numbers come first."""
 
-    ``data`` names the data a cell reads (the sha256 of a manifest, say), so that a result from other data is not taken for this
-    one's. ``revision`` is raised by hand when results change for a reason that Python sources do not show, such as the C loops.
+    title: str
+    order: int
+
+
+def _no_seconds(_config: Any, _rates: Any) -> None:
+    """Estimate nothing: the cell takes moments."""
+
+
+def _no_bytes(_rates: Any) -> int:
+    """Keep nothing that is worth counting."""
+    return 0
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Everything the lab knows about one kind of study.
+
+    Args:
+        config: The frozen dataclass of one cell; every field is ``identity()`` or ``operational()``.
+        run: Runs one cell and returns its result.
+        selection: The rule by which a number was picked, a key of ``SELECTIONS``.
+        data: Identifies the data a cell reads, so that a result from other data is not taken for this one's.
+        revision: Raised by hand when results change for a reason that sources do not show, such as compiled loops.
+        headings: Title and order of the paper's studies of this kind, by the name of the study.
+        alone: Whether a cell measures the machine, so that nothing may run beside it.
+        seconds: Estimates the seconds of a configuration from rates; None means moments.
+        kept: Estimates the bytes that a cell keeps, from rates.
+        show: Adds tables and figures of some cells to a section of the report; None lists the cells.
     """
 
     config: type[Any]
@@ -66,6 +92,11 @@ class Kind:
     selection: str = "none"
     data: Callable[[Any], str] = lambda _: "synthetic"
     revision: int = 1
+    headings: Mapping[str, Heading] = field(default_factory=dict)
+    alone: bool = False
+    seconds: Callable[[Any, Any], float | None] = _no_seconds
+    kept: Callable[[Any], int] = _no_bytes
+    show: Callable[[Any, Any, Any], None] | None = None
 
     def __post_init__(self) -> None:
         roles(self.config)

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.runs.config import Json, digest, identity_of, operational, parse, roles, unknown
 from recolorist_lab.runs.fingerprint import code_fingerprint
-from recolorist_lab.studies.kinds import KINDS
+from recolorist_lab.runs.kinds import KINDS
 
 __all__ = ["Cell", "Resources", "Study", "StudyError", "load"]
 

@@ -6,7 +6,6 @@ the images of every cell that has no result yet. That is rough, and the words be
 
 from __future__ import annotations
 
-import statistics
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -14,21 +13,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from recolorist.errors import RecoloristError
-from recolorist_lab.baselines.registry import METHODS, class_of
-from recolorist_lab.data.named import ABSENT, fingerprint_of, named
+from recolorist_lab.baselines.registry import METHODS
+from recolorist_lab.data.named import ABSENT, fingerprint_of
 from recolorist_lab.data.registry import CARDS
-from recolorist_lab.paper.numbers import RUNTIME
 from recolorist_lab.runs.cell import run_cell
 from recolorist_lab.runs.fingerprint import code_fingerprint
+from recolorist_lab.runs.kinds import KINDS
 from recolorist_lab.runs.ledger import Ledger, Result
 from recolorist_lab.runs.study import Cell, Study
-from recolorist_lab.studies.kinds import KINDS
 from recolorist_lab.studies.protocol import EVALUATION_SIZE
-from recolorist_lab.studies.transfer.cell import native_size
+from recolorist_lab.studies.rates import FORWARD, Rates, has_printed_time, speed_up
 
 __all__ = ["Data", "Needs", "Rates", "Work", "data_needed", "measured", "needs_of", "seconds_of", "speed_up"]
 
-_FORWARD: Final = 1 / 3  # of a training step: looking at an image without learning from it
 _TILES: Final = "synthetic:hospitals=3,tiles=16,size=64"
 _TILES_TO_LEARN: Final = "synthetic:tiles=6,size=64"
 _PAIRS: Final = 4
@@ -48,20 +45,6 @@ class Data:
     arrays: int  #: bytes it takes when unpacked into arrays, where it is
     access: str
     fetchable: bool  #: by this program, without asking anybody
-
-
-@dataclass(frozen=True)
-class Rates:
-    """What the small cells took, in seconds, and what they kept, in bytes."""
-
-    train: float  #: one image learnt from by the classifier
-    learn: float  #: one image of one training step of AdaIN
-    pair: float  #: one pair transferred and measured
-    properties: float  #: one pair of the properties study
-    classifier_bytes: int
-    rival_bytes: int
-    networks: bool  #: whether `pair` holds LPIPS and FID
-    device: str
 
 
 @dataclass(frozen=True)
@@ -130,7 +113,7 @@ def measured(studies: Sequence[Study], *, networks: bool, device: str, side: int
     with tempfile.TemporaryDirectory(prefix="recolorist-") as folder:
         book = Ledger(Path(folder) / "ledger", lease=_LEASE)
         train, kept = _classifier(book, studies)
-        learn, learnt = _rival(book, device, side)
+        learn, learnt = _baseline(book, device, side)
         pair, properties = (
             _pair(book, networks, device, min(side, EVALUATION_SIZE)),
             _properties(book, min(side, EVALUATION_SIZE)),
@@ -150,11 +133,11 @@ def _classifier(book: Ledger, studies: Sequence[Study]) -> tuple[float, int]:
     _ran(book, "classify", replace(small, seed=0))  # libraries are imported by the first
     one, two = (_ran(book, "classify", replace(small, seed=1, epochs=epochs)) for epochs in (1, 2))
     images: Any = two.result["images"]
-    seen = images["train"] + _FORWARD * images["val"]
+    seen = images["train"] + FORWARD * images["val"]
     return max(two.seconds - one.seconds, 0.05 * two.seconds) / seen, _kept(two)
 
 
-def _rival(book: Ledger, device: str, side: int) -> tuple[float, int]:
+def _baseline(book: Ledger, device: str, side: int) -> tuple[float, int]:
     from recolorist_lab.studies.transfer.train import TransferTrain
 
     config = TransferTrain(
@@ -208,7 +191,7 @@ def needs_of(studies: Sequence[Study], ledger: Ledger, rates: Rates | None) -> N
     hours = [one.hours for one in work]
     total = sum(hour for hour in hours if hour is not None) if rates is not None else None
     gpu = None if total is None or rates is None else total if rates.device == "cuda" else total / speed_up()
-    return Needs(data_needed(studies), work, rates, gpu, _how(rates))
+    return Needs(data_needed(studies), work, rates, gpu, _how(rates, _untimed(studies)))
 
 
 def _work(study: Study, ledger: Ledger, rates: Rates | None) -> Work:
@@ -218,8 +201,7 @@ def _work(study: Study, ledger: Ledger, rates: Rates | None) -> Work:
         return Work(study.name, len(study.cells), len(left), None, 0)
     seconds = [seconds_of(cell, rates) for cell in left]
     known = [one for one in seconds if one is not None]
-    kept = {"classify": rates.classifier_bytes, "transfer_train": rates.rival_bytes}
-    size = sum(kept.get(cell.kind, 0) for cell in left)
+    size = sum(KINDS[cell.kind].kept(rates) for cell in left)
     hours = sum(known) / 3600 if known or not left else None
     return Work(study.name, len(study.cells), len(left), hours, size, _largest(left, seconds))
 
@@ -235,57 +217,17 @@ def _largest(cells: Sequence[Cell], seconds: Sequence[float | None]) -> str:
 
 
 def seconds_of(cell: Cell, rates: Rates) -> float | None:
-    """What a cell would take here; None for kinds that take moments."""
-    config = cell.config
-    if cell.kind == "classify":
-        train, val, test = _sizes(config)
-        return rates.train * float(config.epochs * (train + _FORWARD * val) + _FORWARD * test)
-    if cell.kind == "transfer_train":
-        return rates.learn * _learnt(config)
-    if cell.kind == "transfer":
-        own = _relative(config.method, native_size(config)) if config.method in METHODS else 0.0
-        return float(config.pairs) * (rates.pair + _FORWARD * rates.learn * own)
-    if cell.kind == "spaces":
-        return float(config.pairs * rates.pair)
-    if cell.kind == "properties":
-        return float(config.pairs * rates.properties)
-    return 1.25 * float(config.seconds) if cell.kind == "runtime" else None  # its limit, and the warm-up's
+    """Return what a cell would take here; None for kinds that take moments."""
+    return KINDS[cell.kind].seconds(cell.config, rates)
 
 
-def _sizes(config: Any) -> tuple[int, int, int]:
-    if config.dataset in CARDS:
-        want = CARDS[config.dataset].expected
-        return want.train, want.val, want.test
-    sizes = named(config.dataset, config.root).manifest.sizes()
-    return sizes.get("train", 0), sizes.get("val", 0), sizes.get("test", 0)
+def _untimed(studies: Iterable[Study]) -> list[str]:
+    """Return the names of networks that the paper does not time."""
+    methods = {str(getattr(cell.config, "method", "")) for study in studies for cell in study.cells}
+    return [network.name for method, network in METHODS.items() if method in methods and not has_printed_time(method)]
 
 
-def _learnt(config: Any) -> float:
-    """What a rival's training looks at, in images of AdaIN's."""
-    own = class_of(config.method).defaults
-    images = (config.iterations or own.iterations) * (config.batch or own.batch)
-    if not config.iterations and own.epochs:
-        images = own.epochs * _sizes(config)[0]
-    return float(images * _relative(config.method, min(own.crop_size, config.crop_size or own.crop_size)))
-
-
-def _relative(method: str, side: int) -> float:
-    """How much longer than AdaIN a method takes for an image of this side, by the paper's times on a GPU, pixel for pixel."""
-    printed = RUNTIME["gpu", METHODS[method].name]
-    return printed.mean / RUNTIME["gpu", "AdaIN"].mean * (side / printed.resolution) ** 2
-
-
-def speed_up() -> float:
-    """How many times faster than a processor a GPU is in the paper's runtimes: the median of thirteen networks.
-
-    >>> 10 < speed_up() < 200
-    True
-    """
-    both = [name for device, name in RUNTIME if device == "gpu"]
-    return statistics.median(RUNTIME["cpu", name].mean / RUNTIME["gpu", name].mean for name in both)
-
-
-def _how(rates: Rates | None) -> tuple[str, ...]:
+def _how(rates: Rates | None, untimed: Sequence[str] = ()) -> tuple[str, ...]:
     if rates is None:
         return ()
     where = "the GPU of this machine" if rates.device == "cuda" else "the processor of this machine"
@@ -298,9 +240,11 @@ def _how(rates: Rates | None) -> tuple[str, ...]:
     )
     second = (
         "Hours are these times the images of all cells that have no result, one cell after the other, all epochs (early stopping "
-        "will save some). Looking at an image is counted as a third of learning from it; other rivals than AdaIN are counted by "
-        "how much longer they take for a pixel in the paper's Table S2."
+        "will save some). Looking at an image is counted as a third of learning from it; networks other than AdaIN are counted "
+        "by how much longer they take for a pixel in the paper's Table S2."
     )
+    if untimed:
+        second += f" {', '.join(untimed)} is not in that table, and is counted like AdaIN."
     third = (
         f"There is no GPU here. GPU hours are the processor's divided by {speed_up():.0f}, the median over thirteen networks of "
         "the paper's times on its processor over those on its GPU; another GPU, and another processor, will differ."

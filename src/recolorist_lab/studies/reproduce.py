@@ -17,17 +17,14 @@ from recolorist.errors import OptionError
 from recolorist_lab.assets import weights
 from recolorist_lab.data.named import ABSENT
 from recolorist_lab.runs.config import roles
+from recolorist_lab.runs.kinds import KINDS, headings
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.remembered import remember
 from recolorist_lab.runs.study import Cell, Study, load
 from recolorist_lab.runs.sweep import Engine, Progress, Report, run_study
 
-__all__ = ["ALONE", "NETWORKS", "ORDER", "Plan", "configs", "on_device", "planned", "run"]
+__all__ = ["NETWORKS", "Plan", "configs", "on_device", "planned", "run"]
 
-#: In the order of the paper; others follow by name.
-ORDER: Final = ("spaces", "transfer", "classify", "probability", "properties", "runtime", "check")
-#: Kinds whose result is a time of the whole machine: nothing runs beside them.
-ALONE: Final = frozenset({"runtime"})
 #: Weights of the networks that measure a transfer.
 NETWORKS: Final = ("fid_inception", "alexnet_features")
 _QUICK, _BARE = ".quick.toml", ".quick-bare.toml"
@@ -81,7 +78,8 @@ def planned(folder: Path, *, quick: bool, only: Sequence[str] = ()) -> Plan:
         )
     if unknown := [name for name in only if name not in found]:
         raise OptionError(f"{', '.join(unknown)}: no such study in {folder}; there are {', '.join(found)}")
-    names = sorted(only or found, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
+    order = list(headings())  # that of the paper; other studies follow by name
+    names = sorted(only or found, key=lambda name: (order.index(name) if name in order else len(order), name))
     files, left_out = {}, []
     for name in names:
         bare = folder / f"{name}{_BARE}"
@@ -128,7 +126,7 @@ def run(
     for study in plan.studies:
         remember(ledger, plan.files[study.name])
         ready = tuple(cell for cell in study.cells if cell.data != ABSENT)
-        alone = any(cell.kind in ALONE for cell in ready)
+        alone = any(KINDS[cell.kind].alone for cell in ready)
         with bars(study.name) as told:
             report = run_study(dataclasses.replace(study, cells=ready), ledger, engines(1 if alone else jobs), told=told)
         report.total = len(study.cells)

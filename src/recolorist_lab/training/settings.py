@@ -12,12 +12,10 @@ from recolorist.errors import OptionError
 from recolorist_lab.augmentations.table import parse
 from recolorist_lab.runs.config import identity, operational, unknown
 
-__all__ = ["ALGORITHMS", "SEEDS", "Settings"]
+__all__ = ["ALGORITHMS", "Settings"]
 
 #: What may be minimised. `plain` is the network as timm makes it; the others have DomainBed's separate head.
 ALGORITHMS: Final = ("plain", "erm", "ib_erm", "rsc", "sd", "selfreg")
-#: The paper's three.
-SEEDS: Final = (71397589, 133560673, 265017005)
 
 _PRECISIONS: Final = ("32-true", "16-mixed", "bf16-mixed", "bf16-true", "64-true")
 

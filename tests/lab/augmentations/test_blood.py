@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from recolorist_lab.data.manifest import Entry, Facts, Manifest
+from recolorist_lab.report.pages import tables_of
 from recolorist_lab.runs.study import load
-from recolorist_lab.studies.pages import tables_of
 from tools import blood_cells, blood_results
 
 ROOT = Path(__file__).parents[3]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.augmentations import DECODE, table
 from recolorist_lab.augmentations import NAMES
-from recolorist_lab.studies.pages import tables_of
+from recolorist_lab.report.pages import tables_of
 
 ROOT = Path(__file__).parents[3]
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from recolorist.errors import OptionError
+from recolorist_lab.report.pages import fill, markdown, tables_of
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import load
 from recolorist_lab.studies import publish
-from recolorist_lab.studies.pages import fill, markdown, tables_of
 from tests.lab.study_files import finished, grid, rehearsal
 from tools.results_page import FOLDER, TABLES, filled
 

@@ -9,8 +9,8 @@ import re
 import pytest
 
 from recolorist.errors import OptionError
+from recolorist_lab.report.pages import markdown
 from recolorist_lab.report.tables import FORMS, Table
-from recolorist_lab.studies.pages import markdown
 
 SOURCE = markdown(
     ["method", "note", "ArtFID ↓"], [["**Colorist**", "5 % & `rgb`_x", "30.6 ± 0.1"], ["AdaIN", "a < b", "97.9"]], left=2

@@ -20,17 +20,19 @@ from recolorist_lab.data.named import named
 from recolorist_lab.paper.numbers import RUNTIME
 from recolorist_lab.report.sections import section_of
 from recolorist_lab.runs.cell import Outcome, run_cell
+from recolorist_lab.runs.kinds import KINDS, headings
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.remembered import recalled
 from recolorist_lab.runs.study import Cell, load
 from recolorist_lab.studies import estimate, reproduce
-from recolorist_lab.studies.estimate import Rates, data_needed, needs_of, seconds_of, speed_up
+from recolorist_lab.studies.estimate import data_needed, needs_of, seconds_of
+from recolorist_lab.studies.rates import Rates, speed_up
 from recolorist_lab.studies.reproduce import configs, on_device, planned
 from tests.lab.command import answer, lab
 from tests.lab.study_files import grid, rehearsal
 
 RATES = Rates(
-    train=0.1, learn=2.0, pair=0.5, properties=0.25, classifier_bytes=1000, rival_bytes=100, networks=True, device="cpu"
+    train=0.1, learn=2.0, pair=0.5, properties=0.25, classifier_bytes=1000, baseline_bytes=100, networks=True, device="cpu"
 )
 CHECK = """
 [[grid]]
@@ -146,8 +148,8 @@ class TestQuick:
     def test_what_measures_the_machine_runs_alone(
         self, tmp_path: Path, here: list[Here], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        assert "runtime" in reproduce.ALONE
-        monkeypatch.setattr(reproduce, "ALONE", frozenset({"properties"}))
+        assert [name for name, kind in KINDS.items() if kind.alone] == ["runtime"]
+        monkeypatch.setattr(reproduce, "KINDS", {**KINDS, "properties": replace(KINDS["properties"], alone=True)})
         folder = write(tmp_path / "configs", check_quick=CHECK, properties_quick=PROPERTIES)
         code, _ = said("--quick", "--configs", folder, "-o", tmp_path / "out", "--jobs", "5")
         assert code == 0
@@ -181,7 +183,7 @@ class TestQuick:
 class TestPlan:
     def test_the_papers_studies_in_the_papers_order(self) -> None:
         quick = planned(configs(), quick=True)
-        assert [study.name for study in quick.studies] == list(reproduce.ORDER)
+        assert [study.name for study in quick.studies] == list(headings())
         assert all(cell.data != "absent" for study in quick.studies for cell in study.cells), "a quick twin needs no data"
         whole = planned(configs(), quick=False, only=["check", "runtime", "properties"])
         assert [study.name for study in whole.studies] == ["properties", "runtime", "check"]
@@ -303,7 +305,7 @@ class TestNeeds:
         rates = estimate.measured([load(folder / "classify.toml")], networks=False, device="cpu", side=64)
         assert min(rates.train, rates.learn, rates.pair, rates.properties) > 0
         assert rates.classifier_bytes > 4 * 300_000  # weights of 373,000 parameters
-        assert rates.rival_bytes > 4 * 3_000_000  # AdaIN's decoder
+        assert rates.baseline_bytes > 4 * 3_000_000  # AdaIN's decoder
 
 
 class TestFull:

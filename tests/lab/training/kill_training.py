@@ -24,9 +24,9 @@ import torch
 
 from recolorist_lab.runs.cell import run_cell
 from recolorist_lab.runs.fingerprint import code_fingerprint
+from recolorist_lab.runs.kinds import KINDS
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Cell
-from recolorist_lab.studies.kinds import KINDS
 from recolorist_lab.training.prepare import prepare
 from recolorist_lab.training.run import run
 from tests.lab.training.contexts import small

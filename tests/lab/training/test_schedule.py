@@ -13,10 +13,11 @@ from timm.scheduler.cosine_lr import CosineLRScheduler
 from torch import nn
 
 from recolorist.errors import OptionError
+from recolorist_lab.runs.seeds import SEEDS
 from recolorist_lab.training.models import build
 from recolorist_lab.training.optimise import BETAS, EPS, adamw, set_rate
 from recolorist_lab.training.schedule import rate
-from recolorist_lab.training.settings import SEEDS, Settings
+from recolorist_lab.training.settings import Settings
 
 PAPER = Settings("pathmnist", SEEDS[0])
 LAB = Settings("pathmnist", SEEDS[0], warmup_epochs=5, floor_rate=1e-6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from recolorist_lab.runs import environment
 from recolorist_lab.runs.cell import run_cell
 from recolorist_lab.runs.fingerprint import code_fingerprint
-from recolorist_lab.studies.kinds import KINDS
+from recolorist_lab.runs.kinds import KINDS
 
 __all__ = ["run_cell"]
 

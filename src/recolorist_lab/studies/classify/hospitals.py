@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
+from recolorist_lab.report.pages import GAP, markdown
 from recolorist_lab.runs.config import Json
 from recolorist_lab.studies.classify.table import Summary, method_of, value_of
-from recolorist_lab.studies.pages import GAP, markdown
 
 __all__ = ["EVERY_SET", "SETS", "methods", "probabilities", "scored", "tables"]
 

@@ -20,8 +20,8 @@ import numpy as np
 from recolorist_lab.augmentations.table import AUGMENTATIONS
 from recolorist_lab.data.registry import CARDS
 from recolorist_lab.paper import numbers as paper
+from recolorist_lab.report.pages import GAP, markdown
 from recolorist_lab.runs.config import Json
-from recolorist_lab.studies.pages import GAP, markdown
 
 __all__ = [
     "ALGORITHMS",

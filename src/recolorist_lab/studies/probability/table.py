@@ -7,9 +7,9 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from recolorist_lab.paper.numbers import PROPERTIES
+from recolorist_lab.report.pages import GAP, finished, markdown
 from recolorist_lab.runs.config import Json
 from recolorist_lab.studies.classify.table import MEDMNIST, OOD, Summary
-from recolorist_lab.studies.pages import GAP, finished, markdown
 from recolorist_lab.studies.probability.figure import Curve, aggregate
 
 __all__ = ["table"]

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from recolorist_lab.paper.numbers import PROPERTIES
+from recolorist_lab.report.pages import GAP, has_result, markdown
 from recolorist_lab.runs.config import Json
-from recolorist_lab.studies.pages import GAP, has_result, markdown
 from recolorist_lab.studies.properties.cell import NO_CAP
 
 __all__ = ["LIMITS", "comparison", "family", "limits", "spaces", "tables", "titled"]

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 from recolorist.errors import OptionError
 from recolorist_lab.baselines.registry import METHODS
 from recolorist_lab.paper.numbers import RUNTIME, Runtime
+from recolorist_lab.report.pages import GAP, has_result, markdown
 from recolorist_lab.runs.config import Json
-from recolorist_lab.studies.pages import GAP, has_result, markdown
 from recolorist_lab.studies.runtime.cell import COLORIST
 
 __all__ = ["energy", "figure_of", "growth", "latency", "printed_of", "side_of", "tables", "title"]
@@ -24,7 +24,7 @@ def title(method: str) -> str:
     >>> title("adain"), title("colorist_bank")
     ('AdaIN', 'Colorist, style from a bank')
     """
-    return COLORIST[method] if method in COLORIST else METHODS[method].name
+    return COLORIST.get(method) or (METHODS[method].name if method in METHODS else method)
 
 
 def tables(rows: Sequence[Row]) -> dict[str, str]:

@@ -24,17 +24,16 @@ from recolorist.core.spaces import SPACES
 from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.data.named import data_of
 from recolorist_lab.data.pixels import Bytes
-from recolorist_lab.paper.numbers import METHODS, SEEDS
-from recolorist_lab.paper.numbers import SPACES as PRINTED
 from recolorist_lab.report.stats import bootstrap
 from recolorist_lab.runs.config import Json, identity, operational, unknown
 from recolorist_lab.runs.kind import Context
+from recolorist_lab.runs.seeds import SEEDS
 from recolorist_lab.studies.protocol import EVALUATION_SIZE, Paired, open_pairs, refuse_odd_pairs
 
 if TYPE_CHECKING:
     from recolorist_lab.metrics import Evaluation, Triple
 
-__all__ = ["FILE", "METRICS", "Spaces", "in_paper", "run", "transferred"]
+__all__ = ["FILE", "METRICS", "Spaces", "run", "transferred"]
 
 #: All there are; those before LPIPS need no network.
 METRICS: Final = ("ssim", "ssim_luminance", "gradient_similarity", "wasserstein", "lpips", "fid", "kid", "artfid")
@@ -74,15 +73,6 @@ class Spaces:
             )
 
 
-def in_paper(space: str, method: str) -> bool:
-    """Whether a configuration is one of the paper's 11 × 3.
-
-    >>> in_paper("rgb", "mean_std"), in_paper("lalphabeta", "mean_std"), in_paper("rgb", "covariance")
-    (True, False, False)
-    """
-    return space in PRINTED and method in METHODS
-
-
 def run(config: Spaces, context: Context) -> Mapping[str, Json]:
     """Match, measure, and say how long each part took."""
     from recolorist_lab.metrics import FeatureCache, evaluate
@@ -104,7 +94,6 @@ def run(config: Spaces, context: Context) -> Mapping[str, Json]:
         raise RecoloristError(f"{found.n} of {config.pairs} pairs came through the evaluation; no result is reported")
     context.keep(FILE, _table(found.pairs))
     return {
-        "in_paper": in_paper(config.space, config.method),
         "images": len(paired.samples),
         "repeats": paired.pairs.repeats,
         **_metrics(found),

@@ -8,8 +8,8 @@ from typing import Final, TypeAlias
 
 from recolorist.core.spaces import SPACES
 from recolorist_lab.paper import numbers as paper
+from recolorist_lab.report.pages import markdown
 from recolorist_lab.runs.config import Json
-from recolorist_lab.studies.pages import markdown
 from recolorist_lab.studies.spaces import statistics as spaces_statistics
 from recolorist_lab.studies.spaces import table as spaces_table
 from recolorist_lab.studies.spaces.table import ORDER, Scores

@@ -8,6 +8,7 @@ from typing import Final
 
 from recolorist.errors import OptionError
 from recolorist_lab.paper import numbers as paper
+from recolorist_lab.report.pages import markdown
 from recolorist_lab.report.stats import (
     CriticalDifference,
     Friedman,
@@ -18,7 +19,6 @@ from recolorist_lab.report.stats import (
     holm,
     wilcoxon,
 )
-from recolorist_lab.studies.pages import markdown
 from recolorist_lab.studies.spaces.table import Scores
 
 __all__ = ["Compared", "Significance", "friedman_table", "method_table", "significance", "space_table"]

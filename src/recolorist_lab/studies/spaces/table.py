@@ -16,9 +16,8 @@ from recolorist.core.match import MATCHERS
 from recolorist.core.spaces import SPACES
 from recolorist.errors import RecoloristError
 from recolorist_lab.paper import numbers as paper
+from recolorist_lab.report.pages import GAP, markdown
 from recolorist_lab.runs.config import Json
-from recolorist_lab.studies.pages import GAP, markdown
-from recolorist_lab.studies.spaces.cell import in_paper
 
 __all__ = [
     "CALLED",
@@ -30,6 +29,7 @@ __all__ = [
     "assert_algebra",
     "by_dataset",
     "by_method",
+    "in_paper",
     "sizes",
     "table_one",
     "times",
@@ -50,6 +50,15 @@ CALLED: Final = {name: title.split()[0] for name, (title, _) in DIGITS.items()} 
 #: Rows as the paper has them, then those it does not have.
 ORDER: Final = (*paper.SPACES, *(space for space in SPACES if space not in paper.SPACES))
 _SAME: Final = ("ycbcr", "ypbpr", "yuv")  # one basis, so one image, whatever mean and deviation
+
+
+def in_paper(space: str, method: str) -> bool:
+    """Return whether a configuration is one of the paper's 11 × 3.
+
+    >>> in_paper("rgb", "mean_std"), in_paper("lalphabeta", "mean_std"), in_paper("rgb", "covariance")
+    (True, False, False)
+    """
+    return space in paper.SPACES and method in paper.METHODS
 
 
 class AlgebraError(RecoloristError):

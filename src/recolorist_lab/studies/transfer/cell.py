@@ -21,9 +21,9 @@ from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.baselines.registry import METHODS, class_of
 from recolorist_lab.data.named import data_of
 from recolorist_lab.data.pixels import Bytes, resized
-from recolorist_lab.paper.numbers import SEEDS
 from recolorist_lab.runs.config import Json, identity, operational, unknown
 from recolorist_lab.runs.kind import Context
+from recolorist_lab.runs.seeds import SEEDS
 from recolorist_lab.studies.protocol import EVALUATION_SIZE, Paired, open_pairs, refuse_odd_pairs
 from recolorist_lab.studies.spaces.cell import METRICS
 from recolorist_lab.studies.transfer.train import WEIGHTS

@@ -13,8 +13,8 @@ from recolorist.errors import OptionError
 from recolorist_lab.baselines.registry import METHODS
 from recolorist_lab.paper.numbers import STYLE_TRANSFER
 from recolorist_lab.report import figures
+from recolorist_lab.report.pages import GAP, finished, has_result, markdown
 from recolorist_lab.runs.config import Json
-from recolorist_lab.studies.pages import GAP, finished, has_result, markdown
 from recolorist_lab.studies.transfer.cell import COLORIST, NOTHING
 
 __all__ = ["budget", "grid", "label", "shown", "table", "tables", "title"]
@@ -30,7 +30,7 @@ def title(method: str) -> str:
     >>> title("sanet"), title("colorist")
     ('SANET', 'Colorist')
     """
-    return _OWN.get(method) or METHODS[method].name
+    return _OWN.get(method) or (METHODS[method].name if method in METHODS else method)
 
 
 def tables(rows: Sequence[Row]) -> dict[str, str]:
@@ -59,8 +59,8 @@ def table(rows: Iterable[Row]) -> str:
     chosen = [row for row in rows if "result.seconds_per_step" not in row and "iterations" not in row]  # not the trainings
     if not finished(chosen):
         raise OptionError("there is no row with a result")
-    order = [*STYLE_TRANSFER, title(NOTHING)]
-    chosen.sort(key=lambda row: order.index(title(str(row["method"]))))
+    order = list(STYLE_TRANSFER)  # what the paper does not have follows, the control last
+    chosen.sort(key=lambda row: _place(order, str(row["method"])))
     names = _labels(chosen)
     body = []
     for name in dict.fromkeys(names):
@@ -74,6 +74,12 @@ def table(rows: Iterable[Row]) -> str:
         taken = _three_digits(_mean(there, "result.transform_ms")) if len(there) == len(mine) else GAP
         body.append([name, runs, side, *cells, taken])
     return markdown(["method", "runs", "side", "LPIPS ↓", "SSIM ↑", "FID ↓", "Wasserstein ↓", "ArtFID ↓", "ms per pair"], body)
+
+
+def _place(order: Sequence[str], method: str) -> int:
+    if method == NOTHING:
+        return len(order) + 1
+    return order.index(title(method)) if title(method) in order else len(order)
 
 
 def _labels(rows: Sequence[Row]) -> list[str]:

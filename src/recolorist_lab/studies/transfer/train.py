@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from recolorist.errors import OptionError
 from recolorist_lab.baselines.registry import METHODS
-from recolorist_lab.paper.numbers import SEEDS
 from recolorist_lab.runs.config import Json, identity, operational, unknown
 from recolorist_lab.runs.kind import Context
+from recolorist_lab.runs.seeds import SEEDS
 
 if TYPE_CHECKING:
     from recolorist_lab.baselines.trainer import Trainer

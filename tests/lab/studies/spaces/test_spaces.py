@@ -19,7 +19,7 @@ from recolorist_lab.runs.study import load
 from recolorist_lab.studies.protocol import open_pairs
 from recolorist_lab.studies.spaces import figure as spaces_figure
 from recolorist_lab.studies.spaces import statistics as spaces_statistics
-from recolorist_lab.studies.spaces.cell import FILE, METRICS, Spaces, _Clock, in_paper, run, transferred
+from recolorist_lab.studies.spaces.cell import FILE, METRICS, Spaces, _Clock, run, transferred
 from recolorist_lab.studies.spaces.table import (
     DIGITS,
     ORDER,
@@ -29,6 +29,7 @@ from recolorist_lab.studies.spaces.table import (
     assert_algebra,
     by_dataset,
     by_method,
+    in_paper,
     sizes,
     table_one,
     times,

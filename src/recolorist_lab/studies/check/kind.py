@@ -1,0 +1,12 @@
+"""The kind ``transfer_check``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from recolorist_lab.runs.kind import Heading, Kind
+from recolorist_lab.studies.check.cell import TransferCheck, run
+
+__all__ = ["TRANSFER_CHECK"]
+
+TRANSFER_CHECK: Final = Kind(TransferCheck, run, headings={"check": Heading("Does matching recover the other scanner", 70)})

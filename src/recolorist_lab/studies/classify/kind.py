@@ -1,0 +1,49 @@
+"""The kind ``classify``: what it costs and what it shows. Its probability sweep is a study of the same kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from recolorist_lab.data.named import data_of
+from recolorist_lab.runs.kind import Heading, Kind
+from recolorist_lab.studies.classify.cell import Classify, run
+
+if TYPE_CHECKING:
+    from recolorist_lab.report.sections import Cells, Section
+    from recolorist_lab.runs.ledger import Ledger
+    from recolorist_lab.studies.rates import Rates
+
+__all__ = ["CLASSIFY"]
+
+
+def _seconds(config: Any, rates: Rates) -> float:
+    """All epochs over the training images, validation in each, and one test."""
+    from recolorist_lab.studies.rates import FORWARD, sizes_of
+
+    train, val, test = sizes_of(config)
+    return rates.train * float(config.epochs * (train + FORWARD * val) + FORWARD * test)
+
+
+def _kept(rates: Rates) -> int:
+    return rates.classifier_bytes
+
+
+def _show(section: Section, cells: Cells, ledger: Ledger) -> None:
+    from recolorist_lab.studies.classify.report import show
+
+    show(section, cells, ledger)
+
+
+CLASSIFY: Final = Kind(
+    Classify,
+    run,
+    selection="validation_loss",
+    data=data_of,
+    headings={
+        "classify": Heading("Does it help: balanced accuracy", 30),
+        "probability": Heading("How often to augment", 40),
+    },
+    seconds=_seconds,
+    kept=_kept,
+    show=_show,
+)

@@ -1,0 +1,73 @@
+"""Show the classification study and its probability sweep: their tables and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from recolorist_lab.data.cards import Card
+from recolorist_lab.data.describe import stats_rows
+from recolorist_lab.data.named import ABSENT, named
+from recolorist_lab.data.registry import CARDS
+from recolorist_lab.data.statistics import summary
+from recolorist_lab.report.pages import GAP, finished, markdown
+from recolorist_lab.report.sections import Cells, Row, Section
+from recolorist_lab.runs.ledger import Ledger
+from recolorist_lab.studies.classify import hospitals as hospitals_table
+from recolorist_lab.studies.classify import table as classify_table
+from recolorist_lab.studies.probability import figure as probability_figure
+from recolorist_lab.studies.probability import table as probability_table
+
+__all__ = ["show"]
+
+
+def show(section: Section, cells: Cells, _: Ledger) -> None:
+    """Show accuracies by method and dataset, and the sweep over probabilities."""
+    rows = [row for _, row in cells]
+    rest = [row for row in rows if row.get("probability") is None]
+    known = [row for row in rest if row["dataset"] in CARDS]
+    if known:
+        title = "Balanced accuracy on the test images, the paper's in brackets"
+        section.table("main", title, classify_table.main_table(known), known)
+        section.table(
+            "datasets", "Every dataset, what the authors published in brackets", classify_table.by_dataset(known), known
+        )
+        section.table("data", "The datasets, counted here and as the paper prints them", _datasets(cells))
+    _others(section, [row for row in rest if row["dataset"] not in CARDS])
+    _swept(section, [row for row in rows if row.get("probability") is not None])
+
+
+def _others(section: Section, rows: Sequence[Row]) -> None:
+    """Data the paper does not have: the synthetic hospitals, and one's own."""
+    for number, dataset in enumerate(dict.fromkeys(str(row["dataset"]) for row in rows)):
+        mine, mark = [row for row in rows if row["dataset"] == dataset], f"-{number}" if number else ""
+        if dataset.partition(":")[0] == "synthetic" and any("result.val_split.balanced_accuracy" in row for row in mine):
+            title = "Balanced accuracy on synthetic hospitals: the source, and two that nobody trained on"
+            section.table(f"hospitals{mark}", title, hospitals_table.methods(mine), mine, f"Data: {dataset}.")
+        else:
+            section.table(f"scored{mark}", f"Balanced accuracy on {dataset}", hospitals_table.scored(mine), mine)
+
+
+def _swept(section: Section, rows: Sequence[Row]) -> None:
+    there = finished(rows)
+    title = "Balanced accuracy against the probability of the augmentation"
+    if there and all(row["dataset"] in CARDS for row in rows):
+        section.table("probabilities", title, probability_table.table(rows), rows)
+        section.figure("sweep", title, lambda: probability_figure.sweep(there), rows)
+    elif there:
+        same = [{**row, "grid": "probability"} for row in rows]
+        section.table("probabilities", f"{title}, synthetic hospitals", hospitals_table.probabilities(same), rows)
+        section.figure("sweep", f"{title}, synthetic hospitals", lambda: probability_figure.hospitals(there), rows)
+
+
+def _datasets(cells: Cells) -> str:
+    """The paper's table of datasets from the manifests that the runs were section with."""
+    found = {str(row["dataset"]): cell.config.root for cell, row in cells if row["dataset"] in CARDS and cell.data != ABSENT}
+    head, *body = stats_rows([summary(named(name, found[name]).manifest, CARDS[name]) for name in CARDS if name in found])
+    return markdown([*head[:-1], "verdict"], [*body, *(_uncounted(card) for card in CARDS.values() if card.key not in found)])
+
+
+def _uncounted(card: Card) -> list[str]:
+    """A dataset whose manifest is not here: only what the paper prints."""
+    want = card.expected
+    sizes = " / ".join(f"{size:,}" for size in want.sizes.values())
+    return [card.title, str(len(card.classes)), GAP, sizes, GAP, f"{want.ir:.2f}", GAP, f"{want.entropy:.4f}", "not counted here"]

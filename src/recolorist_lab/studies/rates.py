@@ -1,0 +1,71 @@
+"""What small cells took on this machine, and how other cells are counted from that."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from typing import Any, Final
+
+from recolorist_lab.baselines.registry import METHODS
+from recolorist_lab.data.named import named
+from recolorist_lab.data.registry import CARDS
+from recolorist_lab.paper.numbers import RUNTIME
+
+__all__ = ["FORWARD", "Rates", "has_printed_time", "sizes_of", "speed_up", "times_adain"]
+
+FORWARD: Final = 1 / 3  #: of a training step: looking at an image without learning from it
+_REFERENCE: Final = RUNTIME["gpu", "AdaIN"]
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What the small cells took, in seconds, and what they kept, in bytes."""
+
+    train: float  #: one image learnt from by the classifier
+    learn: float  #: one image of one training step of AdaIN
+    pair: float  #: one pair transferred and measured
+    properties: float  #: one pair of the properties study
+    classifier_bytes: int
+    baseline_bytes: int
+    networks: bool  #: whether `pair` holds LPIPS and FID
+    device: str
+
+
+def sizes_of(config: Any) -> tuple[int, int, int]:
+    """Return the numbers of training, validation and test images of a configuration's dataset."""
+    if config.dataset in CARDS:
+        expected = CARDS[config.dataset].expected
+        return expected.train, expected.val, expected.test
+    sizes = named(config.dataset, config.root).manifest.sizes()
+    return sizes.get("train", 0), sizes.get("val", 0), sizes.get("test", 0)
+
+
+def has_printed_time(method: str) -> bool:
+    """Return whether the paper prints a time of this method on a GPU.
+
+    >>> has_printed_time("adain")
+    True
+    """
+    return ("gpu", METHODS[method].name) in RUNTIME
+
+
+def times_adain(method: str, side: int) -> float:
+    """Return how many times AdaIN's time for an image a method takes for an image of this side.
+
+    The paper's times on a GPU are compared, pixel for pixel. A method that the paper does not time is counted like AdaIN.
+
+    >>> times_adain("adain", 512)
+    4.0
+    """
+    printed = RUNTIME["gpu", METHODS[method].name] if has_printed_time(method) else _REFERENCE
+    return printed.mean / _REFERENCE.mean * (side / printed.resolution) ** 2
+
+
+def speed_up() -> float:
+    """Return how many times faster than a processor a GPU is in the paper's runtimes: the median of thirteen networks.
+
+    >>> 10 < speed_up() < 200
+    True
+    """
+    both = [name for device, name in RUNTIME if device == "gpu"]
+    return statistics.median(RUNTIME["cpu", name].mean / RUNTIME["gpu", name].mean for name in both)

@@ -1,0 +1,68 @@
+"""The kinds ``transfer_train`` and ``transfer``: what they cost and what they show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from recolorist_lab.data.named import data_of
+from recolorist_lab.runs.kind import Heading, Kind
+from recolorist_lab.studies.transfer import train
+from recolorist_lab.studies.transfer.cell import Transfer, native_size, run
+
+if TYPE_CHECKING:
+    from recolorist_lab.report.sections import Cells, Section
+    from recolorist_lab.runs.ledger import Ledger
+    from recolorist_lab.studies.rates import Rates
+
+__all__ = ["TRANSFER", "TRANSFER_TRAIN"]
+
+
+def _seconds(config: Any, rates: Rates) -> float:
+    """Every pair is transferred by the method and measured."""
+    from recolorist_lab.baselines.registry import METHODS
+    from recolorist_lab.studies.rates import FORWARD, times_adain
+
+    own = times_adain(config.method, native_size(config)) if config.method in METHODS else 0.0
+    return float(config.pairs) * (rates.pair + FORWARD * rates.learn * own)
+
+
+def _seconds_of_training(config: Any, rates: Rates) -> float:
+    """All images a training looks at, each counted as so many images of AdaIN's."""
+    from recolorist_lab.baselines.registry import class_of
+    from recolorist_lab.studies.rates import sizes_of, times_adain
+
+    own = class_of(config.method).defaults
+    images = (config.iterations or own.iterations) * (config.batch or own.batch)
+    if not config.iterations and own.epochs:
+        images = own.epochs * sizes_of(config)[0]
+    side = min(own.crop_size, config.crop_size or own.crop_size)
+    return rates.learn * float(images * times_adain(config.method, side))
+
+
+def _kept_by_training(rates: Rates) -> int:
+    return rates.baseline_bytes
+
+
+def _show(section: Section, cells: Cells, ledger: Ledger) -> None:
+    from recolorist_lab.studies.transfer.report import show
+
+    show(section, cells, ledger)
+
+
+def _show_training(section: Section, cells: Cells, ledger: Ledger) -> None:
+    from recolorist_lab.studies.transfer.report import show_training
+
+    show_training(section, cells, ledger)
+
+
+TRANSFER: Final = Kind(
+    Transfer, run, data=data_of, headings={"transfer": Heading("How good is a transfer", 20)}, seconds=_seconds, show=_show
+)
+TRANSFER_TRAIN: Final = Kind(
+    train.TransferTrain,
+    train.run,
+    data=data_of,
+    seconds=_seconds_of_training,
+    kept=_kept_by_training,
+    show=_show_training,
+)

@@ -1,0 +1,47 @@
+"""Show the transfer study: its tables and pictures."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any, Final
+
+from recolorist_lab.report.pages import has_result
+from recolorist_lab.report.sections import UNMEASURED, Cells, Section, lacks
+from recolorist_lab.runs.ledger import Ledger
+from recolorist_lab.studies.transfer import cell as transfer
+from recolorist_lab.studies.transfer import figure as transfer_figure
+from recolorist_lab.studies.transfer import table as transfer_table
+
+__all__ = ["show", "show_training"]
+
+
+def show(section: Section, cells: Cells, ledger: Ledger) -> None:
+    """Show the metrics and pictures of every method."""
+    rows = [row for _, row in cells]
+    more = UNMEASURED if lacks(rows, "artfid") else ""
+    section.table("transfer", "The metrics of every method, the paper's in brackets", transfer_table.table(rows), rows, more)
+    kept: dict[str, dict[str, Any]] = defaultdict(dict)
+    titles: dict[str, str] = {}
+    for cell, row in sorted(cells, key=lambda one: one[1]["method"] != transfer.COLORIST):
+        name = transfer_table.label(row)
+        if has_result(row) and name not in kept[str(row["dataset"])]:
+            kept[str(row["dataset"])][name] = transfer_table.shown(ledger.result(cell).read(transfer.SHOWN))
+            titles[name] = name
+    found = transfer_figure.examples({dataset: methods for dataset, methods in kept.items() if methods})
+    own = transfer_table.title(transfer.COLORIST)
+    if all(own in one.outputs for one in found):
+        words = "Content, style and result of Colorist, pairs that the runs kept"
+        section.figure("triplets", words, lambda: transfer_figure.triplets(found, own))
+    section.figure("qualitative", "Every method on the same pairs", lambda: transfer_figure.qualitative(found, titles), rows)
+
+
+_LISTED: Final = 40  # trainings; more is no table that anybody reads
+
+
+def show_training(section: Section, cells: Cells, _: Ledger) -> None:
+    """Show what every network learnt from."""
+    rows = [row for _, row in cells]
+    if len(rows) > _LISTED:
+        section.basis.append(f"{len(rows)} trainings are behind it; `recolorist-lab sweep export` lists them.")
+        return
+    section.table("training", "What the rivals learnt from", transfer_table.budget(rows), rows)
