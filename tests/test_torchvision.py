@@ -46,7 +46,7 @@ def drawn(transform: Colorist, image: Any) -> Any:
     number = transform.make_params([])["number"]
     torch.set_rng_state(state)
     core = transform.core
-    return core.recolour(image, core.draw(stream(0, 0, number)))
+    return core.recolour(image, core.draw_from(stream(0, 0, number)))
 
 
 class TestKinds:
@@ -254,7 +254,7 @@ class TestRefusals:
 
     def test_what_is_no_video(self) -> None:
         with pytest.raises(ImageError, match="video"):
-            Colorist(BANK, p=1.0)._video(TENSOR, rc.Colorist(BANK).draw(stream(0)))
+            Colorist(BANK, p=1.0)._video(TENSOR, rc.Colorist(BANK).draw_from(stream(0)))
 
     def test_what_is_no_image(self) -> None:
         with pytest.raises(ImageError, match="accepted"):

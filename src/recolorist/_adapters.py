@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from recolorist.augment import streams
-from recolorist.augment.colorist import Colorist, Drawn
+from recolorist.augment.colorist import Colorist, Draw
 from recolorist.augment.samplers import Content
 from recolorist.bank.build import named
 from recolorist.bank.style_bank import JSON_FORMAT, StyleBank
@@ -55,10 +55,10 @@ def tossed(p: float, place: int) -> bool:
     return bool(streams.stream(0, place, purpose=_COIN).random() < p)
 
 
-def drawn(core: Colorist, place: int, *, key: Any = None, label: Any = None, domain: Any = None) -> Drawn:
+def drawn(core: Colorist, place: int, *, key: Any = None, label: Any = None, domain: Any = None) -> Draw:
     """What falls to an image at this place; the same place, the same style."""
     row = None if key is None else core.bank.row_of(named(key) or "")
-    return core.draw(streams.stream(core.seed, place), Content(row, named(label), named(domain)))
+    return core.draw_from(streams.stream(core.seed, place), Content(row, named(label), named(domain)))
 
 
 # ---- what hosts hand over -----------------------------------------------------------------------------------------------

@@ -158,7 +158,7 @@ class Colorist(ImageOnlyTransform):
     def _decided(self, image: Any, place: int, data: dict[str, Any], mask: Any) -> Decision:
         who = {what: self._entry_of(data, key) for what, key in self._who()}
         inside = self._core.mask_of(image, hosts.foreground(mask))
-        return self._core.decide(image, *hosts.drawn(self._core, place, **who), inside)
+        return self._core.decide(image, hosts.drawn(self._core, place, **who), inside)
 
     def _place(self) -> int:
         return hosts.apart(self.py_random.getrandbits(63))

@@ -63,7 +63,7 @@ class _Styles(RandomGeneratorBase):
         }
 
     def _drawn(self, number: int) -> tuple[list[float], list[list[float]], float]:
-        style, strength, *_ = self.core.draw(streams.stream(0, number))
+        style, strength, *_ = self.core.draw_from(streams.stream(0, number))
         return style.moments.mean.tolist(), style.moments.cov.tolist(), strength
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from recolorist import _adapters as hosts
 from recolorist.augment import colorist as augment
-from recolorist.augment.colorist import Drawn
+from recolorist.augment.colorist import Draw
 from recolorist.augment.samplers import Sampler
 from recolorist.errors import ImageError, OptionError
 
@@ -124,7 +124,7 @@ class RandColorist(RandomizableTransform):
         matched = self._matched(tensor, drawn, mask)
         return convert_to_dst_type(matched.reshape(tensor.shape), dst=tensor)[0]
 
-    def _matched(self, tensor: Any, drawn: Drawn, mask: Any) -> Any:
+    def _matched(self, tensor: Any, drawn: Draw, mask: Any) -> Any:
         """Recolour a plain (C, H, W); a volume with its slices side by side, since colour statistics do not ask where."""
         if tensor.ndim < 3 or (tensor.ndim > 3 and self.core.method == "exact_histogram"):
             raise ImageError(

@@ -10,7 +10,7 @@ import torch
 
 from recolorist._torchvision_ops import declare_missing_ops
 from recolorist.augment.colorist import Colorist as Core
-from recolorist.augment.colorist import Drawn, MaskRule
+from recolorist.augment.colorist import Draw, MaskRule
 from recolorist.augment.samplers import Sampler
 from recolorist.augment.streams import stream
 from recolorist.bank.style_bank import StyleBank
@@ -93,7 +93,7 @@ class Colorist(v2.Transform):
         """Do what was drawn to one part of the sample."""
         if params["number"] is None or not _is_picture(inpt):
             return inpt
-        drawn = self.core.draw(stream(0, 0, params["number"]))
+        drawn = self.core.draw_from(stream(0, 0, params["number"]))
         if not isinstance(inpt, torch.Tensor):
             return self.core.recolour(inpt, drawn)
         pixels = inpt.as_subclass(torch.Tensor)
@@ -104,7 +104,7 @@ class Colorist(v2.Transform):
         """The options, as torch prints modules."""
         return repr(self.core).removeprefix("Colorist(").rpartition(", seed=")[0]
 
-    def _video(self, video: torch.Tensor, drawn: Drawn) -> torch.Tensor:
+    def _video(self, video: torch.Tensor, drawn: Draw) -> torch.Tensor:
         """Frames (..., T, C, H, W) side by side are one picture, and are measured as one."""
         if video.ndim < 4:
             raise ImageError(f"a video of shape {tuple(video.shape)} came; accepted are (..., T, C, H, W)")

@@ -208,3 +208,24 @@ class TestWithinBatch:
     def test_a_single_image_is_refused(self, tiles: Images) -> None:
         with pytest.raises(OptionError, match="one image"):
             match_within_batch(tiles[0])
+
+
+class TestDraw:
+    """A draw is complete in itself: what else is drawn before it is used changes nothing."""
+
+    def test_other_draws_change_no_decision(self) -> None:
+        images = np.random.default_rng(5).integers(0, 256, (30, 9, 7, 3), dtype=np.uint8)
+        aug = Colorist(StyleBank.build(images // 2, split="train"), p=1.0, max_clip=0.01, seed=3)
+        alone, disturbed = [], []
+        for i, image in enumerate(images):
+            draw = aug.draw(index=i)
+            assert draw is not None
+            alone.append(aug.decide(image, draw))
+            assert aug.params(image, index=i) == alone[-1]
+        for i, image in enumerate(images):
+            draw = aug.draw(index=i)
+            aug.draw(index=1000 + i)
+            assert draw is not None
+            disturbed.append(aug.decide(image, draw))
+        assert disturbed == alone
+        assert len({decision.style for decision in alone}) > 5

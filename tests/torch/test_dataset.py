@@ -112,20 +112,20 @@ class TestBatches:
     def test_are_fetched_before_the_first_is_recoloured(self, monkeypatch: pytest.MonkeyPatch) -> None:
         data = dataset(6)
         done: list[str] = []
-        fetch, toss = Tiles.__getitem__, Colorist.toss
+        fetch, draw = Tiles.__getitem__, Colorist.draw
 
         def fetched(self: Tiles, index: int) -> Any:
             done.append("fetch")
             return fetch(self, index)
 
-        def tossed(self: Colorist, **given: Any) -> Any:
-            done.append("toss")
-            return toss(self, **given)
+        def drawn(self: Colorist, **given: Any) -> Any:
+            done.append("draw")
+            return draw(self, **given)
 
         monkeypatch.setattr(Tiles, "__getitem__", fetched)
-        monkeypatch.setattr(Colorist, "toss", tossed)
+        monkeypatch.setattr(Colorist, "draw", drawn)
         next(iter(DataLoader(data, batch_size=3)))
-        assert done == ["fetch"] * 3 + ["toss"] * 3
+        assert done == ["fetch"] * 3 + ["draw"] * 3
 
     def test_come_from_a_dataset_that_gives_them_whole(self) -> None:
         class Whole(Tiles):

@@ -70,13 +70,12 @@ class Decision:
             raise StatisticsError(f"this is not a decision: {error}. Expected is what Decision.to_json wrote.") from error
 
 
-class Drawn(NamedTuple):
-    """What fell to one image before it was looked at, and the stream it came from, for further tries."""
+class Draw(NamedTuple):
+    """What was drawn for one image before it was looked at: complete, so that it may be used later and in another thread."""
 
     style: Style
     strength: float
-    rng: np.random.Generator
-    content: Content
+    alternatives: tuple[Style, ...] = ()  #: tried in turn where ``style`` would clip more than ``max_clip``
 
 
 class Colorist:
@@ -164,8 +163,8 @@ class Colorist:
         mask: Any = None,
     ) -> Any:
         """Augment one image, or return it as it came."""
-        drawn = self.toss(key, index=index, epoch=epoch, label=label, domain=domain)
-        return image if drawn is None else self.recolour(image, drawn, mask)
+        draw = self.draw(key, index=index, epoch=epoch, label=label, domain=domain)
+        return image if draw is None else self.recolour(image, draw, mask)
 
     def params(
         self,
@@ -179,10 +178,10 @@ class Colorist:
         mask: Any = None,
     ) -> Decision:
         """Draw what a call with the same arguments would do, without doing it."""
-        drawn = self.toss(key, index=index, epoch=epoch, label=label, domain=domain)
-        return Decision(False) if drawn is None else self.decide(image, *drawn, self.mask_of(image, mask))
+        draw = self.draw(key, index=index, epoch=epoch, label=label, domain=domain)
+        return Decision(False) if draw is None else self.decide(image, draw, self.mask_of(image, mask))
 
-    def toss(
+    def draw(
         self,
         key: str | None = None,
         *,
@@ -190,34 +189,30 @@ class Colorist:
         epoch: int = 0,
         label: str | None = None,
         domain: str | None = None,
-    ) -> Drawn | None:
-        """What falls to an image, before it is looked at; None if the coin says no."""
+    ) -> Draw | None:
+        """Draw a style and a strength for one image; returns None with probability 1 - p."""
         rng = self._stream(key, index, epoch)
-        return None if rng.random() >= self.p else self.draw(rng, self._content(key, index, label, domain))
+        return None if rng.random() >= self.p else self.draw_from(rng, self._content(key, index, label, domain))
 
-    def draw(self, rng: np.random.Generator, content: Content = NOTHING_KNOWN) -> Drawn:
-        """Draw style and strength with a generator of your own; for hosts that keep the randomness. The coin is theirs too."""
-        return Drawn(self.sampler(self.bank, rng, content), self._strength(rng), rng, content)
+    def draw_from(self, rng: np.random.Generator, content: Content = NOTHING_KNOWN) -> Draw:
+        """Draw a style and a strength with a generator of your own; whether to change the image at all is left to the caller."""
+        style, strength = self.sampler(self.bank, rng, content), self._strength(rng)
+        if self.max_clip is None or self.options.needs_pixels:
+            return Draw(style, strength)
+        return Draw(style, strength, tuple(self.sampler(self.bank, rng, content) for _ in range(_TRIES - 1)))
 
-    def recolour(self, image: Any, drawn: Drawn, mask: Any = None) -> Any:
-        """Do what was drawn."""
+    def recolour(self, image: Any, draw: Draw, mask: Any = None) -> Any:
+        """Give an image what was drawn for it."""
         mask = self.mask_of(image, mask)
         if self.max_clip is not None:
-            return self.apply(image, self.decide(image, *drawn, mask), mask=mask)
+            return self.apply(image, self.decide(image, draw, mask), mask=mask)
         self.warn_once_of_size(image)
-        return self._matched(image, drawn.style, drawn.strength, mask)
+        return self._matched(image, draw.style, draw.strength, mask)
 
-    def decide(
-        self,
-        image: Any,
-        style: Style,
-        strength: float,
-        rng: np.random.Generator,
-        content: Content = NOTHING_KNOWN,
-        mask: Any = None,
-    ) -> Decision:
-        """Settle what a drawn style does to this image, drawing others where ``max_clip`` asks for it."""
+    def decide(self, image: Any, draw: Draw, mask: Any = None) -> Decision:
+        """Decide what a draw does to this image: which of its styles is used and, where ``max_clip`` is set, how strongly."""
         self.warn_once_of_size(image)
+        style, strength = draw.style, draw.strength
         if self.options.needs_pixels:
             return Decision(True, style.name, style.row, strength)
         opened = check.open_image(image, self.data_range)
@@ -225,12 +220,11 @@ class Colorist:
         measured = self._measured(opened, inside)
         plan = self._plan(measured, style, strength)
         limit = math.inf if self.max_clip is None else self.max_clip
-        for _ in range(_TRIES - 1):
+        for alternative in draw.alternatives:
             if math.isinf(limit) or predicted_share(opened, plan, inside) <= limit:
                 return Decision(True, style.name, style.row, strength, plan)
-            style = self.sampler(self.bank, rng, content)
-            plan = self._plan(measured, style, strength)
-        if predicted_share(opened, plan, inside) > limit:
+            style, plan = alternative, self._plan(measured, alternative, strength)
+        if not math.isinf(limit) and predicted_share(opened, plan, inside) > limit:
             strength, plan = self._weakened(opened, inside, measured, style, strength, limit)
         return Decision(True, style.name, style.row, strength, plan)
 

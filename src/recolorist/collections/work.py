@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import recolorist as rc
 from recolorist.augment import streams
-from recolorist.augment.colorist import Colorist, Decision, PreprocessingWarning
+from recolorist.augment.colorist import Colorist, Decision, Draw, PreprocessingWarning
 from recolorist.augment.samplers import Content, Style
 from recolorist.bank.build import histogram_of
 from recolorist.bank.style_bank import StyleBank
@@ -257,7 +257,7 @@ class Augment(Recolour):
         aug, opened = self._colorist(loaded.data_range), loaded.opened
         if not self._by_level or aug.max_clip is not None or opened.kind != "B" or not opened.array.flags.c_contiguous:
             return super().recoloured(item, loaded, copy)
-        drawn = aug.toss(item.key, epoch=copy, label=item.label, domain=item.domain)
+        drawn = aug.draw(item.key, epoch=copy, label=item.label, domain=item.domain)
         if drawn is None:
             return Done(None, None, 0.0, None, UNTOUCHED), opened.array
         own = diagonal_moments(opened, None, "image")
@@ -285,7 +285,7 @@ class Augment(Recolour):
         if rng.random() >= aug.p:
             return Decision(False)
         content = Content(aug.bank.row_of(item.key), item.label, item.domain)
-        style, strength, *_ = aug.draw(rng, content)
+        style, strength, *_ = aug.draw_from(rng, content)
         plan = decide(measure(), style.moments, aug.options.at_strength(strength))
         return Decision(True, style.name, style.row, strength, plan)
 
@@ -305,7 +305,7 @@ def _colorist(work: Augment, data_range: float | None) -> Colorist:
         warnings.simplefilter("ignore", PreprocessingWarning)
         probe = np.zeros((size[0] + 1, size[1], work.bank.channels), np.uint8)
         if not MATCHERS[aug.method].needs_pixels:
-            aug.decide(probe, Style("", None, work.bank.moments(0)), 0.0, streams.stream(0))
+            aug.decide(probe, Draw(Style("", None, work.bank.moments(0)), 0.0))
     return aug
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 import torch
 from torch.utils.data import Dataset
 
-from recolorist.augment.colorist import Colorist, Drawn
+from recolorist.augment.colorist import Colorist, Draw
 from recolorist.bank.build import named
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core import image as check
@@ -145,7 +145,7 @@ class ColoristDataset(Dataset[Any]):
             self._count(number, epoch, most)
         found = {name: _get(sample, part) for name, part in self.parts.items()}
         mask = found.pop("mask", None)
-        drawn = self.colorist.toss(index=number, epoch=epoch, **{name: named(value) for name, value in found.items()})
+        drawn = self.colorist.draw(index=number, epoch=epoch, **{name: named(value) for name, value in found.items()})
         image = image_of(sample, self.image)
         if self.parameters:
             move = None if drawn is None else affine_of(self.colorist, image, drawn, mask)
@@ -162,7 +162,7 @@ class ColoristDataset(Dataset[Any]):
             )
         seen[number] += 1
 
-    def _changed(self, image: Any, drawn: Drawn | None, mask: Any) -> Any:
+    def _changed(self, image: Any, drawn: Draw | None, mask: Any) -> Any:
         if isinstance(self.transform, ToNormalizedTensor) and self.transform.colorist is None:
             return self.transform.convert(image, self.colorist, drawn, mask)
         if drawn is not None:

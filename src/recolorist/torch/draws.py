@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.augment.colorist import Colorist, Drawn
+from recolorist.augment.colorist import Colorist, Draw
 from recolorist.core import image as check
 from recolorist.core.gains import Pairs, diagonal_map, mean_and_variance
 from recolorist.core.match import diagonal_moments
@@ -24,14 +24,14 @@ class Affine(NamedTuple):
     data_range: float
 
 
-def affine(colorist: Colorist, pixels: NDArray[Any], drawn: Drawn, mask: Any = None) -> Affine | None:
+def affine(colorist: Colorist, pixels: NDArray[Any], drawn: Draw, mask: Any = None) -> Affine | None:
     """What was drawn as one map of RGB for an array with channels last; None where it is not one map of all pixels."""
     if mask is None and is_plain(colorist, pixels):
         return plain_affine(colorist, pixels, drawn)
     inside = colorist.mask_of(pixels, mask)
     if inside is not None and colorist.apply_to == "mask":
         return None
-    plan = colorist.decide(pixels, *drawn, inside).plan
+    plan = colorist.decide(pixels, drawn, inside).plan
     if plan is None or not plan.is_linear_space:
         return None
     gain = plan.matrix.diagonal() if plan.is_diagonal else plan.matrix.ravel()
@@ -47,7 +47,7 @@ def is_plain(colorist: Colorist, pixels: NDArray[Any]) -> bool:
     return usual and fits and integer and colorist.data_range is None and pixels.shape[-1] == colorist.bank.channels
 
 
-def plain_affine(colorist: Colorist, pixels: NDArray[Any], drawn: Drawn) -> Affine:
+def plain_affine(colorist: Colorist, pixels: NDArray[Any], drawn: Draw) -> Affine:
     """The usual case with as little ado as possible; the same numbers as `match`."""
     colorist.warn_once_of_size(pixels)
     data_range = check.NATURAL_RANGE[pixels.dtype.char]

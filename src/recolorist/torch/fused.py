@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from recolorist._torchvision_ops import declare_missing_ops
-from recolorist.augment.colorist import Colorist, Drawn
+from recolorist.augment.colorist import Colorist, Draw
 from recolorist.core import image as check
 from recolorist.core import kernels
 from recolorist.errors import ImageError, OptionError
@@ -47,10 +47,10 @@ class ToNormalizedTensor:
 
     def __call__(self, image: Any, key: str | None = None, *, mask: Any = None, **where: Any) -> torch.Tensor:
         """One image; ``key``, ``index``, ``epoch``, ``label`` and ``domain`` go to the colorist."""
-        drawn = None if self.colorist is None else self.colorist.toss(key, **where)
+        drawn = None if self.colorist is None else self.colorist.draw(key, **where)
         return self.convert(image, self.colorist, drawn, mask)
 
-    def convert(self, image: Any, colorist: Colorist | None = None, drawn: Drawn | None = None, mask: Any = None) -> torch.Tensor:
+    def convert(self, image: Any, colorist: Colorist | None = None, drawn: Draw | None = None, mask: Any = None) -> torch.Tensor:
         """Do what has been drawn already, and convert."""
         pixels = self._opened(image)
         tables = self._tables

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.utils.data import default_collate
 
-from recolorist.augment.colorist import Colorist, Drawn
+from recolorist.augment.colorist import Colorist, Draw
 from recolorist.core.match import MATCHERS
 from recolorist.core.spaces import SPACES
 from recolorist.errors import OptionError
@@ -95,7 +95,7 @@ class ParameterCollate:
     def _drawn(self, sample: Any) -> Affine | None:
         if self.colorist is None:
             raise OptionError("the samples carry no parameters; use ColoristDataset(..., parameters=True), or give a colorist")
-        drawn = self.colorist.toss()
+        drawn = self.colorist.draw()
         return None if drawn is None else affine_of(self.colorist, image_of(sample, self.image), drawn)
 
     def _channels(self, samples: list[Any]) -> int:
@@ -103,7 +103,7 @@ class ParameterCollate:
         return int(image.shape[-3]) if isinstance(image, torch.Tensor) else _pixels(image).shape[-1]
 
 
-def affine_of(colorist: Colorist, image: Any, drawn: Drawn, mask: Any = None) -> Affine:
+def affine_of(colorist: Colorist, image: Any, drawn: Draw, mask: Any = None) -> Affine:
     """The map that was drawn, for an image of any kind."""
     move = affine(colorist, _pixels(image), drawn, mask)
     if move is None:

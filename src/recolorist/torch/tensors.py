@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from recolorist.augment.colorist import Colorist, Drawn
+from recolorist.augment.colorist import Colorist, Draw
 from recolorist.core import kernels
 from recolorist.errors import ImageError, OptionError
 from recolorist.torch.draws import Affine, is_plain, plain_affine
@@ -43,7 +43,7 @@ def image_of(sample: Any, place: int | str) -> Any:
         raise OptionError(f"a sample of type {type(sample).__name__} has no part {place!r}; say where it is") from error
 
 
-def recolour_tensor(colorist: Colorist, tensor: torch.Tensor, drawn: Drawn, mask: Any = None) -> torch.Tensor:
+def recolour_tensor(colorist: Colorist, tensor: torch.Tensor, drawn: Draw, mask: Any = None) -> torch.Tensor:
     """Give each image of (..., C, H, W) the drawn style; same shape, dtype and device out as in.
 
     What is not on the CPU is copied there and back: :class:`recolorist.torch.ColorMatch` is the route for those.

@@ -70,7 +70,7 @@ class ColoristAugmentation(Augmentation):
         keys = self.core.bank.keys
         if not 0 <= index < len(keys):
             raise OptionError(f"index={index} came; the training split has the images 0 to {len(keys) - 1}")
-        drawn = self.core.toss(keys[index], index=index, epoch=epoch)
+        drawn = self.core.draw(keys[index], index=index, epoch=epoch)
         return image if drawn is None else inside(image, box, lambda picture: self.core.recolour(picture, drawn))
 
     def batch(self, images: Any, *, epoch: int, step: int) -> Any:

@@ -39,7 +39,7 @@ def test_three_images_in_ten_are_changed() -> None:
 
 def test_the_style_is_another_image_of_the_split_and_all_are_drawn() -> None:
     core = core_of("colorist", p=1.0)
-    rows = [core.toss(core.bank.keys[5], index=5, epoch=epoch).style.row for epoch in range(600)]  # type: ignore[union-attr]
+    rows = [core.draw(core.bank.keys[5], index=5, epoch=epoch).style.row for epoch in range(600)]  # type: ignore[union-attr]
     assert 5 not in rows
     assert set(rows) == set(range(24)) - {5}
     assert core.bank.keys[5] == images().samples[5].key
@@ -48,7 +48,7 @@ def test_the_style_is_another_image_of_the_split_and_all_are_drawn() -> None:
 def test_the_image_gets_the_colours_of_that_style() -> None:
     core = core_of("colorist", p=1.0)
     result = always("colorist")(images().pixels(2), index=2, epoch=4)
-    style = core.toss(core.bank.keys[2], index=2, epoch=4).style.row  # type: ignore[union-attr]
+    style = core.draw(core.bank.keys[2], index=2, epoch=4).style.row  # type: ignore[union-attr]
     wanted = rc.match(images().pixels(2), images().pixels(int(style or 0)))
     assert np.abs(result.astype(int) - wanted).max() <= 1
     assert not np.array_equal(result, images().pixels(2))
@@ -57,13 +57,13 @@ def test_the_image_gets_the_colours_of_that_style() -> None:
 def test_other_domain_takes_styles_of_the_other_hospital_only() -> None:
     core = core_of("colorist_other_domain", p=1.0)
     own = core.bank.domain(3)
-    rows = [core.toss(core.bank.keys[3], index=3, epoch=epoch).style.row for epoch in range(100)]  # type: ignore[union-attr]
+    rows = [core.draw(core.bank.keys[3], index=3, epoch=epoch).style.row for epoch in range(100)]  # type: ignore[union-attr]
     assert {core.bank.domain(int(row or 0)) for row in rows} == set(core.bank.domains) - {own}
 
 
 def test_randstainna_draws_styles_nobody_has_in_lab() -> None:
     core = core_of("randstainna", p=1.0)
-    drawn = [core.toss(core.bank.keys[0], index=0, epoch=epoch) for epoch in range(5)]
+    drawn = [core.draw(core.bank.keys[0], index=0, epoch=epoch) for epoch in range(5)]
     assert all(one is not None and one.style.row is None for one in drawn)
     assert core.space == core.bank.space == "lab"
 
