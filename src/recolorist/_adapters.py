@@ -12,11 +12,12 @@ import numpy as np
 from recolorist.augment import streams
 from recolorist.augment.colorist import Colorist, Draw
 from recolorist.augment.samplers import Content
-from recolorist.bank.build import named
-from recolorist.bank.style_bank import JSON_FORMAT, StyleBank
+from recolorist.bank.json_form import FORMAT
+from recolorist.bank.names import format_name
+from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import OptionError, StatisticsError
 
-__all__ = ["MOST_BY_VALUE", "apart", "bank_entry", "drawn", "foreground", "missing", "named", "open_bank", "tossed"]
+__all__ = ["MOST_BY_VALUE", "apart", "bank_entry", "drawn", "foreground", "format_name", "missing", "open_bank", "tossed"]
 
 #: Styles up to which a bank is written out by value; a bigger one is named by its file and the digest of it.
 MOST_BY_VALUE: Final = 256
@@ -57,8 +58,8 @@ def tossed(p: float, place: int) -> bool:
 
 def drawn(core: Colorist, place: int, *, key: Any = None, label: Any = None, domain: Any = None) -> Draw:
     """What falls to an image at this place; the same place, the same style."""
-    row = None if key is None else core.bank.row_of(named(key) or "")
-    return core.draw_from(streams.stream(core.seed, place), Content(row, named(label), named(domain)))
+    row = None if key is None else core.bank.row_of(format_name(key) or "")
+    return core.draw_from(streams.stream(core.seed, place), Content(row, format_name(label), format_name(domain)))
 
 
 # ---- what hosts hand over -----------------------------------------------------------------------------------------------
@@ -88,10 +89,10 @@ def open_bank(bank: Any) -> tuple[StyleBank, Path | None]:
     if isinstance(bank, StyleBank):
         return bank, None
     if isinstance(bank, (str, Path)):
-        return StyleBank.load(bank), Path(bank)
+        return StyleBank.open(bank), Path(bank)
     if isinstance(bank, dict) and "path" in bank:
         return _verified(bank), Path(bank["path"])
-    if isinstance(bank, dict) and bank.get("format") == JSON_FORMAT:
+    if isinstance(bank, dict) and bank.get("format") == FORMAT:
         return StyleBank.from_json(json.dumps(bank)), None
     raise OptionError(f"bank is a {type(bank).__name__}; accepted are a StyleBank, the path of a saved one, and its JSON form")
 
@@ -113,7 +114,7 @@ def _verified(entry: dict[str, Any]) -> StyleBank:
         raise StatisticsError(f"the pipeline names the bank {path}, which is not there; copy it to that place")
     if _digest(path) != entry.get("sha256"):
         raise StatisticsError(f"{path} is not the bank this pipeline was written with: its SHA-256 differs")
-    return StyleBank.load(path)
+    return StyleBank.open(path)
 
 
 def _digest(path: Path) -> str:

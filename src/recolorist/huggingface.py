@@ -78,7 +78,7 @@ class ColoristTransform:
 
     def _changed(self, image: Any, batch: Mapping[str, list[Any]], i: int) -> Any:
         facts = {what: batch[name][i] for what, name in self.columns.items()}
-        facts |= {what: hosts.named(facts[what]) for what in ("key", "label", "domain") if what in facts}
+        facts |= {what: hosts.format_name(facts[what]) for what in ("key", "label", "domain") if what in facts}
         changed = self.core(image, epoch=self.epoch, **facts)
         return changed if self.then is None else self.then(changed)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -96,7 +97,7 @@ class Colorist:
 
     def __init__(
         self,
-        bank: StyleBank,
+        bank: StyleBank | str | os.PathLike[str],
         p: float = 0.3,
         method: str = "mean_std",
         space: str = "rgb",
@@ -113,8 +114,8 @@ class Colorist:
         allow_split: bool = False,
     ) -> None:
         """Check every option once, here."""
+        self.bank = bank = StyleBank.of(bank)
         bank.refuse_other_splits(allow=allow_split)
-        self.bank = bank
         self.p = check.number(p, 0, 1, "p")
         self.sampler = sampler if callable(sampler) else SAMPLERS[check.option(sampler, SAMPLERS, "sampler")]
         low, high = strength if isinstance(strength, tuple) else (strength, strength)

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from recolorist.bank.features import style_features
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core.moments import Moments, trusted_moments
 from recolorist.errors import OptionError
@@ -34,7 +35,6 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-_LEAST_DEVIATION: Final = 1.0 / 512.0  # flat styles have no logarithm; half an 8-bit level stands in for them
 _MOST_VARIANCE: Final = 0.25  # values in [0, 1] cannot vary more
 
 
@@ -196,17 +196,6 @@ def _fitted(bank: StyleBank) -> tuple[Array, Array]:
         spread, axes = np.linalg.eigh(deviations.T @ deviations / max(1, len(features) - 1))
         _fits[bank] = centre, axes * np.sqrt(np.maximum(spread, 0.0))
     return _fits[bank]
-
-
-def style_features(mean: Array, cov: Array) -> Array:
-    """Means, then the lower Cholesky factor with its diagonal as logarithms."""
-    channels = mean.shape[1]
-    factors = np.linalg.cholesky(cov + np.eye(channels) * _LEAST_DEVIATION**2)
-    rows, columns = np.tril_indices(channels)
-    flat = factors[:, rows, columns]
-    diagonal = rows == columns
-    flat[:, diagonal] = np.log(flat[:, diagonal])
-    return np.concatenate([mean, flat], axis=1)
 
 
 def _moments_of(features: Array, bank: StyleBank) -> Moments:

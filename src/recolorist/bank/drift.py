@@ -16,9 +16,11 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.augment.samplers import style_features
+from recolorist.bank.features import style_features
 from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import StatisticsError
+
+__all__ = ["LEVEL", "Group", "Region", "at_least", "f_threshold", "group_of", "image_lines", "in_words", "left_out", "region_of"]
 
 Array = NDArray[np.float64]
 

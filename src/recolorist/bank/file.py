@@ -1,4 +1,4 @@
-"""The file of a bank: a zip of plain arrays, stored not compressed, with a version and a checksum. No pickle, ever."""
+"""The binary file of a bank: a zip of plain arrays, not compressed, with a format name and a checksum, without pickle."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from recolorist.bank.names import decode_names, encode_names
+from recolorist.bank.table import BankTable, join_triangles, split_triangles
 from recolorist.errors import StatisticsError
 from recolorist.io.files import atomic_write
+
+__all__ = ["FORMAT", "pack_keys", "read_table", "unpack_keys", "write_table"]
 
 FORMAT: Final = "recolorist.bank.file/1"
 _MOST_KEY_BYTES: Final = 2**32
@@ -24,8 +28,68 @@ _MEMBERS: Final = frozenset(
 )
 
 
-def write(path: Path, arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Path:
-    """Write the arrays and facts; the file appears under its name only when whole."""
+def write_table(path: Path, table: BankTable, library: str, fingerprint: str) -> Path:
+    """Write a bank; the file appears under its name only when it is complete.
+
+    Args:
+        path: The file to write.
+        table: The content of the bank.
+        library: The version of the library that measured it.
+        fingerprint: The digest of its numbers.
+
+    Returns:
+        The path.
+
+    Raises:
+        RecoloristError: The file cannot be written.
+    """
+    label_codes, labels = encode_names(table.labels, len(table.keys))
+    domain_codes, domains = encode_names(table.domains, len(table.keys))
+    keys, lengths = pack_keys(table.keys)
+    arrays: dict[str, NDArray[Any]] = {
+        "mean": table.mean,
+        "cov": split_triangles(table.cov),
+        "pixels": table.pixels.astype(np.uint32) if table.pixels.max(initial=0) < 2**32 else table.pixels,
+        "keys": keys,
+        "key_lengths": lengths,
+        "label_codes": label_codes.astype(np.min_scalar_type(-max(1, len(labels)))),
+        "domain_codes": domain_codes.astype(np.min_scalar_type(-max(1, len(domains)))),
+    }
+    if table.histograms is not None:
+        arrays["histograms"] = table.histograms
+    facts = {name: getattr(table, name) for name in ("name", "split", "preprocessing", "size", "space")}
+    facts |= {"labels": labels, "domains": domains, "library": library, "fingerprint": fingerprint}
+    return _write_members(path, arrays, facts)
+
+
+def read_table(path: Path) -> BankTable:
+    """Read a bank and verify its checksum; a file with anything else in it is refused before it is unpacked.
+
+    Raises:
+        StatisticsError: The file is missing, damaged, of another format, or not a bank.
+    """
+    arrays, facts = _read_members(path)
+    try:
+        size = facts["size"]
+        return BankTable(
+            arrays["mean"].astype(np.float64),
+            join_triangles(arrays["cov"].astype(np.float64)),
+            arrays["pixels"].astype(np.int64),
+            unpack_keys(arrays["keys"], arrays["key_lengths"]),
+            decode_names(arrays["label_codes"], facts["labels"]),
+            decode_names(arrays["domain_codes"], facts["domains"]),
+            name=facts["name"],
+            split=facts["split"],
+            preprocessing=facts["preprocessing"],
+            size=None if size is None else (int(size[0]), int(size[1])),
+            space=facts["space"],
+            histograms=arrays.get("histograms"),
+        )
+    except (KeyError, TypeError, ValueError, IndexError, zlib.error) as error:
+        raise StatisticsError(f"{path} is not a bank this version can read ({error}); build it again") from error
+
+
+def _write_members(path: Path, arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Path:
     text = json.dumps(facts | {"format": FORMAT, "sha256": _digest(arrays, facts)}, allow_nan=False)
     members = arrays | {"facts": np.frombuffer(text.encode(), np.uint8)}
     buffer = io.BytesIO()
@@ -36,19 +100,18 @@ def write(path: Path, arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) ->
     return atomic_write(path, buffer.getvalue())
 
 
-def read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Read and verify; anything odd is refused before it is unpacked."""
+def _read_members(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     try:
         with zipfile.ZipFile(path) as archive:
             _refuse_odd_members(archive, path)
-            arrays = {name[:-4]: _array(archive, name) for name in archive.namelist()}
-        facts = _verified_facts(arrays)
+            arrays = {name[:-4]: _read_array(archive, name) for name in archive.namelist()}
+        facts = _verify_facts(arrays)
     except (OSError, ValueError, KeyError, zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, RecursionError) as error:
         raise StatisticsError(f"{path} cannot be read as a style bank: {error}. Build it again, or copy it again.") from error
     return arrays, facts
 
 
-def _verified_facts(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+def _verify_facts(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     facts = json.loads(arrays.pop("facts").tobytes())
     if not isinstance(facts, dict) or facts.pop("format", None) != FORMAT:
         raise ValueError(f"its format is not {FORMAT!r}")
@@ -57,18 +120,22 @@ def _verified_facts(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     return facts
 
 
-def packed(keys: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
-    """Strings as one compressed block, since paths repeat themselves, and the length of each."""
+def pack_keys(keys: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
+    """Return strings as one compressed block, since paths repeat themselves, and the length of each in bytes."""
     encoded = [key.encode("utf-8", "surrogatepass") for key in keys]
     block = zlib.compress(b"".join(encoded), 1)
     return np.frombuffer(block, np.uint8), np.array([len(key) for key in encoded], np.uint32)
 
 
-def unpacked(block: NDArray[np.uint8], lengths: NDArray[np.uint32]) -> list[str]:
-    """The strings again. Nothing beyond the declared lengths is unpacked.
+def unpack_keys(block: NDArray[np.uint8], lengths: NDArray[np.uint32]) -> list[str]:
+    """Undo :func:`pack_keys`. Nothing beyond the declared lengths is unpacked.
 
-    >>> unpacked(*packed(["a", "", "über"]))
-    ['a', '', 'über']
+    Raises:
+        ValueError: Block and lengths do not belong together.
+
+    Example:
+        >>> unpack_keys(*pack_keys(["a", "", "über"]))
+        ['a', '', 'über']
     """
     stops = np.cumsum(lengths, dtype=np.int64).tolist()
     total = stops[-1] if stops else 0
@@ -91,7 +158,7 @@ def _digest(arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> str:
 
 
 def _refuse_odd_members(archive: zipfile.ZipFile, path: Path) -> None:
-    """Only arrays we know, stored as they are: then nothing can unpack to more than the file's own size."""
+    """Accept only the known arrays, not compressed: then nothing can unpack to more than the file's own size."""
     names = [info.filename for info in archive.infolist()]
     known = all(name.endswith(".npy") and name[:-4] in _MEMBERS for name in names)
     plain = all(info.compress_type == zipfile.ZIP_STORED for info in archive.infolist())
@@ -100,7 +167,7 @@ def _refuse_odd_members(archive: zipfile.ZipFile, path: Path) -> None:
         raise ValueError("it holds something else than the arrays of a bank")
 
 
-def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+def _read_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
     with archive.open(name) as member:
         data = io.BytesIO(member.read())
     return np.asarray(np.lib.format.read_array(data, allow_pickle=False))

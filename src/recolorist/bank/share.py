@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import OptionError, StatisticsError
 
+__all__ = ["Shared", "share"]
+
 Array = NDArray[np.float64]
 
 _LEVELS: Final = 255.0  # steps are told in 8-bit levels, whatever the images were

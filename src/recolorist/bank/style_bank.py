@@ -1,61 +1,61 @@
-"""The style bank: the moments of a training split. Nine numbers an image, and no pixels of anyone."""
+"""The style bank: the moments of many images, nine numbers each for RGB, and no pixels."""
 
 from __future__ import annotations
 
 import hashlib
-import zlib
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recolorist._version import __version__
 from recolorist.bank import file as bank_file
+from recolorist.bank.names import Groups, Names, encode_names, find_code
+from recolorist.bank.table import BankTable, Row, merge_tables, refuse_bad_arrays, resolve_rows, stack_rows, take_rows
 from recolorist.core import image as check
 from recolorist.core.moments import Moments
 from recolorist.core.spaces import SPACES
 from recolorist.errors import OptionError, StatisticsError
 
+__all__ = ["StyleBank"]
+
 Array = NDArray[np.float64]
 
-JSON_FORMAT: Final = "recolorist.bank/1"
 _TRAINING: Final = ("train", "training", None)
 
 
-class Groups(NamedTuple):
-    """Rows in groups: ``order`` lists them group by group, group ``codes[i]`` from ``starts[i]`` to ``starts[i + 1]``."""
-
-    order: NDArray[np.int64]
-    codes: NDArray[np.int64]
-    starts: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, codes: NDArray[np.int32]) -> Groups:
-        """Sort rows by code; rows of one group keep their order."""
-        order = np.argsort(codes, kind="stable")
-        found, starts = np.unique(codes[order], return_index=True)
-        return cls(order, found.astype(np.int64), np.append(starts, len(codes)))
-
-    def bounds(self, code: int) -> tuple[int, int]:
-        """Where a group begins and ends in ``order``; equal if there is no such group."""
-        i = int(np.searchsorted(self.codes, code))
-        if i == len(self.codes) or self.codes[i] != code:
-            return 0, 0
-        return int(self.starts[i]), int(self.starts[i + 1])
-
-
 class StyleBank:
-    """Moments of many images in unit range, with label, domain and key of each, and where they came from.
+    """The moments of many images in unit range, with the key, label and domain of each.
 
-    Build one with :meth:`build`, :meth:`from_folder`, :meth:`from_dataset` or :meth:`from_npz`; all of it is arrays, one row
-    per image, and none of it is ever changed.
+    Make one with :meth:`build`, :meth:`from_folder`, :meth:`from_dataset` or :meth:`from_npz`, or open a saved one with
+    :meth:`open`. A bank never changes: its arrays cannot be written to.
 
-    >>> rng = np.random.default_rng(0)
-    >>> bank = StyleBank.build(rng.integers(0, 255, (6, 8, 9, 3), dtype=np.uint8), domains=list("aaabbb"), split="train")
-    >>> len(bank), bank.domains, bank.subset(domain="b").keys[0]
-    (6, ('a', 'b'), '3')
+    Args:
+        mean: Means (N, C) in unit range.
+        cov: Covariances (N, C, C) in unit range.
+        pixels: Measured pixels of each image (N,).
+        keys: A name for each image that no other one has.
+        labels: The class of each image, None where unknown.
+        domains: The hospital, scanner or camera of each image, None where unknown.
+        name: Name of the bank.
+        split: The split the images belong to.
+        preprocessing: What was done to the images before they were measured.
+        size: Height and width of the images if all are equal.
+        space: The space of the moments; ``"rgb"`` serves every linear space.
+        histograms: Counts of levels (N, C, 256), which the histogram methods need.
+
+    Raises:
+        StatisticsError: The arrays do not fit together, or hold numbers that no image has.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> tiles = rng.integers(0, 255, (6, 8, 9, 3), dtype=np.uint8)
+        >>> bank = StyleBank.build(tiles, domains=list("aaabbb"), split="train")
+        >>> len(bank), bank.domains, bank.subset(domain="b").keys[0]
+        (6, ('a', 'b'), '3')
     """
 
     def __init__(
@@ -64,8 +64,8 @@ class StyleBank:
         cov: Array,
         pixels: NDArray[np.int64],
         keys: Sequence[str],
-        labels: Sequence[str | None] | None = None,
-        domains: Sequence[str | None] | None = None,
+        labels: Names = None,
+        domains: Names = None,
         *,
         name: str = "",
         split: str | None = None,
@@ -74,21 +74,155 @@ class StyleBank:
         space: str = "rgb",
         histograms: NDArray[np.uint32] | None = None,
     ) -> None:
-        """Take over arrays: ``mean`` (N, C) and ``cov`` (N, C, C) in unit range."""
+        """Copy the arrays and check them."""
         self.mean, self.cov = np.array(mean, np.float64), np.array(cov, np.float64)
         self.pixels = np.array(pixels, np.int64)
         self.keys = tuple(keys)
-        self.label_codes, self.labels = _coded(labels, len(self.keys))
-        self.domain_codes, self.domains = _coded(domains, len(self.keys))
+        self.label_codes, self.labels = encode_names(labels, len(self.keys))
+        self.domain_codes, self.domains = encode_names(domains, len(self.keys))
         self.name, self.split, self.preprocessing, self.size = name, split, preprocessing, size
         self.space = check.option(space, SPACES, "space")
-        self.histograms = histograms
+        self.histograms = None if histograms is None else np.asarray(histograms).view()  # large: not copied
         self.library = __version__
-        self._refuse_nonsense()
-        for array in (self.mean, self.cov, self.pixels):
-            array.flags.writeable = False
+        refuse_bad_arrays(self.mean, self.cov, self.pixels, self.keys, self.histograms)
+        for array in (self.mean, self.cov, self.pixels, self.histograms):
+            if array is not None:
+                array.flags.writeable = False
         self._rows: dict[str, int] | None = None
         self._groups: dict[str, Groups] = {}
+
+    # ---- made from images ------------------------------------------------------------------------------------------
+
+    @classmethod
+    def build(cls, images: Iterable[Any], **options: Any) -> StyleBank:
+        """Measure images.
+
+        Args:
+            images: Any iterable of arrays or PIL images, also one array (N, H, W, C).
+            **options: ``labels``, ``domains``, ``masks``, ``keys``, ``name``, ``split`` and more, as
+                :func:`recolorist.bank.build.measure_images` describes them.
+
+        Example:
+            >>> StyleBank.build(np.arange(48, dtype=np.uint8).reshape(1, 4, 4, 3), keys=["tile"], split="train")
+            StyleBank(1 styles, 0 domains, 0 labels, unnamed, split 'train')
+        """
+        from recolorist.bank.build import measure_images
+
+        return cls._from_table(measure_images(images, **options))
+
+    @classmethod
+    def from_folder(cls, folder: str | Path, **options: Any) -> StyleBank:
+        """Measure a folder of image files.
+
+        Args:
+            folder: The folder.
+            **options: ``label_from``, ``domain_from``, ``split``, ``transform`` and more, as
+                :func:`recolorist.bank.build.measure_folder` describes them.
+        """
+        from recolorist.bank.build import measure_folder
+
+        return cls._from_table(measure_folder(folder, **options))
+
+    @classmethod
+    def from_dataset(cls, dataset: Any, **options: Any) -> StyleBank:
+        """Measure a map-style dataset, such as torch's.
+
+        Args:
+            dataset: Anything with ``len`` and ``[i]``.
+            **options: ``image``, ``label``, ``domain``, ``split`` and more, as
+                :func:`recolorist.bank.build.measure_dataset` describes them.
+        """
+        from recolorist.bank.build import measure_dataset
+
+        return cls._from_table(measure_dataset(dataset, **options))
+
+    @classmethod
+    def from_npz(cls, path: str | Path, split: str = "train", **options: Any) -> StyleBank:
+        """Measure one split of a MedMNIST file; see :func:`recolorist.bank.build.measure_npz`."""
+        from recolorist.bank.build import measure_npz
+
+        return cls._from_table(measure_npz(path, split, **options))
+
+    @classmethod
+    def from_rows(
+        cls, rows: Sequence[Row], keys: Sequence[str], labels: Names = None, domains: Names = None, **facts: Any
+    ) -> StyleBank:
+        """Make a bank of images that were measured elsewhere.
+
+        Args:
+            rows: What :func:`recolorist.bank.build.measure_row` returned for each image.
+            keys: A name for each image.
+            labels: A label for each image.
+            domains: A domain for each image.
+            **facts: ``name``, ``split``, ``preprocessing`` and ``space``.
+
+        Raises:
+            ImageError: There is no row.
+        """
+        return cls._from_table(stack_rows(rows, keys, labels, domains, **facts))
+
+    # ---- files -----------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def of(cls, bank: StyleBank | str | os.PathLike[str]) -> StyleBank:
+        """Return a bank as it is, or open the path of a saved one.
+
+        Raises:
+            OptionError: Something else came.
+            StatisticsError: The file cannot be read.
+        """
+        if isinstance(bank, StyleBank):
+            return bank
+        if isinstance(bank, (str, os.PathLike)):
+            return cls.open(bank)
+        raise OptionError(f"bank is a {type(bank).__name__}; accepted are a StyleBank and the path of a saved one (.rcb, .json)")
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> StyleBank:
+        """Read a bank from its file, or from its JSON if the name ends in ``.json``.
+
+        Raises:
+            StatisticsError: The file is missing, damaged, or something else.
+        """
+        file = Path(path)
+        if file.suffix.lower() != ".json":
+            return cls.load(file)
+        try:
+            return cls.from_json(file.read_text("utf-8"))
+        except (OSError, ValueError) as error:  # our own errors are ValueErrors, which lack the name of the file
+            raise StatisticsError(f"{file} cannot be read as a style bank: {error}") from error
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> StyleBank:
+        """Read what :meth:`save` wrote and verify its checksum.
+
+        Raises:
+            StatisticsError: The file is missing, damaged, or something else.
+        """
+        return cls._from_table(bank_file.read_table(Path(path)))
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write one file with all numbers, a format name and a checksum, complete or not at all; ``.rcb`` by custom."""
+        return bank_file.write_table(Path(path), self._table, self.library, self.fingerprint)
+
+    @classmethod
+    def from_json(cls, text: str) -> StyleBank:
+        """Read what :meth:`to_json` wrote.
+
+        Raises:
+            StatisticsError: The text is something else.
+        """
+        from recolorist.bank.json_form import read_json
+
+        return cls._from_table(read_json(text))
+
+    def to_json(self) -> str:
+        """Return the bank as JSON, for the Studio and for reading by people; histograms are left out."""
+        from recolorist.bank.json_form import write_json
+
+        return write_json(self._table, self.library)
+
+    # ---- what it holds ---------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         """Number of styles."""
@@ -113,168 +247,51 @@ class StyleBank:
         return digest.hexdigest()
 
     def moments(self, row: int) -> Moments:
-        """One style, as :func:`recolorist.match` takes it."""
+        """Return one style, as :func:`recolorist.match` takes it."""
         return Moments(int(self.pixels[row]), self.mean[row], self.cov[row], 1.0, self.space)
 
+    def average(self, domain: str | None = None) -> Moments:
+        """Return the average style of the bank or of one domain: mean of the means, mean of the covariances.
+
+        What varies from image to image is left out on purpose: a style is what one image looks like.
+
+        Raises:
+            OptionError: No style has this domain.
+
+        Example:
+            >>> dark, bright = np.full((2, 4, 4, 3), [[[[51]]], [[[153]]]], np.uint8)
+            >>> StyleBank.build([dark, bright]).average().mean.round(3).tolist()
+            [0.4, 0.4, 0.4]
+        """
+        chosen = self if domain is None else self.subset(domain=domain)
+        cov = chosen.cov.mean(axis=0)
+        return Moments(int(chosen.pixels.sum()), chosen.mean.mean(axis=0), (cov + cov.T) / 2, 1.0, chosen.space)
+
     def label(self, row: int) -> str | None:
-        """The label of one style."""
+        """Return the label of one style."""
         code = int(self.label_codes[row])
         return self.labels[code] if code >= 0 else None
 
     def domain(self, row: int) -> str | None:
-        """The domain of one style: hospital, scanner, camera."""
+        """Return the domain of one style: hospital, scanner, camera."""
         code = int(self.domain_codes[row])
         return self.domains[code] if code >= 0 else None
 
     def row_of(self, key: str) -> int | None:
-        """The row of the image with this key, if it is in the bank."""
+        """Return the row of the image with this key, or None if it is not in the bank."""
         if self._rows is None:
             self._rows = {known: row for row, known in enumerate(self.keys)}
         return self._rows.get(key)
 
     def groups(self, by: str) -> Groups:
-        """Rows sorted by ``"domain"`` or ``"label"``, so that any group or its complement is drawn from in one step."""
+        """Return the rows sorted by ``"domain"`` or ``"label"``, so that a group or its complement is drawn from in one step."""
         if by not in self._groups:
-            self._groups[by] = Groups.of(self.domain_codes if by == "domain" else self.label_codes)
+            codes = {"domain": self.domain_codes, "label": self.label_codes}
+            self._groups[by] = Groups.of(codes[check.option(by, codes, "by")])
         return self._groups[by]
 
-    # ---- made from images ------------------------------------------------------------------------------------------
-
-    @classmethod
-    def build(cls, images: Iterable[Any], **options: Any) -> StyleBank:
-        """Measure images; options are those of :func:`recolorist.bank.build`."""
-        from recolorist.bank.build import build
-
-        return build(images, **options)
-
-    @classmethod
-    def from_folder(cls, folder: str | Path, **options: Any) -> StyleBank:
-        """Measure a folder of image files; see :func:`recolorist.bank.build.from_folder`."""
-        from recolorist.bank.build import from_folder
-
-        return from_folder(folder, **options)
-
-    @classmethod
-    def from_dataset(cls, dataset: Any, **options: Any) -> StyleBank:
-        """Measure a torch-style dataset; see :func:`recolorist.bank.build.from_dataset`."""
-        from recolorist.bank.build import from_dataset
-
-        return from_dataset(dataset, **options)
-
-    @classmethod
-    def from_npz(cls, path: str | Path, split: str = "train", **options: Any) -> StyleBank:
-        """Measure a split of a MedMNIST file; see :func:`recolorist.bank.build.from_npz`."""
-        from recolorist.bank.build import from_npz
-
-        return from_npz(path, split, **options)
-
-    # ---- files -----------------------------------------------------------------------------------------------------
-
-    def save(self, path: str | Path) -> Path:
-        """Write one file, whole or not at all: arrays without pickle, a format version and a checksum."""
-        return bank_file.write(Path(path), self._arrays(), self._facts())
-
-    @classmethod
-    def load(cls, path: str | Path) -> StyleBank:
-        """Read a bank and verify its checksum."""
-        arrays, facts = bank_file.read(Path(path))
-        try:
-            size = facts["size"]
-            return cls(
-                arrays["mean"],
-                square(arrays["cov"]),
-                arrays["pixels"],
-                bank_file.unpacked(arrays["keys"], arrays["key_lengths"]),
-                _decoded(arrays["label_codes"], facts["labels"]),
-                _decoded(arrays["domain_codes"], facts["domains"]),
-                name=facts["name"],
-                split=facts["split"],
-                preprocessing=facts["preprocessing"],
-                size=None if size is None else (int(size[0]), int(size[1])),
-                space=facts["space"],
-                histograms=arrays.get("histograms"),
-            )
-        except (KeyError, TypeError, ValueError, IndexError, zlib.error) as error:
-            raise StatisticsError(f"{path} is not a bank this version can read ({error}); build it again") from error
-
-    def to_json(self) -> str:
-        """The bank as JSON, for the Studio and for reading by people; histograms do not travel this way."""
-        from recolorist.bank.json import to_json
-
-        return to_json(self)
-
-    @classmethod
-    def from_json(cls, text: str) -> StyleBank:
-        """Read what :meth:`to_json` wrote."""
-        from recolorist.bank.json import from_json
-
-        return from_json(text)
-
-    # ---- made from banks -------------------------------------------------------------------------------------------
-
-    def subset(
-        self,
-        domain: str | None = None,
-        label: str | None = None,
-        rows: Sequence[int] | NDArray[Any] | None = None,
-    ) -> StyleBank:
-        """The styles of one domain, one label, or given rows; conditions combine."""
-        keep = np.ones(len(self), bool)
-        if domain is not None:
-            keep &= self.domain_codes == _code_of(domain, self.domains, "domain")
-        if label is not None:
-            keep &= self.label_codes == _code_of(label, self.labels, "label")
-        chosen = np.flatnonzero(keep)
-        if rows is not None:
-            wanted = np.asarray(rows)
-            chosen = np.flatnonzero(wanted) if wanted.dtype == bool else wanted
-            chosen = chosen[keep[chosen]]
-        return self._taken(chosen)
-
-    def merge(self, *others: StyleBank) -> StyleBank:
-        """One bank of several; where keys collide each gets its bank's name, or number, in front."""
-        banks = (self, *others)
-        if len({(bank.channels, bank.space) for bank in banks}) > 1:
-            raise StatisticsError("the banks differ in channels or colour space; such styles cannot share a bank")
-        splits, prepared = {bank.split for bank in banks}, {bank.preprocessing for bank in banks}
-        if len(splits) > 1:
-            raise StatisticsError(f"the banks are of different splits ({sorted(map(str, splits))}); merging would hide that")
-        keys = [key for bank in banks for key in bank.keys]
-        if len(set(keys)) < len(keys):
-            names = [bank.name for bank in banks]
-            fronts = names if all(names) and len(set(names)) == len(names) else [str(i) for i in range(len(banks))]
-            keys = [f"{front}/{key}" for front, bank in zip(fronts, banks, strict=True) for key in bank.keys]
-        return StyleBank(
-            np.concatenate([bank.mean for bank in banks]),
-            np.concatenate([bank.cov for bank in banks]),
-            np.concatenate([bank.pixels for bank in banks]),
-            keys,
-            [bank.label(row) for bank in banks for row in range(len(bank))],
-            [bank.domain(row) for bank in banks for row in range(len(bank))],
-            name="+".join(dict.fromkeys(bank.name for bank in banks if bank.name)),
-            split=self.split,
-            preprocessing=self.preprocessing if len(prepared) == 1 else " | ".join(sorted(prepared)),
-            size=self.size if len({bank.size for bank in banks}) == 1 else None,
-            space=self.space,
-            histograms=_stacked([bank.histograms for bank in banks]),
-        )
-
-    def outliers(self, threshold: float = 6.0) -> NDArray[np.int64]:
-        """Rows whose mean or deviation lies more than ``threshold`` robust deviations from the median of the bank."""
-        features = np.concatenate([self.mean, self.std], axis=1)
-        distance = np.abs(features - np.median(features, axis=0))
-        spread = 1.4826 * np.median(distance, axis=0)  # the median absolute deviation as a standard deviation
-        far = distance > threshold * np.maximum(spread, 1.0 / 255.0)
-        return np.flatnonzero(far.any(axis=1))
-
-    def drop_outliers(self, threshold: float = 6.0) -> StyleBank:
-        """The bank without :meth:`outliers`: near-blank tiles, failed scans."""
-        keep = np.ones(len(self), bool)
-        keep[self.outliers(threshold)] = False
-        return self._taken(np.flatnonzero(keep))
-
     def summary(self) -> dict[str, Any]:
-        """Counts and mean colours, ready to print or to dump as JSON."""
+        """Return counts and mean colours, ready to print or to write as JSON."""
         return {
             "name": self.name,
             "split": self.split,
@@ -284,15 +301,27 @@ class StyleBank:
             "size": self.size,
             "mean": self.mean.mean(axis=0).tolist(),
             "std": self.std.mean(axis=0).tolist(),
-            "domains": {name: _described(self, self.domain_codes == i) for i, name in enumerate(self.domains)},
+            "domains": {name: self._describe(self.domain_codes == i) for i, name in enumerate(self.domains)},
             "labels": {name: int((self.label_codes == i).sum()) for i, name in enumerate(self.labels)},
             "outliers": len(self.outliers()),
             "fingerprint": self.fingerprint,
             "library": self.library,
         }
 
+    def outliers(self, threshold: float = 6.0) -> NDArray[np.int64]:
+        """Return the rows whose mean or deviation lies over ``threshold`` robust deviations from the median of the bank."""
+        features = np.concatenate([self.mean, self.std], axis=1)
+        distance = np.abs(features - np.median(features, axis=0))
+        spread = 1.4826 * np.median(distance, axis=0)  # the median absolute deviation as a standard deviation
+        far = distance > threshold * np.maximum(spread, 1.0 / 255.0)
+        return np.flatnonzero(far.any(axis=1))
+
     def refuse_other_splits(self, *, allow: bool = False) -> None:
-        """Styles for training come from training images; anything else must be allowed knowingly."""
+        """Refuse to train with styles of other than training images, unless that is allowed.
+
+        Raises:
+            OptionError: The bank is of another split.
+        """
         if self.split not in _TRAINING and not allow:
             raise OptionError(
                 f"this bank was made from the {self.split!r} split, and training with it would leak; build one from the "
@@ -304,98 +333,63 @@ class StyleBank:
         where = f"{self.name or 'unnamed'}, split {self.split!r}"
         return f"StyleBank({len(self)} styles, {len(self.domains)} domains, {len(self.labels)} labels, {where})"
 
-    def _taken(self, rows: NDArray[Any]) -> StyleBank:
-        if not len(rows):
-            raise StatisticsError("no style is left; choose other conditions")
-        return StyleBank(
-            self.mean[rows],
-            self.cov[rows],
-            self.pixels[rows],
-            [self.keys[row] for row in rows],
-            [self.label(row) for row in rows],
-            [self.domain(row) for row in rows],
-            name=self.name,
-            split=self.split,
-            preprocessing=self.preprocessing,
-            size=self.size,
-            space=self.space,
-            histograms=None if self.histograms is None else self.histograms[rows],
-        )
+    # ---- made from banks -------------------------------------------------------------------------------------------
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        rows, columns = np.triu_indices(self.channels)
-        keys, lengths = bank_file.packed(self.keys)
-        arrays: dict[str, NDArray[Any]] = {
-            "mean": self.mean,
-            "cov": self.cov[:, rows, columns],
-            "pixels": self.pixels.astype(np.uint32) if self.pixels.max(initial=0) < 2**32 else self.pixels,
-            "keys": keys,
-            "key_lengths": lengths,
-            "label_codes": self.label_codes.astype(np.min_scalar_type(-max(1, len(self.labels)))),
-            "domain_codes": self.domain_codes.astype(np.min_scalar_type(-max(1, len(self.domains)))),
-        }
-        return arrays if self.histograms is None else arrays | {"histograms": self.histograms}
+    def subset(
+        self,
+        domain: str | None = None,
+        label: str | None = None,
+        rows: Sequence[int] | NDArray[Any] | None = None,
+    ) -> StyleBank:
+        """Return the styles of one domain, one label, or given rows; conditions combine.
 
-    def _facts(self) -> dict[str, Any]:
-        names = ("name", "split", "preprocessing", "size", "space", "labels", "domains", "library")
-        return {name: getattr(self, name) for name in names} | {"fingerprint": self.fingerprint}
+        Args:
+            domain: A domain of the bank.
+            label: A label of the bank.
+            rows: Numbers of rows, in the order wanted, negative ones counted from the end; or one truth value for each row.
 
-    def _refuse_nonsense(self) -> None:
-        n = len(self.keys)
-        channels = self.mean.shape[-1] if self.mean.ndim == 2 else 0
-        shapes = (self.mean.shape, self.cov.shape, self.pixels.shape)
-        if not n or not channels or shapes != ((n, channels), (n, channels, channels), (n,)):
-            raise StatisticsError(f"a bank needs at least one style and one row per key; shapes are {shapes} for {n} keys")
-        finite = np.isfinite(self.mean).all() and np.isfinite(self.cov).all()
-        if not finite or (np.diagonal(self.cov, axis1=1, axis2=2) < 0).any() or (self.pixels < 1).any():
-            raise StatisticsError("a bank's numbers must be finite, its variances and pixel counts positive")
-        if len(set(self.keys)) < n:
-            raise StatisticsError("two styles share a key; keys tell images apart, so that none is matched to itself")
+        Raises:
+            OptionError: The domain, label or a row does not exist, or a row came twice.
+            StatisticsError: No style is left.
+        """
+        keep = np.ones(len(self), bool)
+        if domain is not None:
+            keep &= self.domain_codes == find_code(domain, self.domains, "domain")
+        if label is not None:
+            keep &= self.label_codes == find_code(label, self.labels, "label")
+        chosen = np.arange(len(self)) if rows is None else resolve_rows(rows, len(self))
+        return self._take(chosen[keep[chosen]])
 
+    def merge(self, *others: StyleBank) -> StyleBank:
+        """Return one bank of several; where keys collide, each gets its bank's name, or number, in front.
 
-def _coded(names: Sequence[str | None] | None, count: int) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-    """Names as numbers into a sorted table; -1 for none."""
-    if names is None:
-        return np.full(count, -1, np.int32), ()
-    if len(names) != count:
-        raise StatisticsError(f"{len(names)} labels or domains for {count} images; give one for each, or none")
-    table = sorted({str(name) for name in names if name is not None})
-    codes = {name: code for code, name in enumerate(table)}
-    return np.array([-1 if name is None else codes[str(name)] for name in names], np.int32), tuple(table)
+        Raises:
+            StatisticsError: The banks differ in channels, space or split.
+        """
+        return self._from_table(merge_tables([bank._table for bank in (self, *others)]))  # noqa: SLF001 - the same class
 
+    def drop_outliers(self, threshold: float = 6.0) -> StyleBank:
+        """Return the bank without :meth:`outliers`: near-blank tiles, failed scans."""
+        keep = np.ones(len(self), bool)
+        keep[self.outliers(threshold)] = False
+        return self._take(np.flatnonzero(keep))
 
-def _decoded(codes: NDArray[Any], table: Sequence[str]) -> list[str | None]:
-    lookup: list[str | None] = [*map(str, table), None]  # code -1 finds the None at the end
-    return [lookup[code] for code in codes.tolist()]
+    # ---- internals -------------------------------------------------------------------------------------------------
 
+    @classmethod
+    def _from_table(cls, table: BankTable) -> StyleBank:
+        return cls(**table._asdict())
 
-def _code_of(name: str, table: tuple[str, ...], what: str) -> int:
-    if name not in table:
-        raise OptionError(f"no style has {what} {name!r}; the bank has {', '.join(map(repr, table)) or 'none'}")
-    return table.index(name)
+    @property
+    def _table(self) -> BankTable:
+        labels = [self.label(row) for row in range(len(self))] if self.labels else None
+        domains = [self.domain(row) for row in range(len(self))] if self.domains else None
+        arrays = (self.mean, self.cov, self.pixels, self.keys, labels, domains)
+        return BankTable(*arrays, self.name, self.split, self.preprocessing, self.size, self.space, self.histograms)
 
+    def _take(self, rows: NDArray[np.int64]) -> StyleBank:
+        return self._from_table(take_rows(self._table, rows))
 
-def square(triangles: NDArray[Any]) -> Array:
-    """Upper triangles row by row to symmetric matrices."""
-    channels = int((np.sqrt(8 * triangles.shape[1] + 1) - 1) / 2)
-    rows, columns = np.triu_indices(channels)
-    cov = np.empty((len(triangles), channels, channels))
-    cov[:, rows, columns] = cov[:, columns, rows] = triangles
-    return cov
-
-
-def _stacked(parts: list[NDArray[np.uint32] | None]) -> NDArray[np.uint32] | None:
-    present = [part for part in parts if part is not None]
-    return np.concatenate(present) if len(present) == len(parts) else None
-
-
-def _described(bank: StyleBank, rows: NDArray[np.bool_]) -> dict[str, Any]:
-    return {
-        "styles": int(rows.sum()),
-        "mean": bank.mean[rows].mean(axis=0).tolist(),
-        "std": bank.std[rows].mean(axis=0).tolist(),
-    }
-
-
-#: A function that reports progress: it is called with an iterable and its length, and yields the same items.
-Progress = Callable[[Iterable[Any], int | None], Iterable[Any]]
+    def _describe(self, rows: NDArray[np.bool_]) -> dict[str, Any]:
+        mean, std = self.mean[rows].mean(axis=0), self.std[rows].mean(axis=0)
+        return {"styles": int(rows.sum()), "mean": mean.tolist(), "std": std.tolist()}

@@ -17,17 +17,18 @@ import numpy as np
 
 from recolorist.bank import drift as drift_numbers
 from recolorist.bank.style_bank import StyleBank
+from recolorist.bank.table import Row
 from recolorist.collections.audit import AuditWork, Limits, mark_outliers, panel_of, summary_of
 from recolorist.collections.items import Collection, Item, Source, collected
 from recolorist.collections.options import AugmentOptions, HarmoniseOptions, MeasureOptions, OutputOptions
 from recolorist.collections.run import Failure
 from recolorist.collections.target import Target
-from recolorist.collections.work import Augment, Harmonise, Measure, Measured, group_of
+from recolorist.collections.work import Augment, Harmonise, Measure, group_of
 from recolorist.collections.write import HERE, RunResult, Where, identity_of, write_all
 from recolorist.core.moments import Moments
 from recolorist.core.options import MatchOptions
 from recolorist.errors import ImageError, OptionError, StatisticsError
-from recolorist.io.images import Reading, shown
+from recolorist.io.images import Reading
 from recolorist.io.write import QUALITY
 
 __all__ = [
@@ -120,61 +121,46 @@ def build_bank(
 
 def _bank_of(images: Collection, values: list[Any], name: str | None, preprocessing: str, space: str) -> BankResult:
     values = _one_kind(images.items, values)
-    good = [(item, value) for item, value in zip(images.items, values, strict=True) if isinstance(value, Measured)]
+    good = [(item, value) for item, value in zip(images.items, values, strict=True) if isinstance(value, Row)]
     failures = [value for value in values if isinstance(value, Failure)]
     if not good:
         raise ImageError(f"none of {len(values)} file(s) could be measured; the first says: {failures[0].message}")
     items, rows = zip(*good, strict=True)
-    sizes = {row.size for row in rows}
-    bank = StyleBank(
-        np.array([row.mean for row in rows]),
-        np.array([row.cov for row in rows]),
-        np.array([row.pixels for row in rows]),
+    bank = StyleBank.from_rows(
+        rows,
         [item.key for item in items],
-        _or_none([item.label for item in items]),
-        _or_none([item.domain for item in items]),
+        [item.label for item in items],
+        [item.domain for item in items],
         name=images.name if name is None else name,
         split=images.split,
         preprocessing=preprocessing,
         space=space,
-        size=next(iter(sizes)) if len(sizes) == 1 else None,
-        histograms=None if rows[0].histogram is None else np.array([row.histogram for row in rows]),
     )
     return BankResult(bank, failures)
 
 
 def _one_kind(items: Sequence[Item], values: list[Any]) -> list[Any]:
     """A bank holds grey or colour; what differs from most is a failure that names itself."""
-    kinds = Counter(len(value.mean) for value in values if isinstance(value, Measured))
+    kinds = Counter(len(value.mean) for value in values if isinstance(value, Row))
     if len(kinds) < 2:
         return values
     most = max(kinds, key=lambda channels: (kinds[channels], channels))
     return [
         Failure(item.key, f"it has {len(value.mean)} channel(s), most others have {most}")
-        if isinstance(value, Measured) and len(value.mean) != most
+        if isinstance(value, Row) and len(value.mean) != most
         else value
         for item, value in zip(items, values, strict=True)
     ]
 
 
 def open_bank(path: str | Path) -> StyleBank:
-    """Read a bank: its file, or its JSON."""
-    if Path(path).suffix.lower() == ".json":
-        try:
-            return StyleBank.from_json(Path(path).read_text("utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            raise StatisticsError(f"{shown(path)} cannot be read: {error}") from error
-    return StyleBank.load(path)
+    """Read a bank: :meth:`recolorist.StyleBank.open`."""
+    return StyleBank.open(path)
 
 
 def reference(bank: StyleBank, domain: str | None = None) -> Moments:
-    """The average style of a bank, or of one of its domains: mean of the means, mean of the covariances.
-
-    What varies from image to image is left out on purpose: a style is what one image looks like.
-    """
-    chosen = bank if domain is None else bank.subset(domain=domain)
-    cov = chosen.cov.mean(axis=0)
-    return Moments(int(chosen.pixels.sum()), chosen.mean.mean(axis=0), (cov + cov.T) / 2, 1.0, chosen.space)
+    """Return the average style of a bank: :meth:`recolorist.StyleBank.average`."""
+    return bank.average(domain)
 
 
 # ---- writing ----------------------------------------------------------------------------------------------------------------
@@ -346,7 +332,3 @@ def _in_order(results: Iterable[tuple[int, Any]], count: int) -> list[Any]:
     for i, value in results:
         values[i] = value
     return values
-
-
-def _or_none(names: list[str | None]) -> list[str | None] | None:
-    return None if all(name is None for name in names) else names

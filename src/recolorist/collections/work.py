@@ -18,8 +18,9 @@ import recolorist as rc
 from recolorist.augment import streams
 from recolorist.augment.colorist import Colorist, Decision, Draw, PreprocessingWarning
 from recolorist.augment.samplers import Content, Style
-from recolorist.bank.build import histogram_of
+from recolorist.bank.build import measure_row, unit_row
 from recolorist.bank.style_bank import StyleBank
+from recolorist.bank.table import Row
 from recolorist.collections.items import Item
 from recolorist.collections.load import Loaded, load, name_of, rule_mask, source_digest
 from recolorist.collections.options import AugmentOptions, HarmoniseOptions, MeasureOptions, OutputOptions
@@ -30,7 +31,7 @@ from recolorist.core import kernels
 from recolorist.core.apply import write_affine
 from recolorist.core.gains import Flags, mean_and_variance
 from recolorist.core.match import MATCHERS, diagonal_moments, level_counts
-from recolorist.core.moments import Moments, integer_sums, measure_opened
+from recolorist.core.moments import Moments, measure_opened
 from recolorist.core.options import MatchOptions
 from recolorist.core.plan import Channelwise, Plan, channelwise, clipped_levels, decide, refuse_channels
 from recolorist.errors import ImageError, OptionError
@@ -40,16 +41,6 @@ from recolorist.io.write import encode
 Mask = NDArray[np.bool_] | None
 
 
-class Measured(NamedTuple):
-    """The row of one image in a bank: unit range. Plain numbers; as arrays they would cost more to send than to measure."""
-
-    mean: list[float]
-    cov: list[list[float]]
-    pixels: int
-    size: tuple[int, int]
-    histogram: NDArray[np.uint32] | None
-
-
 @dataclass(frozen=True, slots=True)
 class Measure:
     """Measure every image."""
@@ -57,53 +48,22 @@ class Measure:
     reading: Reading
     options: MeasureOptions = field(default_factory=MeasureOptions)
 
-    def __call__(self, item: Item) -> _Sums | Measured:
-        """Sums of an integer image, which `finish` turns into moments; moments of any other."""
+    def __call__(self, item: Item) -> Row:
+        """Measure one image, as a whole or in strips."""
         rule, space, with_histograms = self.options.mask, self.options.measured_space, self.options.with_histograms
         loaded = load(item, self.reading)
         if loaded.strips is not None:
             if with_histograms:
                 raise OptionError("histograms of images that go through in strips are not kept; build without them")
             with loaded.strips as source:
-                return _measured(measure_strips(source, rule, space), source.shape[:2], None)
+                return unit_row(measure_strips(source, rule, space), source.shape[:2])
         opened = loaded.opened
         inside = check.open_mask(rule_mask(opened, rule), opened)
-        size, counts = opened.array.shape[:2], histogram_of(opened, inside) if with_histograms else None
-        if not opened.is_integer or opened.data_range != check.NATURAL_RANGE[opened.kind] or space != "rgb":
-            return _measured(measure_opened(opened, inside, space), size, counts)
-        return _Sums(*integer_sums(opened, inside, opened.channels), opened.data_range, size, counts)
+        return measure_row(opened, inside, space, with_histogram=with_histograms)
 
     def finish(self, values: list[Any]) -> list[Any]:
-        """Sums to moments; for a small image that costs as much as summing if it is done with all checks, one by one."""
-        return [value.measured() if isinstance(value, _Sums) else value for value in values]
-
-
-@dataclass(slots=True)
-class _Sums:
-    """Exact sums of one image, in its own units."""
-
-    count: int
-    sums: tuple[int, ...]
-    products: tuple[int, ...]
-    data_range: float
-    size: tuple[int, int]
-    histogram: NDArray[np.uint32] | None
-
-    def measured(self) -> Measured:
-        """The very numbers that :func:`recolorist.measure` and ``rescaled(1.0)`` give."""
-        count, sums, products = self.count, self.sums, self.products
-        n, square, ratio = len(sums), count * count, 1.0 / self.data_range
-        cov = [[0.0] * n for _ in range(n)]
-        for d in range(n):
-            for i in range(n - d):
-                exact = (count * products[d * n + i] - sums[i] * sums[i + d]) / square
-                cov[i][i + d] = cov[i + d][i] = exact * (ratio * ratio)
-        return Measured([total / count * ratio for total in sums], cov, count, self.size, self.histogram)
-
-
-def _measured(moments: Moments, size: tuple[int, ...], histogram: NDArray[np.uint32] | None) -> Measured:
-    unit = moments.rescaled(1.0)
-    return Measured(unit.mean.tolist(), unit.cov.tolist(), unit.count, (size[0], size[1]), histogram)
+        """Return the rows as they are."""
+        return values
 
 
 UNTOUCHED: Final[dict[str, Any]] = {"clipped": [], "clipped_overall": 0.0, "flags": []}

@@ -10,7 +10,7 @@ import torch
 from torch.utils.data import Dataset
 
 from recolorist.augment.colorist import Colorist, Draw
-from recolorist.bank.build import named
+from recolorist.bank.names import format_name
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core import image as check
 from recolorist.errors import OptionError, RecoloristError
@@ -145,7 +145,7 @@ class ColoristDataset(Dataset[Any]):
             self._count(number, epoch, most)
         found = {name: _get(sample, part) for name, part in self.parts.items()}
         mask = found.pop("mask", None)
-        drawn = self.colorist.draw(index=number, epoch=epoch, **{name: named(value) for name, value in found.items()})
+        drawn = self.colorist.draw(index=number, epoch=epoch, **{name: format_name(value) for name, value in found.items()})
         image = image_of(sample, self.image)
         if self.parameters:
             move = None if drawn is None else affine_of(self.colorist, image, drawn, mask)

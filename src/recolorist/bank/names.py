@@ -1,0 +1,105 @@
+"""Labels and domains: names as text, names as codes, and the rows of each code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist.errors import OptionError, StatisticsError
+
+__all__ = ["Groups", "Names", "decode_names", "encode_names", "find_code", "format_name", "format_names"]
+
+#: One name for each row, None for rows without one; or None if no row has one.
+Names = Sequence[str | None] | None
+
+
+class Groups(NamedTuple):
+    """Rows sorted by code.
+
+    ``order`` lists the rows group by group. The group ``codes[i]`` lies in it from ``starts[i]`` to ``starts[i + 1]``.
+    """
+
+    order: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, codes: NDArray[np.int32]) -> Groups:
+        """Sort rows by code; rows of one group keep their order.
+
+        Example:
+            >>> groups = Groups.of(np.array([1, 0, 1], np.int32))
+            >>> groups.order.tolist(), groups.bounds(1)
+            ([1, 0, 2], (1, 3))
+        """
+        order = np.argsort(codes, kind="stable")
+        present, starts = np.unique(codes[order], return_index=True)
+        return cls(order, present.astype(np.int64), np.append(starts, len(codes)))
+
+    def bounds(self, code: int) -> tuple[int, int]:
+        """Return where a group begins and ends in ``order``; equal numbers if there is no such group."""
+        i = int(np.searchsorted(self.codes, code))
+        if i == len(self.codes) or self.codes[i] != code:
+            return 0, 0
+        return int(self.starts[i]), int(self.starts[i + 1])
+
+
+def format_name(value: Any) -> str | None:
+    """Return a key, label or domain as text, whether it came as text, number, array or tensor.
+
+    Example:
+        >>> format_name(np.array([3])), format_name("tumour"), format_name(None)
+        ('3', 'tumour', None)
+    """
+    if value is None or isinstance(value, str):
+        return value
+    return "+".join(str(part) for part in np.asarray(value).ravel().tolist())
+
+
+def format_names(values: Any) -> list[str | None] | None:
+    """Return labels or domains as text, or None if no image has one."""
+    names = None if values is None else [format_name(value) for value in values]
+    return None if names is None or all(name is None for name in names) else names
+
+
+def encode_names(names: Names, count: int) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+    """Replace names by their places in a sorted table; rows without a name get -1.
+
+    Raises:
+        StatisticsError: There are not as many names as rows.
+
+    Example:
+        >>> encode_names(["b", None, "a"], 3)
+        (array([ 1, -1,  0], dtype=int32), ('a', 'b'))
+    """
+    if names is None:
+        return np.full(count, -1, np.int32), ()
+    if len(names) != count:
+        raise StatisticsError(f"{len(names)} labels or domains for {count} images; give one for each, or none")
+    table = sorted({str(name) for name in names if name is not None})
+    codes = {name: code for code, name in enumerate(table)}
+    return np.array([-1 if name is None else codes[str(name)] for name in names], np.int32), tuple(table)
+
+
+def decode_names(codes: NDArray[Any], table: Sequence[str]) -> list[str | None]:
+    """Undo :func:`encode_names`.
+
+    Raises:
+        IndexError: A code lies outside the table.
+    """
+    lookup: list[str | None] = [*map(str, table), None]  # code -1 finds the None at the end
+    return [lookup[code] for code in codes.tolist()]
+
+
+def find_code(name: str, table: tuple[str, ...], kind: str) -> int:
+    """Return the code of a label or domain.
+
+    Raises:
+        OptionError: The table does not have the name.
+    """
+    if name not in table:
+        raise OptionError(f"no style has {kind} {name!r}; the bank has {', '.join(map(repr, table)) or 'none'}")
+    return table.index(name)
