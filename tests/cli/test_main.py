@@ -37,8 +37,8 @@ class TestDemo:
     def test_writes_where_it_says(self, shown: tuple[subprocess.CompletedProcess[str], Path]) -> None:
         done, folder = shown
         assert [path.name for path in folder.iterdir()] == ["recolorist-demo"]
-        assert f"files in {folder.resolve() / 'recolorist-demo'}; look at contact_sheet.png" in done.stdout
-        assert (folder / "recolorist-demo" / "contact_sheet.png").stat().st_size > 100_000
+        assert f"files in {folder.resolve() / 'recolorist-demo'}; look at contact_sheet.html" in done.stdout
+        assert (folder / "recolorist-demo" / "contact_sheet.html").stat().st_size > 100_000
 
     def test_prints_the_numbers_of_the_plan(self, shown: tuple[subprocess.CompletedProcess[str], Path]) -> None:
         lines = [line.split() for line in shown[0].stdout.splitlines()]
@@ -63,7 +63,7 @@ class TestDemo:
     def test_a_terminal_without_greek_letters_is_no_obstacle(self, tmp_path: Path) -> None:
         done = recolorist("demo", "--out", str(tmp_path), PYTHONIOENCODING="ascii")
         assert (done.returncode, done.stderr) == (0, "")
-        assert "contact_sheet.png" in done.stdout
+        assert "contact_sheet.html" in done.stdout
 
     def test_a_folder_that_cannot_be_is_one_sentence_and_exit_code_1(self, tmp_path: Path) -> None:
         (tmp_path / "taken").write_text("x", "utf-8")

@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from recolorist.demo.fields import _STREAMS, Array, along, cloud, smooth, step, stream
+from recolorist.demo.fields import Array
 from recolorist.demo.synthetic import KINDS, SCANNERS, Scanner, scan, tile, tissue
-from recolorist.demo.tissue import _distances, _glands, _Nucleus, _paint
 from recolorist.errors import RecoloristError
 
 PERFECT = Scanner("perfect", (0.6, 0.7, 0.3), (0.1, 0.8, 0.4), (1.0, 1.0), (1.0, 1.0, 1.0), gamma=1.0, blur=0.0, noise=0.0)
@@ -58,17 +57,6 @@ class TestRepeatable:
         assert np.array_equal(tile(5, size=24), tile(int(np.int64(5)), size=24))
         assert np.array_equal(tissue(np.uint8(5), 24), tissue(5, 24))  # type: ignore[arg-type]
 
-    def test_parts_have_streams_of_their_own(self) -> None:
-        with_mucin, without = tissue(9, (150, 200)), tissue(9, (150, 200), replace(KINDS["normal"], goblets=0.0))
-        glands = list(_glands(stream(9, "glands"), (150, 200), KINDS["normal"]))
-        changed = (np.abs(with_mucin - without) > 1e-3).any(axis=2)
-        assert changed.sum() > 500
-        assert (_distances(glands, (150, 200))[0][changed] < 0.0).all()
-        assert np.abs(with_mucin - without)[..., 0].max() < 0.2  # not one nucleus moved: they hold 0.6 or more
-
-    def test_no_two_parts_draw_alike(self) -> None:
-        assert len({stream(1, part).random() for part in _STREAMS}) == len(_STREAMS)
-
 
 class TestShape:
     @pytest.mark.parametrize("size", [1, (1, 9), (9, 1), (2, 2), (3, 17), 31, (40, 72), (72, 40)])
@@ -76,14 +64,6 @@ class TestShape:
         picture = tile(3, "valley", size)
         assert picture.shape == ((size, size, 3) if isinstance(size, int) else (*size, 3))
         assert picture.dtype == np.uint8
-
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_dyes_are_never_negative_and_finite(self, kind: str) -> None:
-        for seed in range(6):
-            dyes = tissue(seed, (90, 130), kind)
-            assert dyes.shape == (90, 130, 2)
-            assert np.isfinite(dyes).all()
-            assert dyes.min() >= 0.0
 
 
 class TestLook:
@@ -115,18 +95,6 @@ class TestLook:
         glass, nuclei = (dyes.sum(2) < 0.10).mean(), (dyes[..., 0] > 0.45).mean()
         assert 0.01 < glass < 0.45
         assert 0.05 < nuclei < 0.45
-
-    def test_chromatin_has_texture(self) -> None:
-        blue, pink = np.zeros((2, 40, 60))
-        cell = _Nucleus(y=20.0, x=30.0, long=14.0, short=10.0, angle=0.3, dark=0.7, bump=1.0)
-        _paint(blue, pink, cloud(np.random.default_rng(1), (40, 60), 1.0), cell)
-        middle = blue[16:25, 25:36]
-        assert middle.std() > 0.05
-        assert 0.4 < middle.mean() < 0.8
-
-    def test_tumour_has_more_and_more_varied_nuclei_in_its_glands(self) -> None:
-        share = {kind: np.mean([(drawn(seed, kind)[..., 0] > 0.45).mean() for seed in range(5)]) for kind in KINDS}
-        assert share["tumour"] > share["normal"]
 
 
 class TestOptics:
@@ -174,36 +142,6 @@ class TestOptics:
         dyes.flags.writeable = False
         scan(dyes, "mill")
         assert np.array_equal(dyes, before)
-
-
-class TestFields:
-    def test_smooth_is_the_gaussian(self) -> None:
-        spike = np.zeros((41, 61))
-        spike[20, 30] = 1.0
-        y, x = np.mgrid[-20:21, -30:31]
-        bell = np.exp(-(y**2 + x**2) / (2 * 2.5**2)) / (2 * np.pi * 2.5**2)
-        assert np.abs(smooth(spike, 2.5) - bell).max() < 1e-5
-
-    def test_smooth_of_zero_width_changes_nothing(self) -> None:
-        field = np.random.default_rng(1).random((5, 7))
-        assert np.array_equal(smooth(field, 0.0), field)
-
-    @pytest.mark.parametrize("sigma", [0.8, 2.2, 9.0])
-    def test_cloud_has_mean_0_and_spread_1(self, sigma: float) -> None:
-        values = cloud(np.random.default_rng(1), (300, 500), sigma)
-        assert abs(values.mean()) < 0.15
-        assert abs(values.std() - 1.0) < 0.12
-
-    def test_step_is_monotone_between_0_and_1(self) -> None:
-        values = step(np.linspace(-5, 5, 99), 0.5, 0.7)
-        assert (np.diff(values) > 0).all()
-        assert 0.0 <= values[0] < 0.01
-        assert 0.99 < values[-1] <= 1.0
-
-    def test_along_keeps_the_spread_across(self) -> None:
-        noise = np.random.default_rng(1).standard_normal((80, 120))
-        down = along(noise, (np.ones((80, 120)), np.zeros((80, 120))), 10)
-        assert np.abs(np.diff(down, axis=0)).mean() < 0.5 * np.abs(np.diff(down, axis=1)).mean()
 
 
 class TestRefusals:

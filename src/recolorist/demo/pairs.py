@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.util
 import statistics
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 import recolorist as rc
 from recolorist.core.audit import Audit
 from recolorist.core.plan import Plan
+from recolorist.demo.photos import other_camera, photo
 from recolorist.demo.synthetic import scan, tile, tissue
-from recolorist.errors import RecoloristError
 
 __all__ = ["SIDE", "Bytes", "Case", "Mask", "Pair", "cases", "match_case"]
 
@@ -122,7 +119,7 @@ def cases() -> Iterator[Case]:
         key="stain",
         title="Another stain",
         note="Real immunohistochemistry, synthetic H&E. Colours are matched; what they mean is not.",
-        content=_bundled("ihc.png"),
+        content=photo("ihc.png", SIDE),
         style=tile(3, "north", SIDE),
         content_label="IHC, real",
         style_label="scanner north",
@@ -163,9 +160,9 @@ def _slides(key: str, title: str, note: str, content: tuple[str, int], style: tu
 
 def _fundus() -> Case:
     """A real retina, and the same retina mirrored and through a camera that was made up."""
-    retina = _bundled("retina.jpg")
+    retina = photo("retina.jpg", SIDE)
     eye = retina[..., 0] > 40  # the red of the fundus is far brighter than the black around it
-    other = _other_camera(retina)
+    other = other_camera(retina)
     return Case(
         key="fundus",
         title="Another camera, with a mask",
@@ -178,23 +175,3 @@ def _fundus() -> Case:
         style_mask=np.ascontiguousarray(eye[:, ::-1]),
         truth=other,
     )
-
-
-def _other_camera(image: Bytes) -> Bytes:
-    """A gamma and a white balance per channel, as another camera might have."""
-    seen = (image / 255.0) ** np.array([0.90, 0.80, 1.10]) * np.array([0.80, 0.86, 0.90])
-    return np.asarray(np.rint(seen * 255.0), dtype=np.uint8)
-
-
-def _bundled(name: str) -> Bytes:
-    """A picture inside the scikit-image package, made small; found without importing scikit-image and without a network."""
-    spec = importlib.util.find_spec("skimage")
-    path = Path(spec.origin).parent / "data" / name if spec and spec.origin else Path(name)
-    try:
-        with Image.open(path) as picture:
-            small = picture.convert("RGB").resize((SIDE, SIDE), Image.Resampling.LANCZOS)
-    except OSError as error:
-        raise RecoloristError(
-            f"the demo needs {name}, which comes with scikit-image, and could not read it ({error}); reinstall scikit-image"
-        ) from error
-    return np.asarray(small)

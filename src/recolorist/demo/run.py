@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from PIL import Image
-
-from recolorist.demo.figure import channels_picture, clipped_picture, contact_sheet
+from recolorist.demo.figure import channels_chart, clipped_picture, contact_sheet, png
 from recolorist.demo.pairs import Pair, cases, match_case
 from recolorist.errors import RecoloristError
+from recolorist.io.files import atomic_write
 
 __all__ = ["DemoResult", "run"]
 
@@ -29,7 +27,7 @@ class DemoResult:
     @property
     def sheet(self) -> Path:
         """The contact sheet."""
-        return self.folder / "contact_sheet.png"
+        return self.folder / "contact_sheet.html"
 
     def to_json(self) -> str:
         """The table and the names of the files."""
@@ -44,17 +42,17 @@ def run(out_dir: str | os.PathLike[str] = "recolorist-demo") -> DemoResult:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     result = run(folder)
     ...     result.sheet.name, result.sheet.exists(), len(result.pairs)
-    ('contact_sheet.png', True, 4)
+    ('contact_sheet.html', True, 4)
     """
     folder = Path(out_dir)
     pairs = tuple(match_case(case) for case in cases())
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        files = tuple(_write(folder / name, data) for name, data in _files(pairs))
     except OSError as error:
         raise RecoloristError(
             f"the demo could not write into {folder} ({error.strerror}); choose another folder with --out"
         ) from error
+    files = tuple(atomic_write(folder / name, data) for name, data in _files(pairs))
     return DemoResult(folder, files, pairs)
 
 
@@ -68,25 +66,7 @@ def _files(pairs: tuple[Pair, ...]) -> Iterator[tuple[str, bytes]]:
             "clipped": clipped_picture(pair.output, pair.below, pair.above, pair.case.mask),
         }
         for name, picture in pictures.items():
-            yield f"{pair.case.key}_{name}.png", _png(Image.fromarray(picture))
-        yield f"{pair.case.key}_channels.png", _png(channels_picture(pair))
+            yield f"{pair.case.key}_{name}.png", png(picture)
+        yield f"{pair.case.key}_channels.svg", channels_chart(pair).encode()
         yield f"{pair.case.key}_plan.json", pair.plan.to_json().encode()
-    yield "contact_sheet.png", _png(contact_sheet(pairs))
-
-
-def _png(picture: Image.Image) -> bytes:
-    buffer = io.BytesIO()
-    picture.save(buffer, "PNG")
-    return buffer.getvalue()
-
-
-def _write(path: Path, data: bytes) -> Path:
-    """A file that appears whole or not at all: written beside its place, then moved there."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("xb") as file:
-            file.write(data)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-    return path
+    yield "contact_sheet.html", contact_sheet(pairs).encode()

@@ -22,7 +22,8 @@ STYLE: Final = (
     ".edge{stroke:var(--ink,#1b1b1b);stroke-dasharray:5 4;fill:none;stroke-width:1.5}"
     ".before{fill:var(--muted,#5c5c5c);fill-opacity:.28;stroke:var(--muted,#5c5c5c);stroke-width:1}"
     ".c0{stroke:var(--red,#c8322b)}.c1{stroke:var(--green,#2c7d32)}.c2{stroke:var(--blue,#2b5bc8)}.grey{stroke:var(--ink,#1b1b1b)}"
-    ".line{fill:none;stroke-width:2}.bar{fill:var(--accent,#0b5f86)}"
+    ".line{fill:none;stroke-width:2}.dashed{stroke:var(--muted,#5c5c5c);stroke-dasharray:4 3;stroke-width:1.5}"
+    ".bar{fill:var(--accent,#0b5f86)}"
 )
 
 

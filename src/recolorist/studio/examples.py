@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import base64
-import importlib.util
 import io
 import itertools
 import json
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -15,8 +13,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from recolorist.bank.style_bank import StyleBank
+from recolorist.demo.photos import other_camera, photo
 from recolorist.demo.synthetic import SCANNERS, scan, tile, tissue
-from recolorist.errors import RecoloristError
 
 _SIDE: Final = 256  # of the synthetic slides
 _REAL: Final = 512  # of the photographs
@@ -51,11 +49,11 @@ def examples() -> list[dict[str, Any]]:
 def example_images() -> dict[str, dict[str, str]]:
     """Every image of the examples as a file in base64."""
     slides = {"mill": 8, "valley": 9, "harbour": 6, "north": 3}
-    retina = _bundled("retina.jpg")
+    retina = photo("retina.jpg", _REAL)
     images = {name: _entry(f"slide-{name}.png", tile(seed, name, _SIDE)) for name, seed in slides.items()}
-    images["ihc"] = _entry("ihc.jpg", _bundled("ihc.png"))
+    images["ihc"] = _entry("ihc.jpg", photo("ihc.png", _REAL))
     images["retina"] = _entry("retina.jpg", retina)
-    images["camera"] = _entry("retina-other-camera.jpg", _other_camera(retina[:, ::-1]))
+    images["camera"] = _entry("retina-other-camera.jpg", other_camera(retina[:, ::-1]))
     return images
 
 
@@ -81,22 +79,3 @@ def _entry(name: str, pixels: NDArray[np.uint8]) -> dict[str, str]:
         Image.fromarray(pixels).save(buffer, "JPEG", quality=88)
     kind = "image/png" if name.endswith(".png") else "image/jpeg"
     return {"name": name, "type": kind, "base64": base64.b64encode(buffer.getvalue()).decode()}
-
-
-def _other_camera(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """A gamma and a white balance per channel, as another camera might have."""
-    seen = (image / 255.0) ** np.array([0.90, 0.80, 1.10]) * np.array([0.80, 0.86, 0.90])
-    return np.asarray(np.rint(seen * 255.0), dtype=np.uint8)
-
-
-def _bundled(name: str) -> NDArray[np.uint8]:
-    """A picture inside the scikit-image package, made small; found without importing scikit-image and without a network."""
-    spec = importlib.util.find_spec("skimage")
-    path = Path(spec.origin).parent / "data" / name if spec and spec.origin else Path(name)
-    try:
-        with Image.open(path) as picture:
-            return np.asarray(picture.convert("RGB").resize((_REAL, _REAL), Image.Resampling.LANCZOS))
-    except OSError as error:
-        raise RecoloristError(
-            f"the page needs {name}, which comes with scikit-image, and could not read it ({error}); reinstall scikit-image"
-        ) from error
