@@ -13,7 +13,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
-from recolorist_lab.report.pages import fill, markdown
+from recolorist_lab.report.pages import fill
+from recolorist_lab.report.table import Column, Table, label
+from recolorist_lab.report.writers import markdown
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import load
 
@@ -113,7 +115,7 @@ def main_table(runs: Mapping[Key, list[Row]]) -> str:
             ]
         )
     head = ["method", "source", "target", "against `none`", "target, harmonised", "by harmonising"]
-    return markdown(head, lines)
+    return text_table(head, lines)
 
 
 def recall_table(runs: Mapping[Key, list[Row]]) -> str:
@@ -125,7 +127,12 @@ def recall_table(runs: Mapping[Key, list[Row]]) -> str:
         for name, how in (("target", ""), ("target_harmonised", ", harmonised")):
             recalls = [[100 * float(row["recall"][name][kind]) for row in runs[key]] for kind in kinds]
             lines.append([named(key) + how, *map(spread, recalls)])
-    return markdown(["method", *kinds], lines)
+    return text_table(["method", *kinds], lines)
+
+
+def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table of cells that are Markdown already; the first column is flush left."""
+    return markdown(Table([label(head[0]), *(Column(name) for name in head[1:])], rows))
 
 
 def tables(document: Mapping[str, Any]) -> dict[str, str]:

@@ -16,7 +16,9 @@ from typing import Any, Final
 from benchmarks import collections_report, loader_report
 from benchmarks.arms import PUBLIC_CALL
 from benchmarks.report import losses
-from recolorist_lab.report.pages import fill, markdown
+from recolorist_lab.report.pages import fill
+from recolorist_lab.report.table import Table
+from recolorist_lab.report.writers import markdown
 from recolorist_lab.studies import publish
 from recolorist_lab.studies.classify import hospitals as hospitals_table
 from recolorist_lab.studies.properties import table as properties_table
@@ -142,7 +144,7 @@ def speed() -> str:
         row = found[arm]
         error = "" if row["mean_error"] is None else f"{row['mean_error']:.2f}"
         body.append([name, digits(row["cpu_us"][1]), digits(row["cpu_us"][1] / ours, 2), error])
-    return markdown(["one tile", "µs", "× ours", "mean off by, levels"], body)
+    return blood_results.text_table(["one tile", "µs", "× ours", "mean off by, levels"], body)
 
 
 def lost() -> str:
@@ -175,7 +177,7 @@ def loader() -> str:
     missed = [f"{what}: {got} {said.removeprefix('missed ')}" for what, got, said in judged if said != "met"]
     words = f" Missed: {'; '.join(missed)}." if missed else ""
     page = f"[All of it]({path.with_suffix('.md').relative_to(ROOT).as_posix()}), {plain['source']}.{words}\n"
-    return markdown(["JPEG file to normalised tensor, p = 0.3", "µs a sample", "throughput"], body) + "\n" + page
+    return blood_results.text_table(["JPEG file to normalised tensor, p = 0.3", "µs a sample", "throughput"], body) + "\n" + page
 
 
 def collections() -> str:
@@ -191,7 +193,7 @@ def collections() -> str:
             body.append([f"{arm}, {found['folder']}", yardstick, *shares, f"{least:.2f}"])
     head = ["command, images", "beside a loop that does", "throughput, one process", "all cores", "aim"]
     page = path.with_suffix(".md").relative_to(ROOT).as_posix()
-    return f"\nWhole folders of files ([all of it]({page})):\n\n" + markdown(head, body)
+    return f"\nWhole folders of files ([all of it]({page})):\n\n" + blood_results.text_table(head, body)
 
 
 def blood() -> str:
@@ -206,7 +208,9 @@ def blood() -> str:
         better = sum(own > other for own, other in zip(target, base, strict=True))
         against = "" if key == blood_results.NOTHING else f"{better} of {len(base)}"
         body.append([blood_results.named(key), blood_results.spread(target), against, blood_results.spread(matched)])
-    return markdown(["trained with", "other laboratory, %", "better than `none`", "the same, images harmonised"], body)
+    return blood_results.text_table(
+        ["trained with", "other laboratory, %", "better than `none`", "the same, images harmonised"], body
+    )
 
 
 def properties() -> str:
@@ -223,7 +227,7 @@ def properties() -> str:
         ]
         for row in chosen
     ]
-    return markdown(["images", "pairs", "mean correlation kept", "worst channel", "values clipped"], body)
+    return blood_results.text_table(["images", "pairs", "mean correlation kept", "worst channel", "values clipped"], body)
 
 
 def hospitals() -> str:
@@ -262,15 +266,16 @@ def _latency(rows: Sequence[Any]) -> str:
         mean, printed = runtime_table.figure_of(row, "mean_ms"), runtime_table.printed_of(str(row["method"]), "cpu")
         theirs = "" if printed is None or paper is None else digits(printed.mean / paper.mean, 2)
         body.append([runtime_table.title(str(row["method"])), digits(mean), digits(mean / ours, 2), theirs])
-    return markdown(["method, one image on a processor", "ms", "× Colorist", "× Colorist in the paper"], body)
+    return blood_results.text_table(["method, one image on a processor", "ms", "× Colorist", "× Colorist in the paper"], body)
 
 
-def _study(name: str, title: str, words: str, table: Callable[[list[Any]], str]) -> str:
+def _study(name: str, title: str, words: str, table: Callable[[list[Any]], Table | str]) -> str:
     rows = rows_of(name)
     if rows is None:
         return ""
     place = f"docs/results/{name}.md" if (RESULTS / f"{name}.md").is_file() else f"docs/results/{name}.json"
-    return f"\n**{title}** {words} [All of it]({place}).\n\n{table(rows)}"
+    made = table(rows)
+    return f"\n**{title}** {words} [All of it]({place}).\n\n{made if isinstance(made, str) else markdown(made)}"
 
 
 def _timed() -> tuple[Path, Plain]:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from recolorist_lab.report import figures
 from recolorist_lab.report.pages import fill
+from recolorist_lab.report.table import Table
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Study, load
 from recolorist_lab.studies import publish
@@ -29,7 +30,7 @@ from recolorist_lab.studies.spaces import statistics as spaces_statistics
 from recolorist_lab.studies.transfer import table as transfer_table
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "results"
-TABLES: Final[Mapping[str, Callable[[Sequence[Any]], dict[str, str]]]] = {
+TABLES: Final[Mapping[str, Callable[[Sequence[Any]], dict[str, Table]]]] = {
     "properties": properties_table.tables,
     "spaces": spaces_page.tables,
     "hospitals": hospitals_table.tables,

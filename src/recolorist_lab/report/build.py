@@ -15,7 +15,8 @@ from recolorist.io.files import atomic_write
 from recolorist.report.page import page
 from recolorist_lab.report import figures
 from recolorist_lab.report.sections import Section, section_of
-from recolorist_lab.report.tables import FORMS, Table
+from recolorist_lab.report.table import Table
+from recolorist_lab.report.writers import FORMS, html, write
 from recolorist_lab.runs.environment import describe
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Study
@@ -83,11 +84,11 @@ def _section(section: Section, out: Path, tick: Callable[[str], None]) -> str:
 
 def _table(table: Table, name: str, out: Path) -> str:
     for form in FORMS:
-        _write(out / "tables" / f"{name}{form}", table.rendered(form).encode())
+        _write(out / "tables" / f"{name}{form}", write(table, form).encode())
     links = " · ".join(f'<a href="tables/{name}{form}">{form[1:]}</a>' for form in FORMS)
     note = f'<p class="muted small">{escape(table.note)}</p>' if table.note else ""
     head = f'<h3>{escape(table.title)} <span class="muted small files">{links}</span></h3>'
-    return f'<div class="card" id="table-{name}">{head}\n<div class="wide">{table.html()}</div>{note}</div>'
+    return f'<div class="card" id="table-{name}">{head}\n<div class="wide">{html(table)}</div>{note}</div>'
 
 
 def _figure(drawn: Any, title: str, name: str, out: Path) -> str:

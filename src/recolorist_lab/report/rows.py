@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, TypeAlias, TypeVar
 
 from recolorist import optional
 from recolorist.errors import OptionError, RecoloristError
@@ -15,11 +16,12 @@ from recolorist_lab.runs.ledger import Ledger, State
 from recolorist_lab.runs.sealed import CorruptError
 from recolorist_lab.runs.study import Cell, Study
 
-__all__ = ["FORMATS", "IncompleteError", "render", "rows"]
+__all__ = ["FORMATS", "IncompleteError", "finished", "has_result", "render", "rows"]
 
 Row: TypeAlias = dict[str, Json]
 FORMATS: Final = (".csv", ".parquet", ".json")
 _NAMED: Final = 10
+_AnyRow = TypeVar("_AnyRow", bound=Mapping[str, Any])
 
 
 class IncompleteError(RecoloristError):
@@ -73,6 +75,20 @@ def _flat(value: dict[str, Json], prefix: str) -> Row:
     for name, item in value.items():
         found.update(_flat(item, f"{prefix}{name}.") if isinstance(item, dict) else {f"{prefix}{name}": item})
     return found
+
+
+def has_result(row: Mapping[str, Any]) -> bool:
+    """Return whether a row is of a finished run; a row without a result has its coordinates only.
+
+    >>> has_result({"seed": 0}), has_result({"seed": 0, "result.ssim": 0.8})
+    (False, True)
+    """
+    return any(name.startswith("result.") for name in row)
+
+
+def finished(rows: Iterable[_AnyRow]) -> list[_AnyRow]:
+    """Return the rows that have a result."""
+    return [row for row in rows if has_result(row)]
 
 
 def render(table: list[Row], suffix: str) -> bytes:

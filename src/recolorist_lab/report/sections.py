@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from recolorist_lab.report.pages import GAP, finished, has_result, markdown
+from recolorist_lab.report.rows import finished, has_result
 from recolorist_lab.report.rows import rows as table_rows
-from recolorist_lab.report.tables import Table
+from recolorist_lab.report.table import DASH, GAP, Column, Digits, Number, Table, label
+from recolorist_lab.report.table import Cell as TableCell
 from recolorist_lab.runs.config import Json
 from recolorist_lab.runs.kind import SELECTIONS
 from recolorist_lab.runs.kinds import KINDS, headings
@@ -33,10 +34,10 @@ class Section:
     figures: dict[str, tuple[str, Drawing]] = field(default_factory=dict)
     gaps: int = 0  #: cells without a result
 
-    def table(self, name: str, title: str, text: str, rows: Iterable[Row] = (), more: str = "") -> None:
-        """Add a table that a study wrote, and say of which rows it was section."""
-        note = " ".join(words for words in (more, basis_of(list(rows), spread="±" in text)) if words)
-        self.tables[name] = replace(Table.parsed(text), title=title, note=note)
+    def table(self, name: str, title: str, table: Table, rows: Iterable[Row] = (), more: str = "") -> None:
+        """Add a table, and say on which rows it rests."""
+        note = " ".join(words for words in (more, basis_of(list(rows), spread=table.has_spread)) if words)
+        self.tables[name] = table.named(title, note)
 
     def figure(self, name: str, title: str, draw: Drawing, rows: Iterable[Row] = ()) -> None:
         """Add a figure; it is drawn when it is written. What it lacks is said below it."""
@@ -58,9 +59,9 @@ def section_of(study: Study, ledger: Ledger, *, partial: bool = False) -> Sectio
         if finished(row for _, row in mine):
             (KINDS[kind].show or list_cells)(section, mine, ledger)
     if gaps:
-        section.basis.append(f"{GAP} stands where a number would rest on a run that is missing.")
+        section.basis.append(f"{DASH} stands where a number would rest on a run that is missing.")
         body = [[cell.name, str(row["state"]), cell.run_id[:12]] for cell, row in gaps]
-        section.table("missing", "Cells without a result", markdown(["cell", "state", "run"], body, left=3))
+        section.table("missing", "Cells without a result", Table([label(name) for name in ("cell", "state", "run")], body))
     return section
 
 
@@ -81,14 +82,16 @@ def list_cells(section: Section, cells: Cells, _: Ledger) -> None:
     hidden = {"selection", "run"}
     rows = [row for _, row in cells]
     names = [name for name in dict.fromkeys(name for row in rows for name in row) if name not in hidden]
-    lines = [[_text(row.get(name)) if name in row else GAP for name in names] for row in rows]
-    section.table(cells[0][0].kind, "Every cell", markdown([name.removeprefix("result.") for name in names], lines), rows)
+    lines = [[_cell(row.get(name)) if name in row else GAP for name in names] for row in rows]
+    first, *others = (name.removeprefix("result.") for name in names)
+    table = Table([label(first), *(Column(name) for name in others)], lines)
+    section.table(cells[0][0].kind, "Every cell", table, rows)
 
 
-def _text(value: Json) -> str:
+def _cell(value: Json) -> TableCell:
     if isinstance(value, float):
-        return f"{value:.6g}"
-    return "–" if value is None else str(value).replace("|", "/")
+        return Number(value, digits=Digits(6, "significant"))
+    return "–" if value is None else str(value)
 
 
 def basis_of(rows: Sequence[Row], *, spread: bool = False) -> str:

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from recolorist_lab.report.sections import section_of
-from recolorist_lab.report.tables import FORMS
+from recolorist_lab.report.writers import FORMS, write
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Study
 from tests.lab.report import invented
@@ -22,15 +22,13 @@ GOLDEN = Path(__file__).parent / "golden"
 def complete(studies: list[Study], ledger: Ledger) -> dict[str, str]:
     """All tables of all studies in each form, one after the other."""
     sections = [section_of(study, ledger) for study in studies]
-    return {
-        f"tables{form}": "\n".join(table.rendered(form) for one in sections for table in one.tables.values()) for form in FORMS
-    }
+    return {f"tables{form}": "\n".join(write(table, form) for one in sections for table in one.tables.values()) for form in FORMS}
 
 
 def with_gaps(studies: list[Study], ledger: Ledger) -> str:
     """All tables as they are printed with gaps; run ids depend on the sources, and are left out."""
     sections = [section_of(study, ledger, partial=True) for study in studies]
-    text = "\n".join(table.rendered(".md") for one in sections for table in one.tables.values())
+    text = "\n".join(write(table, ".md") for one in sections for table in one.tables.values())
     return re.sub(r"\b[0-9a-f]{12}\b", "RUN", text)
 
 

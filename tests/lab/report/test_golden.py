@@ -15,7 +15,7 @@ import pytest
 from recolorist_lab.report.build import build
 from recolorist_lab.report.rows import IncompleteError
 from recolorist_lab.report.sections import Section, section_of
-from recolorist_lab.report.tables import FORMS
+from recolorist_lab.report.writers import FORMS, markdown, write
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Study
 from recolorist_lab.studies.spaces.table import Scores
@@ -83,15 +83,15 @@ class TestByHand:
 
     def cell(self, section: Section, table: str, row: str, column: str) -> str:
         chosen = section.tables[table]
-        (line,) = [line for line in chosen.rows if line[0] == row]
+        (line,) = [line for line in chosen.texts() if line[0] == row]
         return line[chosen.head.index(column)]
 
     def test_means_over_seeds_and_datasets(self, sections: dict[str, Section]) -> None:
         table = sections["spaces"].tables["spaces"]
-        rgb = next(line for line in table.rows if line[0] == "RGB")
+        rgb = next(line for line in table.texts() if line[0] == "RGB")
         assert rgb[5:7] == ("26.32", "26.50 ± 0.71")  # (21 + 31) / 2 and (22 + 32) / 2
         assert rgb[-3:] == ("30.66", "last digit", "30.25 ± 0.78")  # 1.1 × (1 + 26.5)
-        hsi_like = next(line for line in table.rows if line[0] == "YPbPr")
+        hsi_like = next(line for line in table.texts() if line[0] == "YPbPr")
         assert hsi_like[-3:-1] == ("37.79", "30.61")  # printed and corrected
 
     def test_aggregates_of_the_main_table(self, sections: dict[str, Section]) -> None:
@@ -117,18 +117,18 @@ class TestEveryTable:
                 assert re.search(r"n = \d+ runs?\b", table.note), name
                 assert re.search(r"seeds? \d", table.note), name
                 assert "selection “" in table.note, name
-                assert ("±" in table.markdown()) == ("standard deviation between seeds" in table.note), name
+                assert ("±" in markdown(table)) == ("standard deviation between seeds" in table.note), name
 
     def test_is_plain_text_in_latex(self, sections: dict[str, Section]) -> None:
         for section in sections.values():
             for table in section.tables.values():
-                text = table.rendered(".tex")
+                text = write(table, ".tex")
                 assert text.isascii(), [letter for letter in text if not letter.isascii()]
                 assert text.count("{") - text.count(r"\{") == text.count("}") - text.count(r"\}")
 
     def test_has_its_basis_on_every_line_of_the_csv(self, sections: dict[str, Section]) -> None:
         table = sections["spaces"].tables["spaces"]
-        lines = list(csv.reader(io.StringIO(table.rendered(".csv"))))
+        lines = list(csv.reader(io.StringIO(write(table, ".csv"))))
         assert lines[0][-1] == "basis"
         assert all(line[-1] == table.note for line in lines[1:])
 
@@ -187,7 +187,7 @@ class TestRefusals:
         newer = Study("check", (with_code(study.cells[0], "0" * 64), *study.cells[1:]))
         with pytest.raises(IncompleteError, match=r"1 of 2 cells.*check\[seed=0\] .* is stale"):
             build([newer], filled[1], tmp_path / "out")
-        assert section_of(newer, filled[1], partial=True).tables["missing"].rows[0][:2] == ("check[seed=0]", "stale")
+        assert section_of(newer, filled[1], partial=True).tables["missing"].texts()[0][:2] == ("check[seed=0]", "stale")
 
     @pytest.mark.parametrize("file", ["result.json", "files/shown.npz"])
     def test_a_corrupt_cell(self, filled: Filled, tmp_path: Path, file: str) -> None:
@@ -200,4 +200,4 @@ class TestRefusals:
         path.write_bytes(bytes(data))
         with pytest.raises(IncompleteError, match=r"1 of 6 cells.*colorist\[seed=2\] .* is corrupt"):
             build([study], ledger, tmp_path / "out")
-        assert "1 of 2" in section_of(study, ledger, partial=True).tables["transfer"].markdown()
+        assert "1 of 2" in markdown(section_of(study, ledger, partial=True).tables["transfer"])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from recolorist.errors import OptionError
-from recolorist_lab.report.pages import fill, markdown, tables_of
+from recolorist_lab.report.pages import fill, tables_of
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import load
 from recolorist_lab.studies import publish
@@ -99,7 +99,3 @@ class TestPages:
             fill(self.PAGE, {"one": "", "two": "", "three": ""})
         with pytest.raises(OptionError, match="no end"):
             fill("<!-- table: one -->\n", {"one": ""})
-
-    def test_refuses_a_row_of_another_length(self) -> None:
-        with pytest.raises(OptionError, match="2 cells"):
-            markdown(["a", "b"], [["1"]])

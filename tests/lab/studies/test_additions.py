@@ -96,7 +96,7 @@ def section(tmp_path: Path, text: str) -> tuple[Study, Ledger, Section]:
 
 def test_a_network_without_printed_metrics_stands_after_the_papers(tmp_path: Path) -> None:
     _, _, made = section(tmp_path, TRANSFER)
-    lines = {line[0]: line for line in made.tables["transfer"].rows}
+    lines = {line[0]: line for line in made.tables["transfer"].texts()}
     assert list(lines) == ["AdaIN", "Colorist", "MyNet"]
     assert lines["AdaIN"][3] == "0.100 (0.33)"
     assert lines["MyNet"][3] == "0.100"
@@ -106,7 +106,7 @@ def test_a_network_without_printed_metrics_stands_after_the_papers(tmp_path: Pat
 
 def test_a_network_without_a_printed_time_has_none(tmp_path: Path) -> None:
     _, _, made = section(tmp_path, RUNTIME)
-    (line,) = [line for line in made.tables["latency-cpu"].rows if line[0] == "MyNet"]
+    (line,) = [line for line in made.tables["latency-cpu"].texts() if line[0] == "MyNet"]
     assert line[-2:] == ("–", "–")
     for _, draw in made.figures.values():
         draw()
@@ -114,7 +114,7 @@ def test_a_network_without_a_printed_time_has_none(tmp_path: Path) -> None:
 
 def test_an_augmentation_without_printed_accuracy_stands_after_the_papers(tmp_path: Path) -> None:
     _, _, made = section(tmp_path, CLASSIFY)
-    lines = {line[0]: line for line in made.tables["main"].rows}
+    lines = {line[0]: line for line in made.tables["main"].texts()}
     assert list(lines) == ["Baseline", "mine"]
     assert "[" not in "".join(lines["mine"])
 

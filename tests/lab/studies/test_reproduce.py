@@ -212,9 +212,9 @@ class TestPlan:
         one = replace(study, cells=study.cells[:1])
         assert run_cell(ledger.root, ledger.lease, one.cells[0]).name == "done"
         table = section_of(one, ledger).tables["spaces"]
-        shown = dict(zip(table.head[::-1], table.rows[0][::-1], strict=True))  # the first of each name
+        shown = dict(zip(table.head[::-1], table.texts()[0][::-1], strict=True))  # the first of each name
         assert "no number stands in for them" in table.note
-        assert table.rows[0].count("—") == 3  # LPIPS, FID and ArtFID
+        assert table.texts()[0].count("—") == 3  # LPIPS, FID and ArtFID
         assert shown["W ↓ paper"] == "0.04"
 
     def test_whether_weights_are_here_is_looked_up_and_not_downloaded(

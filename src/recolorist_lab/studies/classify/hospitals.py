@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from recolorist_lab.report.pages import GAP, markdown
+from recolorist_lab.report.table import GAP, Cell, Column, Number, Table, label
 from recolorist_lab.runs.config import Json
-from recolorist_lab.studies.classify.table import Summary, method_of, value_of
+from recolorist_lab.studies.classify.table import DIGITS, method_of, summary, value_of
 
 __all__ = ["EVERY_SET", "SETS", "methods", "probabilities", "scored", "tables"]
 
@@ -30,42 +30,46 @@ EVERY_SET: Final = {
 _UNSEEN: Final = ("val_split", "test")
 
 
-def tables(rows: Sequence[Row]) -> dict[str, str]:
+def tables(rows: Sequence[Row]) -> dict[str, Table]:
     """Every table of the page, by its mark."""
     return {"methods": methods(rows), "probabilities": probabilities(rows)}
 
 
-def methods(rows: Sequence[Row]) -> str:
-    """One line per method, in the order of the study."""
+def methods(rows: Sequence[Row]) -> Table:
+    """Return one line per method, in the order of the study."""
     return _table([row for row in rows if row["grid"] != "probability"], "method", method_of)
 
 
-def probabilities(rows: Sequence[Row]) -> str:
-    """One line per probability of Colorist."""
+def probabilities(rows: Sequence[Row]) -> Table:
+    """Return one line per probability of Colorist."""
     swept = [row for row in rows if row["grid"] == "probability"]
     return _table(swept, "probability", lambda row: f"{float(str(row['probability'])):.0%}")
 
 
-def _table(rows: Sequence[Row], what: str, name: Callable[[Row], str]) -> str:
+def _table(rows: Sequence[Row], what: str, name: Callable[[Row], str]) -> Table:
     found: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         found[name(row)].append(row)
-    lines = [[title, *(_summary(each, (name,)) for name in SETS), _summary(each, _UNSEEN)] for title, each in found.items()]
-    return markdown([what, *SETS.values(), "mean of the unseen"], lines)
+    lines: list[list[Cell]] = [
+        [title, *(_summary(each, (name,)) for name in SETS), _summary(each, _UNSEEN)] for title, each in found.items()
+    ]
+    return Table([label(what), *(Column(name, digits=DIGITS) for name in (*SETS.values(), "mean of the unseen"))], lines)
 
 
-def scored(rows: Sequence[Row]) -> str:
-    """Of any data: one line per method, one column for each set that was scored."""
+def scored(rows: Sequence[Row]) -> Table:
+    """Return one line per method, one column for each set that was scored."""
     there = [name for name in EVERY_SET if any(f"result.{name}.balanced_accuracy" in row for row in rows)]
     found: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         found[method_of(row)].append(row)
-    lines = [[title, str(len(each)), *(_summary(each, (name,)) for name in there)] for title, each in found.items()]
-    return markdown(["method", "runs", *(EVERY_SET[name] for name in there)], lines)
+    lines: list[list[Cell]] = [
+        [title, str(len(each)), *(_summary(each, (name,)) for name in there)] for title, each in found.items()
+    ]
+    return Table([label("method"), Column("runs"), *(Column(EVERY_SET[name], digits=DIGITS) for name in there)], lines)
 
 
-def _summary(rows: Sequence[Row], sets: Sequence[str]) -> str:
+def _summary(rows: Sequence[Row], sets: Sequence[str]) -> Number:
     """Mean over sets and then over seeds; nothing is formed where a run is missing."""
     if not all(f"result.{name}.balanced_accuracy" in row for row in rows for name in sets):
         return GAP
-    return str(Summary.of([sum(value_of(row, name) for name in sets) / len(sets) for row in rows]))
+    return summary([sum(value_of(row, name) for name in sets) / len(sets) for row in rows])

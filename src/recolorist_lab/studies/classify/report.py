@@ -9,8 +9,9 @@ from recolorist_lab.data.describe import stats_rows
 from recolorist_lab.data.named import ABSENT, named
 from recolorist_lab.data.registry import CARDS
 from recolorist_lab.data.statistics import summary
-from recolorist_lab.report.pages import GAP, finished, markdown
+from recolorist_lab.report.rows import finished
 from recolorist_lab.report.sections import Cells, Row, Section
+from recolorist_lab.report.table import GAP, Cell, Column, Table, label
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.studies.classify import hospitals as hospitals_table
 from recolorist_lab.studies.classify import table as classify_table
@@ -59,14 +60,15 @@ def _swept(section: Section, rows: Sequence[Row]) -> None:
         section.figure("sweep", f"{title}, synthetic hospitals", lambda: probability_figure.hospitals(there), rows)
 
 
-def _datasets(cells: Cells) -> str:
-    """The paper's table of datasets from the manifests that the runs were section with."""
+def _datasets(cells: Cells) -> Table:
+    """The paper's table of datasets from the manifests that the runs were made with."""
     found = {str(row["dataset"]): cell.config.root for cell, row in cells if row["dataset"] in CARDS and cell.data != ABSENT}
     head, *body = stats_rows([summary(named(name, found[name]).manifest, CARDS[name]) for name in CARDS if name in found])
-    return markdown([*head[:-1], "verdict"], [*body, *(_uncounted(card) for card in CARDS.values() if card.key not in found)])
+    columns = [label(head[0]), *(Column(name) for name in (*head[1:-1], "verdict"))]
+    return Table(columns, [*body, *(_uncounted(card) for card in CARDS.values() if card.key not in found)])
 
 
-def _uncounted(card: Card) -> list[str]:
+def _uncounted(card: Card) -> list[Cell]:
     """A dataset whose manifest is not here: only what the paper prints."""
     want = card.expected
     sizes = " / ".join(f"{size:,}" for size in want.sizes.values())

@@ -1,4 +1,4 @@
-"""The tables of the classification studies, from rows of the ledger to Markdown. Pure: rows in, text out.
+"""The tables of the classification studies, from rows of the ledger.
 
 Aggregates are formed as in the paper: within a seed first, then mean and deviation over seeds. `MM` is the mean of the twelve
 MedMNIST+ sets, `Avg` that of the eight columns, in which MM counts once, and `OOD` that of the seven sets with a covariate shift.
@@ -13,27 +13,28 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, NamedTuple, TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 import numpy as np
 
 from recolorist_lab.augmentations.table import AUGMENTATIONS
 from recolorist_lab.data.registry import CARDS
 from recolorist_lab.paper import numbers as paper
-from recolorist_lab.report.pages import GAP, markdown
+from recolorist_lab.report.table import Cell, Column, Digits, Number, Table, label
 from recolorist_lab.runs.config import Json
 
 __all__ = [
     "ALGORITHMS",
     "COLUMNS",
+    "DIGITS",
     "MEDMNIST",
     "OOD",
-    "Summary",
     "aggregates",
     "by_dataset",
     "main_table",
     "method_of",
     "sets",
+    "summary",
     "value_of",
 ]
 
@@ -55,29 +56,19 @@ OOD: Final = MappingProxyType(
         "retina": "retina",
     }
 )
+DIGITS: Final = Digits(3)  #: of an accuracy
 COLUMNS: Final = ("MM", "MM, balanced", *OOD, "Avg", "OOD")
 #: The authors' names of their sets where they are not ours.
 _ZOO: Final = MappingProxyType({"camelyon17": "camelyon17wilds", "bone_marrow": "bone_marrow_smears_and_peripheral_blood"})
 
 
-class Summary(NamedTuple):
-    """Mean and deviation over seeds; the deviation is that of a sample, and None for a single seed."""
+def summary(values: Sequence[float], beside: Number | None = None) -> Number:
+    """Return mean and deviation of one value per seed; the deviation is that of a sample, and None for a single seed.
 
-    mean: float
-    deviation: float | None
-    seeds: int
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Summary:
-        """Summarise one value per seed.
-
-        >>> Summary.of([0.5, 0.7])
-        Summary(mean=0.6, deviation=0.14142135623730948, seeds=2)
-        """
-        return cls(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None, len(values))
-
-    def __str__(self) -> str:
-        return f"{self.mean:.3f}" + ("" if self.deviation is None else f" ± {self.deviation:.3f}")
+    >>> summary([0.5, 0.7])
+    Number(value=0.6, spread=0.14142135623730948, digits=None, unit='', beside=None, mark='')
+    """
+    return Number(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None, beside=beside)
 
 
 def method_of(row: Row) -> str:
@@ -131,23 +122,23 @@ def aggregates(values: Mapping[str, float], balanced: Mapping[str, float] | None
     return found
 
 
-def main_table(rows: Sequence[Row]) -> str:
-    """Table 3: mean ± deviation over seeds, and in brackets what the paper prints."""
+def main_table(rows: Sequence[Row]) -> Table:
+    """Return Table 3: mean ± deviation over seeds, and in brackets what the paper prints."""
     plain, balanced = sets(rows), sets(rows, lambda row: value_of(row, balanced=True))
     order = [name for name in paper.BALANCED_ACCURACY if name in plain]
     order += [name for name in plain if name not in paper.BALANCED_ACCURACY]
-    lines = []
+    lines: list[list[Cell]] = []
     for method in order:
         per_seed = [aggregates(values, balanced[method][seed]) for seed, values in plain[method].items()]
         lines.append([method, *(_with_paper(method, column, per_seed) for column in COLUMNS)])
-    return markdown(["method", *COLUMNS], lines)
+    return Table([label("method"), *(Column(name, digits=DIGITS) for name in COLUMNS)], lines)
 
 
-def _with_paper(method: str, column: str, per_seed: Sequence[Mapping[str, float]]) -> str:
-    values = [one[column] for one in per_seed if column in one]
-    ours = str(Summary.of(values)) if len(values) == len(per_seed) else GAP
+def _with_paper(method: str, column: str, per_seed: Sequence[Mapping[str, float]]) -> Number:
+    values = [seed[column] for seed in per_seed if column in seed]
     printed = _printed(method, column)
-    return ours if printed is None else f"{ours} [{printed:.2f}]"
+    beside = None if printed is None else Number(printed, digits=Digits(2))
+    return summary(values, beside) if len(values) == len(per_seed) else Number(None, beside=beside)
 
 
 def _printed(method: str, column: str) -> float | None:
@@ -161,18 +152,19 @@ def _printed(method: str, column: str) -> float | None:
     return float(named[{"MM": "medmnist", "Avg": "average"}.get(column, column)])
 
 
-def by_dataset(rows: Sequence[Row]) -> str:
-    """Every dataset: without augmentation and with Colorist, and in brackets what the authors published for both."""
-    found = sets(rows)
-    lines = []
+def by_dataset(rows: Sequence[Row]) -> Table:
+    """Return every dataset without augmentation and with Colorist; in brackets what the authors published for both."""
+    values = sets(rows)
+    lines: list[list[Cell]] = []
     for name, card in CARDS.items():
         known = paper.ZOO[_ZOO.get(name, name)]
-        ours = [_seeds(found.get(method, {}), name) for method in ("Baseline", "Colorist")]
-        theirs = (f"{known.no_augmentation / 100:.3f}", f"{known.colorist / 100:.3f} ± {known.deviation / 100:.3f}")
-        lines.append([card.title, *(f"{own} [{other}]" for own, other in zip(ours, theirs, strict=True))])
-    return markdown(["dataset", "Baseline", "Colorist"], lines)
+        published = (Number(known.no_augmentation / 100), Number(known.colorist / 100, known.deviation / 100))
+        methods = zip(("Baseline", "Colorist"), published, strict=True)
+        lines.append([card.title, *(_over_seeds(values.get(method, {}), name, beside) for method, beside in methods)])
+    return Table([label("dataset"), Column("Baseline", digits=DIGITS), Column("Colorist", digits=DIGITS)], lines)
 
 
-def _seeds(found: Mapping[int, Mapping[str, float]], dataset: str) -> str:
-    values = [one[dataset] for one in found.values() if dataset in one]
-    return str(Summary.of(values)) if values and len(values) == len(found) else GAP  # of all seeds, or none
+def _over_seeds(seeds: Mapping[int, Mapping[str, float]], dataset: str, beside: Number) -> Number:
+    """Summarise all seeds, or none: the mean of those that are left would be of something else."""
+    values = [sets[dataset] for sets in seeds.values() if dataset in sets]
+    return summary(values, beside) if values and len(values) == len(seeds) else Number(None, beside=beside)

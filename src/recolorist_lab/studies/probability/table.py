@@ -7,9 +7,10 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from recolorist_lab.paper.numbers import PROPERTIES
-from recolorist_lab.report.pages import GAP, finished, markdown
+from recolorist_lab.report.rows import finished
+from recolorist_lab.report.table import Cell, Column, Digits, Number, Table, label
 from recolorist_lab.runs.config import Json
-from recolorist_lab.studies.classify.table import MEDMNIST, OOD, Summary
+from recolorist_lab.studies.classify.table import DIGITS, MEDMNIST, OOD, summary
 from recolorist_lab.studies.probability.figure import Curve, aggregate
 
 __all__ = ["table"]
@@ -18,20 +19,20 @@ Row: TypeAlias = Mapping[str, Json]
 _SETS: Final = MappingProxyType({"medmnist": MEDMNIST, "ood": tuple(OOD.values())})
 
 
-def table(rows: Sequence[Row]) -> str:
-    """One line per probability; the paper's, where its text gives one, in brackets."""
+def table(rows: Sequence[Row]) -> Table:
+    """Return one line per probability; the paper's, where its text gives one, in brackets."""
     seeds = {row["seed"] for row in rows}
     curves = {name: aggregate(finished(rows), name, sets) for name, sets in _SETS.items()}
-    lines = [
+    lines: list[list[Cell]] = [
         [f"{p:.0%}", *(_cell(name, curve, p, len(seeds)) for name, curve in curves.items())]
         for p in sorted({float(str(row["probability"])) for row in rows})
     ]
-    return markdown(["probability", "MedMNIST+ (12)", "OOD (7)"], lines)
+    return Table([label("probability"), *(Column(name, digits=DIGITS) for name in ("MedMNIST+ (12)", "OOD (7)"))], lines)
 
 
-def _cell(name: str, curve: Curve, p: float, seeds: int) -> str:
+def _cell(name: str, curve: Curve, p: float, seeds: int) -> Number:
     """Of all seeds, or none: the mean of those that are left would be of something else."""
     values = curve.points.get(p, ())
-    ours = str(Summary.of(values)) if len(values) == seeds else GAP
     printed = PROPERTIES.get(f"{name}_balanced_accuracy_p{100 * p:.0f}")
-    return ours if printed is None else f"{ours} [{printed:.4g}]"
+    beside = None if printed is None else Number(printed, digits=Digits(4, "significant"))
+    return summary(values, beside) if len(values) == seeds else Number(None, beside=beside)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from recolorist.errors import OptionError
 from recolorist_lab.paper.numbers import PROPERTIES
 from recolorist_lab.report import figures
-from recolorist_lab.report.pages import has_result
+from recolorist_lab.report.rows import has_result
 from recolorist_lab.runs.config import Json
 from recolorist_lab.studies.properties.cell import NO_CAP
 from recolorist_lab.studies.properties.table import family, titled

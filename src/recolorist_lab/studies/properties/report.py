@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from recolorist_lab.report.pages import finished, has_result
+from recolorist_lab.report.rows import finished, has_result
 from recolorist_lab.report.sections import Cells, Row, Section
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.studies.properties import cell as properties

@@ -1,4 +1,4 @@
-"""The tables of the properties study, from rows of the ledger to Markdown. Pure: rows in, text out."""
+"""The tables of the properties study, from rows of the ledger."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from recolorist_lab.paper.numbers import PROPERTIES
-from recolorist_lab.report.pages import GAP, has_result, markdown
+from recolorist_lab.report.rows import has_result
+from recolorist_lab.report.table import GAP, Cell, Column, Digits, Number, Range, Strong, Table, label
 from recolorist_lab.runs.config import Json
 from recolorist_lab.studies.properties.cell import NO_CAP
 
@@ -17,17 +18,36 @@ Row: TypeAlias = Mapping[str, Json]
 #: Grids whose rows hold the transform back, in the order of the table.
 LIMITS: Final = ("gain", "clip", "mask")
 _FIGURES: Final = (
-    "min. r before",
-    "mean r after clipping",
-    "95 % interval",
-    "r in 8 bits",
-    "values clipped",
-    "95 % interval",
-    "in 8 bits",
-    "pixels clipped",
-    "channels unclipped",
-    "in 8 bits",
-    "pooled r",
+    Column("min. r before", digits=Digits(6)),
+    Column("mean r after clipping", digits=Digits(4)),
+    Column("95 % interval", digits=Digits(4)),
+    Column("r in 8 bits", digits=Digits(4)),
+    Column("values clipped", digits=Digits(2)),
+    Column("95 % interval", digits=Digits(2)),
+    Column("in 8 bits", digits=Digits(2)),
+    Column("pixels clipped", digits=Digits(2)),
+    Column("channels unclipped", digits=Digits(1)),
+    Column("in 8 bits", digits=Digits(1)),
+    Column("pooled r", digits=Digits(3)),
+)
+_LIMITED: Final = (
+    label("data"),
+    label("limit"),
+    Column("mean r after", digits=Digits(4)),
+    Column("lowest r", digits=Digits(4)),
+    Column("8-bit values clipped", digits=Digits(2)),
+    Column("channels unclipped", digits=Digits(1)),
+    Column("pooled r", digits=Digits(3)),
+    Column("mean strength", digits=Digits(3)),
+    Column("pairs with a gain held"),
+)
+_SPACES: Final = (
+    label("data"),
+    label("space"),
+    Column("lowest r before", digits=Digits(4)),
+    Column("mean r after", digits=Digits(4)),
+    Column("values clipped", digits=Digits(2)),
+    Column("pooled r", digits=Digits(3)),
 )
 
 
@@ -40,108 +60,89 @@ def titled(dataset: str) -> str:
     return dataset.partition(":")[0].rpartition("/")[2].removesuffix(".parquet")
 
 
-def tables(rows: Sequence[Row]) -> dict[str, str]:
-    """Every table of the page, by its mark."""
+def tables(rows: Sequence[Row]) -> dict[str, Table]:
+    """Return every table of the page, by its mark."""
     return {"comparison": comparison(rows), "limits": limits(rows), "spaces": spaces(rows)}
 
 
-def comparison(rows: Iterable[Row]) -> str:
-    """Every dataset under the paper's equation, below the paper's own figures."""
-    printed = [
-        "**the paper:** PathMNIST, training split, 224 px",
-        "400",
-        f"{PROPERTIES['pearson_before_clipping_min']:.6f}",
-        f"{PROPERTIES['pearson_after_clipping_mean']:.4f}",
+def comparison(rows: Iterable[Row]) -> Table:
+    """Return every dataset under the paper's equation, below the paper's own figures."""
+    printed: list[Cell] = [
+        (Strong("the paper:"), " PathMNIST, training split, 224 px"),
+        400,
+        Number(PROPERTIES["pearson_before_clipping_min"]),
+        Number(PROPERTIES["pearson_after_clipping_mean"]),
         "",
         "",
         _percent(PROPERTIES["clipped_share_mean"]),
         "",
         "",
         "",
-        f"{100 * PROPERTIES['channel_instances_unclipped']:.1f} %",
+        _percent(PROPERTIES["channel_instances_unclipped"]),
         "",
-        f"{PROPERTIES['pearson_pooled_channels']:.3f}",
+        Number(PROPERTIES["pearson_pooled_channels"]),
     ]
     chosen = _of(rows, ("paper", "native"))
     several = len({row["seed"] for row in chosen}) > 1
     body = [[_label(row, seed=several), str(row["pairs"]), *_figures(row)] for row in chosen]
-    return markdown(["data", "pairs", *_FIGURES], [printed, *body])
+    return Table([label("data"), Column("pairs"), *_FIGURES], [printed, *body])
 
 
-def limits(rows: Iterable[Row]) -> str:
-    """What holding the transform back changes."""
+def limits(rows: Iterable[Row]) -> Table:
+    """Return what holding the transform back changes."""
     body = [
-        [
-            titled(str(row["dataset"])),
-            _limit(row),
-            *(_limited(row) if has_result(row) else [GAP] * 7),
-        ]
+        [titled(str(row["dataset"])), _limit(row), *(_limited(row) if has_result(row) else [GAP] * 7)]
         for row in sorted(_of(rows, LIMITS), key=_order)
     ]
-    head = [
-        "data",
-        "limit",
-        "mean r after",
-        "lowest r",
-        "8-bit values clipped",
-        "channels unclipped",
-        "pooled r",
-        "mean strength",
-    ]
-    return markdown([*head, "pairs with a gain held"], body, left=2)
+    return Table(_LIMITED, body)
 
 
-def spaces(rows: Iterable[Row]) -> str:
-    """The same in other colour spaces: only in RGB is each channel an affine map of itself."""
+def spaces(rows: Iterable[Row]) -> Table:
+    """Return the same in other colour spaces: only in RGB is each channel an affine map of itself."""
     body = [
-        [
-            titled(str(row["dataset"])),
-            str(row["space"]),
-            *(_in_space(row) if has_result(row) else [GAP] * 4),
-        ]
+        [titled(str(row["dataset"])), str(row["space"]), *(_in_space(row) if has_result(row) else [GAP] * 4)]
         for row in _of(rows, ("space",))
     ]
-    return markdown(["data", "space", "lowest r before", "mean r after", "values clipped", "pooled r"], body, left=2)
+    return Table(_SPACES, body)
 
 
-def _limited(row: Row) -> list[str]:
+def _limited(row: Row) -> list[Cell]:
     return [
-        f"{_get(row, 'pearson_after_mean'):.4f}",
-        f"{_get(row, 'pearson_after_min'):.4f}",
+        Number(_get(row, "pearson_after_mean")),
+        Number(_get(row, "pearson_after_min")),
         _percent(_get(row, "clipped_levels")),
-        _share(_get(row, "unclipped_instances_levels")),
-        f"{_get(row, 'pooled_after'):.3f}",
-        f"{_get(row, 'strength_mean'):.3f}",
-        str(_get(row, "pairs_gain_capped")),
+        _percent(_get(row, "unclipped_instances_levels")),
+        Number(_get(row, "pooled_after")),
+        Number(_get(row, "strength_mean")),
+        int(_get(row, "pairs_gain_capped")),
     ]
 
 
-def _in_space(row: Row) -> list[str]:
+def _in_space(row: Row) -> list[Cell]:
     return [
-        f"{_get(row, 'pearson_before_min'):.4f}",
-        f"{_get(row, 'pearson_after_mean'):.4f}",
+        Number(_get(row, "pearson_before_min")),
+        Number(_get(row, "pearson_after_mean")),
         _percent(_get(row, "clipped_values")),
-        f"{_get(row, 'pooled_after'):.3f}",
+        Number(_get(row, "pooled_after")),
     ]
 
 
-def _figures(row: Row) -> Sequence[str]:
+def _figures(row: Row) -> Sequence[Cell]:
     if not has_result(row):
         return [GAP] * len(_FIGURES)
-    low, high = _get(row, "pearson_after_interval")
     least, most = _get(row, "clipped_interval")
     return (
-        f"{_get(row, 'pearson_before_min'):.6f}",
-        f"{_get(row, 'pearson_after_mean'):.4f}",
-        f"{low:.4f} – {high:.4f}",
-        f"{_get(row, 'pearson_written_mean'):.4f}",
+        Number(_get(row, "pearson_before_min")),
+        Number(_get(row, "pearson_after_mean")),
+        Range(*_get(row, "pearson_after_interval")),
+        Number(_get(row, "pearson_written_mean")),
         _percent(_get(row, "clipped_values")),
-        f"{100 * least:.2f} – {100 * most:.2f}",
+        Range(100 * least, 100 * most),
         _percent(_get(row, "clipped_levels")),
         _percent(_get(row, "clipped_pixels")),
-        _share(_get(row, "unclipped_instances")),
-        _share(_get(row, "unclipped_instances_levels")),
-        f"{_get(row, 'pooled_after'):.3f}",
+        _percent(_get(row, "unclipped_instances")),
+        _percent(_get(row, "unclipped_instances_levels")),
+        Number(_get(row, "pooled_after")),
     )
 
 
@@ -185,9 +186,5 @@ def _get(row: Row, name: str) -> Any:
     return row[f"result.{name}"]
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.2f} %"
-
-
-def _share(share: float) -> str:
-    return f"{100 * share:.1f} %"
+def _percent(share: float) -> Number:
+    return Number(100 * share, unit="%")

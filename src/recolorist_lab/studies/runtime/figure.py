@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from recolorist.errors import OptionError
 from recolorist_lab.report import figures
-from recolorist_lab.report.pages import finished
+from recolorist_lab.report.rows import finished
 from recolorist_lab.runs.config import Json
 from recolorist_lab.studies.runtime.cell import OURS
 from recolorist_lab.studies.runtime.table import figure_of, printed_of, title

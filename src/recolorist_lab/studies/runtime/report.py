@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial as partial_of
 from typing import Final
 
-from recolorist_lab.report.pages import finished
+from recolorist_lab.report.rows import finished
 from recolorist_lab.report.sections import Cells, Section
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.studies.runtime import figure as runtime_figure

@@ -1,14 +1,15 @@
-"""The tables of the runtime study, from rows of the ledger to Markdown: ours beside the paper's, as ratios to Colorist."""
+"""The tables of the runtime study, from rows of the ledger: ours beside the paper's, as ratios to Colorist."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from recolorist.errors import OptionError
 from recolorist_lab.baselines.registry import METHODS
 from recolorist_lab.paper.numbers import RUNTIME, Runtime
-from recolorist_lab.report.pages import GAP, has_result, markdown
+from recolorist_lab.report.rows import has_result
+from recolorist_lab.report.table import GAP, Cell, Column, Digits, Number, Table, label
 from recolorist_lab.runs.config import Json
 from recolorist_lab.studies.runtime.cell import COLORIST
 
@@ -27,66 +28,95 @@ def title(method: str) -> str:
     return COLORIST.get(method) or (METHODS[method].name if method in METHODS else method)
 
 
-def tables(rows: Sequence[Row]) -> dict[str, str]:
-    """Every table of the page of results, by its mark."""
+def tables(rows: Sequence[Row]) -> dict[str, Table]:
+    """Return every table of the page of results, by its mark."""
     return {"latency": latency(rows), "energy": energy(rows), "growth": growth(rows)}
 
 
-def latency(rows: Iterable[Row], device: str = "cpu") -> str:
-    """The paper's Table S2: times of one image, and how many times Colorist's that is, for us and for the paper."""
+_THREE, _FOUR, _RATIO = Digits(3, "significant"), Digits(4, "significant"), Digits(2, "ratio")
+_LATENCY: Final = (
+    label("method"),
+    Column("side", digits=Digits(0)),
+    Column("iterations", digits=Digits(10, "significant")),
+    Column("mean", "ms", digits=_THREE),
+    *(Column(name, digits=_THREE) for name in ("P50", "P90", "P95", "P99")),
+    Column("images/s", digits=_FOUR),
+    Column("× Colorist", digits=_RATIO),
+    Column("paper", "ms", digits=_THREE),
+    Column("paper", "× Colorist", digits=_RATIO),
+)
+_TIMES: Final = ("side", "iterations", "mean_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "throughput_it_s")
+_ENERGY: Final = (
+    label("method"),
+    Column("mWh", digits=_FOUR),
+    Column("source"),
+    Column("× Colorist", digits=_RATIO),
+    Column("CPU time", "ms", digits=_THREE),
+    Column("× Colorist", digits=_RATIO),
+    Column("paper", "mWh", digits=_FOUR),
+    Column("paper", "× Colorist", digits=_RATIO),
+)
+
+
+def latency(rows: Iterable[Row], device: str = "cpu") -> Table:
+    """Return the paper's Table S2: times of one image, and their ratio to Colorist's, for us and for the paper."""
     every = list(rows)
     chosen, reference = _of(every, device), _reference(every)
     paper = RUNTIME["cpu", "Colorist"].mean
-    body = []
-    for row in chosen:
-        printed = printed_of(str(row["method"]), device)
-        body.append(
-            [
-                title(str(row["method"])),
-                *(_times(row) if has_result(row) else [GAP] * 8),
-                _against(row, reference, "mean_ms"),
-                "–" if printed is None else _time(printed.mean),
-                "–" if printed is None else _ratio(printed.mean / paper),
-            ]
-        )
-    head = ["method", "side", "iterations", "mean, ms", "P50", "P90", "P95", "P99", "images/s", "× Colorist"]
-    return markdown([*head, "paper, ms", "paper, × Colorist"], body)
+    body = [
+        [
+            title(str(row["method"])),
+            *(_number(row, name) for name in _TIMES),
+            _against(row, reference, "mean_ms"),
+            *_printed(row, device, "mean", paper),
+        ]
+        for row in chosen
+    ]
+    return Table(_LATENCY, body)
 
 
-def energy(rows: Iterable[Row], device: str = "cpu") -> str:
-    """Energy of one image and the processor time behind it; a modelled figure says so."""
+def energy(rows: Iterable[Row], device: str = "cpu") -> Table:
+    """Return the energy of one image and the processor time behind it; a modelled figure says so."""
     every = list(rows)
     chosen, reference = _of(every, device), _reference(every)
     paper = RUNTIME["cpu", "Colorist"].energy
-    body = []
-    for row in chosen:
-        printed, there = printed_of(str(row["method"]), device), has_result(row)
-        body.append(
-            [
-                title(str(row["method"])),
-                f"{figure_of(row, 'energy_mwh'):.4g}" if there else GAP,
-                str(row["result.energy_source"]) if there else GAP,
-                _against(row, reference, "energy_mwh"),
-                _time(1000 * figure_of(row, "cpu_seconds")) if there else GAP,
-                _against(row, reference, "cpu_seconds"),
-                "–" if printed is None else f"{printed.energy:.4g}",
-                "–" if printed is None else _ratio(printed.energy / paper),
-            ]
-        )
-    head = ["method", "mWh", "source", "× Colorist", "CPU time, ms", "× Colorist", "paper, mWh", "paper, × Colorist"]
-    return markdown(head, body)
+    body = [
+        [
+            title(str(row["method"])),
+            _number(row, "energy_mwh"),
+            str(row["result.energy_source"]) if has_result(row) else GAP,
+            _against(row, reference, "energy_mwh"),
+            _number(row, "cpu_seconds", 1000),
+            _against(row, reference, "cpu_seconds"),
+            *_printed(row, device, "energy", paper),
+        ]
+        for row in chosen
+    ]
+    return Table(_ENERGY, body)
 
 
-def growth(rows: Iterable[Row]) -> str:
-    """Mean milliseconds against the side of the image; "–" is no part of the study, a longer dash is a missing run."""
+def growth(rows: Iterable[Row]) -> Table:
+    """Return mean milliseconds by side of the image; "–" is no part of the study, a longer dash is a missing run."""
     chosen = [row for row in rows if str(row["grid"]).partition("-")[0] == "growth"]
     sides = sorted({side_of(row) for row in chosen})
     body = []
     for method in dict.fromkeys(str(row["method"]) for row in chosen):
-        mine = {side_of(row): row for row in chosen if row["method"] == method}
-        times = {side: _time(figure_of(row, "mean_ms")) if has_result(row) else GAP for side, row in mine.items()}
+        times = {side_of(row): _number(row, "mean_ms") for row in chosen if row["method"] == method}
         body.append([title(method), *(times.get(side, "–") for side in sides)])
-    return markdown(["method", *(f"{side} px" for side in sides)], body)
+    return Table([label("method"), *(Column(f"{side} px", digits=_THREE) for side in sides)], body)
+
+
+def _number(row: Row, name: str, factor: float = 1.0) -> Number:
+    return Number(factor * figure_of(row, name)) if has_result(row) else GAP
+
+
+def _printed(row: Row, device: str, name: str, reference: float) -> tuple[Cell, Cell]:
+    """What the paper prints, and its ratio to the paper's Colorist."""
+    printed = printed_of(str(row["method"]), device)
+    if printed is None:
+        return "–", "–"
+    value = float(getattr(printed, name))
+    return Number(value), Number(value / reference)
 
 
 def _of(rows: Iterable[Row], device: str) -> list[Row]:
@@ -104,20 +134,11 @@ def _reference(rows: Sequence[Row]) -> Row:
     return found[0]
 
 
-def _times(row: Row) -> list[str]:
-    return [
-        f"{figure_of(row, 'side'):.0f}",
-        f"{figure_of(row, 'iterations'):,.0f}",
-        *(_time(figure_of(row, name)) for name in ("mean_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms")),
-        _four(figure_of(row, "throughput_it_s")),
-    ]
-
-
-def _against(row: Row, reference: Row, name: str) -> str:
+def _against(row: Row, reference: Row, name: str) -> Number:
     """A figure as a multiple of our Colorist's."""
     if not (has_result(row) and has_result(reference)):
         return GAP
-    return _ratio(figure_of(row, name) / figure_of(reference, name))
+    return Number(figure_of(row, name) / figure_of(reference, name))
 
 
 def side_of(row: Row) -> int:
@@ -136,32 +157,3 @@ def figure_of(row: Row, name: str) -> float:
     """A figure of the result."""
     value: Any = row[f"result.{name}"]
     return float(value)
-
-
-def _time(milliseconds: float) -> str:
-    """Three digits that count.
-
-    >>> _time(0.0277), _time(132.2), _time(14373.39)
-    ('0.0277', '132', '14,400')
-    """
-    return f"{float(f'{milliseconds:.3g}'):,g}" if milliseconds < 1000 else f"{float(f'{milliseconds:.3g}'):,.0f}"
-
-
-def _four(value: float) -> str:
-    """Four digits that count.
-
-    >>> _four(32637.4), _four(0.11111)
-    ('32,640', '0.1111')
-    """
-    return f"{float(f'{value:.4g}'):,.10g}"
-
-
-def _ratio(value: float) -> str:
-    """A ratio to two digits, or three above a hundred.
-
-    >>> _ratio(0.5), _ratio(1.0), _ratio(52.25), _ratio(8363.0)
-    ('0.5', '1', '52', '8,360')
-    """
-    digits = 2 if value < 100 else 3
-    rounded = float(f"{value:.{digits}g}")
-    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from recolorist.core.spaces import SPACES
 from recolorist_lab.paper import numbers as paper
-from recolorist_lab.report.pages import markdown
+from recolorist_lab.report.table import Cell, Column, Digits, Number, Range, Strong, Table, label
 from recolorist_lab.runs.config import Json
 from recolorist_lab.studies.spaces import statistics as spaces_statistics
 from recolorist_lab.studies.spaces import table as spaces_table
@@ -24,8 +24,8 @@ _CLIP_THEMSELVES: Final = ("lab", "lch", "luv", "hsv", "hed")  # their way back 
 NETWORKS: Final = ("lpips", "features_of_outputs", "features_of_styles")
 
 
-def tables(rows: Sequence[Row]) -> dict[str, str]:
-    """Every table of the page, by its mark."""
+def tables(rows: Sequence[Row]) -> dict[str, Table]:
+    """Return every table of the page, by its mark."""
     scores, more = scores_of(rows, "all"), scores_of(rows, "more")
     tests = spaces_statistics.significance(scores)
     return {
@@ -51,34 +51,33 @@ def scores_of(rows: Sequence[Row], family: str) -> Scores:
     return found
 
 
-#: Metrics of the detailed tables, with their digits and by what they are multiplied.
+#: Metrics of the detailed tables, and by what they are multiplied.
 _DETAILS: Final = {
-    "lpips": ("LPIPS", 3, 1),
-    "ssim": ("SSIM", 3, 1),
-    "ssim_luminance": ("luminance SSIM", 3, 1),
-    "gradient_similarity": ("gradient similarity", 3, 1),
-    "wasserstein": ("W", 4, 1),
-    "fid": ("FID", 1, 1),
-    "kid": ("KID × 1000", 1, 1000),
-    "artfid": ("ArtFID", 1, 1),
+    "lpips": (Column("LPIPS", digits=Digits(3)), 1),
+    "ssim": (Column("SSIM", digits=Digits(3)), 1),
+    "ssim_luminance": (Column("luminance SSIM", digits=Digits(3)), 1),
+    "gradient_similarity": (Column("gradient similarity", digits=Digits(3)), 1),
+    "wasserstein": (Column("W", digits=Digits(4)), 1),
+    "fid": (Column("FID", digits=Digits(1)), 1),
+    "kid": (Column("KID × 1000", digits=Digits(1)), 1000),
+    "artfid": (Column("ArtFID", digits=Digits(1)), 1),
 }
 
 
-def detail(scores: Scores, dataset: str) -> str:
-    """Every metric of mean–std matching on one dataset: mean over seeds ± their deviation."""
-    rows = []
+def detail(scores: Scores, dataset: str) -> Table:
+    """Return every metric of mean–std matching on one dataset: mean over seeds ± their deviation."""
+    rows: list[list[Cell]] = []
     for space in scores.spaces:
         mine = [row for key, row in scores.cells.items() if key[:3] == (dataset, space, "mean_std")]
-        clipped = "in the conversion" if space in _CLIP_THEMSELVES else f"{_over_seeds(mine, 'clipped', 2, 100)} %"
-        cells = [_over_seeds(mine, name, digits, factor) for name, (_, digits, factor) in _DETAILS.items()]
-        rows.append([paper.TITLES[space], *cells, clipped])
-    return markdown(["space", *(title for title, _, _ in _DETAILS.values()), "clipped"], rows)
+        clipped = "in the conversion" if space in _CLIP_THEMSELVES else _over_seeds(mine, "clipped", 100, "%")
+        rows.append([paper.TITLES[space], *(_over_seeds(mine, name, factor) for name, (_, factor) in _DETAILS.items()), clipped])
+    columns = [column for column, _ in _DETAILS.values()]
+    return Table([label("space"), *columns, Column("clipped", digits=Digits(2))], rows)
 
 
-def _over_seeds(rows: Sequence[Row], name: str, digits: int, factor: int) -> str:
+def _over_seeds(rows: Sequence[Row], name: str, factor: int, unit: str = "") -> Number:
     values = [factor * float(str(row[f"result.{name}"])) for row in rows]
-    text = f"{statistics.fmean(values):.{digits}f}"
-    return f"{text} ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else text
+    return Number(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None, unit=unit)
 
 
 def cost(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, float]]]:
@@ -92,24 +91,25 @@ def cost(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, float]]]:
     return found
 
 
-def cost_table(rows: Sequence[Row]) -> str:
-    """The same as a table, with ratios to RGB mean–std."""
-    found = cost(rows)
-    base = found["rgb"]["mean_std"]["median"]
-    methods = list(found["rgb"])
-    body = []
-    for space in [space for space in ORDER if space in found]:
-        each = found[space]["mean_std"]
-        quartiles = f"{each['low']:.3f} – {each['high']:.3f}"
-        others = [f"{found[space][method]['median']:.3f}" for method in methods if method != "mean_std"]
+def cost_table(rows: Sequence[Row]) -> Table:
+    """Return the same as a table, with ratios to RGB mean–std."""
+    times = cost(rows)
+    base = times["rgb"]["mean_std"]["median"]
+    others = [method for method in times["rgb"] if method != "mean_std"]
+    body: list[list[Cell]] = []
+    for space in [space for space in ORDER if space in times]:
+        each = times[space]["mean_std"]
+        numbers = [Number(times[space][method]["median"]) for method in others]
         kind = "linear" if SPACES[space].is_linear else "not linear"
-        body.append([paper.TITLES[space], kind, f"{each['median']:.3f}", quartiles, f"{each['median'] / base:.1f}", *others])
-    head = ["space", "", "mean_std, ms", "quartiles", "× RGB", *(f"{method}, ms" for method in methods if method != "mean_std")]
-    return markdown(head, body, left=2)
+        ratio = Number(each["median"] / base, digits=Digits(1))
+        body.append([paper.TITLES[space], kind, Number(each["median"]), Range(each["low"], each["high"]), ratio, *numbers])
+    three = Digits(3)
+    columns = [label("space"), label(""), Column("mean_std", "ms", digits=three), Column("quartiles", digits=three)]
+    return Table([*columns, Column("× RGB"), *(Column(method, "ms", digits=three) for method in others)], body)
 
 
-def speed(rows: Sequence[Row]) -> str:
-    """Where the time of the paper's 800 pairs goes."""
+def speed(rows: Sequence[Row]) -> Table:
+    """Return where the time of the paper's 800 pairs goes."""
     row = next(row for row in rows if row["grid"] == "speed")
     prefix = "result.time.parts."
     whole = float(str(row["result.time.whole"]))
@@ -118,12 +118,12 @@ def speed(rows: Sequence[Row]) -> str:
     parts |= {"transform": float(str(row["result.time.transform"])), "audit": float(str(row["result.time.audit"]))}
     parts["reading images"] = float(str(row["result.time.images"]))
     every = sorted([*networks.items(), *parts.items()], key=lambda item: -item[1])
+    inside = sum(networks.values())
+    sums = {"networks together": inside, "outside the networks": whole - inside, "whole": whole}
     body = [_part(name.replace("_", " "), value, whole) for name, value in every]
-    body.append(_part("**networks together**", sum(networks.values()), whole))
-    body.append(_part("**outside the networks**", whole - sum(networks.values()), whole))
-    body.append(_part("**whole**", whole, whole))
-    return markdown(["part", "seconds", "share"], body)
+    body += [_part((Strong(name),), value, whole) for name, value in sums.items()]
+    return Table([label("part"), Column("seconds", digits=Digits(3)), Column("share", digits=Digits(3))], body)
 
 
-def _part(name: str, seconds: float, whole: float) -> list[str]:
-    return [name, f"{seconds:.3f}", f"{100 * seconds / whole:.3f} %"]
+def _part(name: str | tuple[Strong], seconds: float, whole: float) -> list[Cell]:
+    return [name, Number(seconds), Number(100 * seconds / whole, unit="%")]

@@ -10,9 +10,9 @@ from typing import Final
 
 from recolorist.errors import OptionError
 from recolorist_lab.paper import numbers as paper
-from recolorist_lab.report.pages import has_result
+from recolorist_lab.report.rows import has_result
 from recolorist_lab.report.sections import UNMEASURED, Cells, Row, Section, lacks
-from recolorist_lab.report.tables import Table
+from recolorist_lab.report.table import Number
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.studies.spaces import figure as spaces_figure
 from recolorist_lab.studies.spaces import page as spaces_page
@@ -46,14 +46,15 @@ def _family_of_spaces(section: Section, rows: Sequence[Row]) -> None:
         more = " ".join(words for words in (_LAST_DIGIT, marks, UNMEASURED if lacks(rows, "artfid") else "") if words)
         section.table("spaces", title, spaces_table.table_one(scores), of_paper, more)
         agreed = spaces_table.agreement(scores)
-        told = any(cell[-1].isdigit() for row in Table.parsed(agreed).rows for cell in row[1:] if cell)
+        told = any(isinstance(cell, Number) and cell.value is not None for cell in agreed.cells())
         if told or len(scores.cells) < len(scores.expected):
             section.table("agreement", "Rank correlation of our spaces with the paper's", agreed, of_paper)
     metric = "wasserstein" if lacks(rows, "artfid") else "artfid"
     name = spaces_table.CALLED[metric]
     if len(scores.methods) > 1:
-        text = spaces_table.by_method(scores, metric)
-        section.table("methods", f"{name} of every method", text, rows, _MARKS if "†" in text else "")
+        table = spaces_table.by_method(scores, metric)
+        is_marked = "†" in "".join(text for row in table.texts() for text in row)
+        section.table("methods", f"{name} of every method", table, rows, _MARKS if is_marked else "")
         words = f"{name}, mean over datasets (lower is better)"
         draw = partial_of(spaces_figure.methods, scores, metric, words)
         section.figure("methods", f"{name} of every space and method", draw, rows)

@@ -8,7 +8,6 @@ from typing import Final
 
 from recolorist.errors import OptionError
 from recolorist_lab.paper import numbers as paper
-from recolorist_lab.report.pages import markdown
 from recolorist_lab.report.stats import (
     CriticalDifference,
     Friedman,
@@ -19,6 +18,7 @@ from recolorist_lab.report.stats import (
     holm,
     wilcoxon,
 )
+from recolorist_lab.report.table import Cell, Column, Digits, Number, Table, label
 from recolorist_lab.studies.spaces.table import Scores
 
 __all__ = ["Compared", "Significance", "friedman_table", "method_table", "significance", "space_table"]
@@ -102,50 +102,63 @@ def _compared(samples: Sequence[tuple[str, str, list[float], list[float]]]) -> t
     )
 
 
-def friedman_table(tests: Significance) -> str:
-    """Friedman per space, over the paper's methods and over all."""
-    rows = []
-    for space, found in tests.friedman.items():
+_P: Final = Digits(4, "p")
+
+
+def friedman_table(tests: Significance) -> Table:
+    """Return Friedman's test per space, over the paper's methods and over all."""
+    rows: list[list[Cell]] = []
+    for space, test in tests.friedman.items():
         every = tests.friedman_all[space]
-        ranks = " / ".join(f"{rank:.2f}" for rank in found.ranks.values())
-        more = [_p(every.p)] if len(every.ranks) > len(found.ranks) else []
-        rows.append([paper.TITLES[space], f"{found.statistic:.2f}", _p(found.p), f"{found.kendall_w:.2f}", ranks, *more])
+        ranks = " / ".join(f"{rank:.2f}" for rank in test.ranks.values())
+        more = [Number(every.p)] if len(every.ranks) > len(test.ranks) else []
+        rows.append([paper.TITLES[space], Number(test.statistic), Number(test.p), Number(test.kendall_w), ranks, *more])
     methods = " / ".join(next(iter(tests.friedman.values())).ranks)
-    head = ["space", "χ²", "p", "Kendall's W", f"mean rank: {methods}", "p with covariance"]
-    return markdown(head[: len(rows[0])], rows)
+    columns = [
+        label("space"),
+        Column("χ²", digits=Digits(2)),
+        Column("p", digits=_P),
+        Column("Kendall's W", digits=Digits(2)),
+        Column(f"mean rank: {methods}"),
+        Column("p with covariance", digits=_P),
+    ]
+    return Table(columns[: len(rows[0])], rows)
 
 
-def method_table(tests: Significance) -> str:
-    """Mean–std against the other methods in every space."""
-    return markdown(
-        ["space", "mean–std against", *_HEAD],
-        [[paper.TITLES[one.space], one.against, *_row(one)] for one in tests.methods],
-        left=2,
-    )
+def method_table(tests: Significance) -> Table:
+    """Return mean–std against the other methods in every space."""
+    rows = [[paper.TITLES[test.space], test.against, *_row(test)] for test in tests.methods]
+    return Table([label("space"), label("mean–std against"), *_TESTED], rows)
 
 
-def space_table(tests: Significance) -> str:
-    """RGB against the other spaces under mean–std."""
-    return markdown(["RGB against", *_HEAD], [[paper.TITLES[one.against], *_row(one)] for one in tests.spaces])
+def space_table(tests: Significance) -> Table:
+    """Return RGB against the other spaces under mean–std."""
+    return Table([label("RGB against"), *_TESTED], [[paper.TITLES[test.against], *_row(test)] for test in tests.spaces])
 
 
-_HEAD: Final = ["better : worse", "T", "n", "p exact", "Z", "r", "Z, r as the paper forms them", "p Bonferroni", "p Holm"]
+_TESTED: Final = (
+    Column("better : worse"),
+    Column("T", digits=Digits(6, "significant")),
+    Column("n"),
+    Column("p exact", digits=_P),
+    Column("Z", digits=Digits(2)),
+    Column("r", digits=Digits(2)),
+    Column("Z, r as the paper forms them"),
+    Column("p Bonferroni", digits=_P),
+    Column("p Holm", digits=_P),
+)
 
 
-def _row(one: Compared) -> list[str]:
-    test = one.test
+def _row(compared: Compared) -> list[Cell]:
+    test, printed = compared.test, compared.printed
     return [
         f"{test.wins} : {test.losses}",
-        f"{test.t:g}",
-        str(test.n),
-        _p(test.p),
-        f"{test.z:.2f}",
-        f"{test.r:.2f}",
-        f"{one.printed.z:.2f}, {one.printed.r:.2f}",
-        _p(one.bonferroni),
-        _p(one.holm),
+        Number(test.t),
+        test.n,
+        Number(test.p),
+        Number(test.z),
+        Number(test.r),
+        f"{printed.z:.2f}, {printed.r:.2f}",
+        Number(compared.bonferroni),
+        Number(compared.holm),
     ]
-
-
-def _p(value: float) -> str:
-    return f"{value:.4f}" if value >= 0.001 else f"{value:.2e}"

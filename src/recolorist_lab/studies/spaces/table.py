@@ -1,4 +1,4 @@
-"""The tables of the colour-space study, from rows of the ledger to Markdown. Pure: rows in, text out.
+"""The tables of the colour-space study, from rows of the ledger.
 
 Means are formed as in the paper: over seeds first, then over datasets. A configuration that lacks a cell shows a dash, and no
 mean is formed from what is left of it.
@@ -7,7 +7,7 @@ mean is formed from what is left of it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -16,12 +16,12 @@ from recolorist.core.match import MATCHERS
 from recolorist.core.spaces import SPACES
 from recolorist.errors import RecoloristError
 from recolorist_lab.paper import numbers as paper
-from recolorist_lab.report.pages import GAP, markdown
+from recolorist_lab.report.table import GAP, Cell, Column, Digits, Number, Table, label, text_of
 from recolorist_lab.runs.config import Json
 
 __all__ = [
     "CALLED",
-    "DIGITS",
+    "METRICS",
     "ORDER",
     "AlgebraError",
     "Scores",
@@ -37,16 +37,16 @@ __all__ = [
 
 Row: TypeAlias = Mapping[str, Json]
 
-#: What is printed of each metric: title and decimals.
-DIGITS: Final = {
-    "lpips": ("LPIPS ↓", 3),
-    "ssim": ("SSIM ↑", 3),
-    "fid": ("FID ↓", 2),
-    "wasserstein": ("W ↓", 4),
-    "artfid": ("ArtFID ↓", 2),
+#: What is printed of each metric.
+METRICS: Final = {
+    "lpips": Column("LPIPS", better="lower", digits=Digits(3)),
+    "ssim": Column("SSIM", better="higher", digits=Digits(3)),
+    "fid": Column("FID", better="lower", digits=Digits(2)),
+    "wasserstein": Column("W", better="lower", digits=Digits(4)),
+    "artfid": Column("ArtFID", better="lower", digits=Digits(2)),
 }
 #: What a metric is called in a heading.
-CALLED: Final = {name: title.split()[0] for name, (title, _) in DIGITS.items()} | {"wasserstein": "Wasserstein distance"}
+CALLED: Final = {name: column.name for name, column in METRICS.items()} | {"wasserstein": "Wasserstein distance"}
 #: Rows as the paper has them, then those it does not have.
 ORDER: Final = (*paper.SPACES, *(space for space in SPACES if space not in paper.SPACES))
 _SAME: Final = ("ycbcr", "ypbpr", "yuv")  # one basis, so one image, whatever mean and deviation
@@ -132,9 +132,9 @@ def assert_algebra(scores: Scores) -> int:
             continue
         for other in _SAME[1:]:
             twin = scores.cells.get((key[0], other, key[2], key[3]))
-            for metric, (_, digits) in DIGITS.items() if twin else ():
+            for metric, column in METRICS.items() if twin else ():
                 first, second = _number(row, metric), _number(twin or {}, metric)
-                if _shown(first, digits) != _shown(second, digits):
+                if text_of(Number(first), column) != text_of(Number(second), column):
                     raise AlgebraError(
                         f"{metric} of {key[0]}, seed {key[3]}, is {first} in {_SAME[0]} and {second} in {other}; mean–std "
                         "matching gives the same image in both, so one of the two is wrong"
@@ -143,43 +143,43 @@ def assert_algebra(scores: Scores) -> int:
     return compared
 
 
-def table_one(scores: Scores, method: str = "mean_std") -> str:
-    """The paper's Table 1: printed, corrected where the authors did, and ours; the last rows are spaces it does not have."""
+def table_one(scores: Scores, method: str = "mean_std") -> Table:
+    """Return the paper's Table 1: printed, corrected where the authors did, and ours; spaces it does not have come last."""
     assert_algebra(scores)
-    head = ["space"]
-    for metric, (title, _) in DIGITS.items():
-        head += [f"{title} paper", *(["corrected"] if metric == "artfid" else []), "ours"]
-    return markdown(head, [_table_one_row(scores, space, method) for space in scores.spaces])
+    columns = [label("space")]
+    for metric, column in METRICS.items():
+        corrected = [Column("corrected", digits=Digits(2))] if metric == "artfid" else []
+        columns += [replace(column, digits=Digits(2), note="paper"), *corrected, Column("ours", digits=column.digits)]
+    return Table(columns, [_table_one_row(scores, space, method) for space in scores.spaces])
 
 
-def _table_one_row(scores: Scores, space: str, method: str) -> list[str]:
+def _table_one_row(scores: Scores, space: str, method: str) -> list[Cell]:
     printed = paper.SPACES.get(space)
-    cells = [_title(space, method)]
-    for metric, (_, digits) in DIGITS.items():
-        cells.append(GAP if printed is None else f"{getattr(printed, metric):.2f}")
+    cells: list[Cell] = [_title(space, method)]
+    for metric in METRICS:
+        cells.append(GAP if printed is None else Number(getattr(printed, metric)))
         if metric == "artfid":
             cells.append(_corrected(space))
-        cells.append(_spread(scores.mean(metric, space, method), scores.spread(metric, space, method), digits))
+        cells.append(_over_seeds(scores, metric, space, method))
     return cells
 
 
-def _corrected(space: str) -> str:
-    if space in paper.CORRECTED_ARTFID:
-        return f"{paper.CORRECTED_ARTFID[space]:.2f}"
-    return "last digit" if space in paper.LAST_DIGIT else GAP
+def _corrected(space: str) -> Cell:
+    return "last digit" if space in paper.LAST_DIGIT else Number(paper.CORRECTED_ARTFID.get(space))
 
 
-def agreement(scores: Scores) -> str:
-    """Spearman's rank correlation, over the paper's spaces, of our means with the printed ones and with the corrected ones."""
+def agreement(scores: Scores) -> Table:
+    """Return Spearman's rank correlation, over the paper's spaces, of our means with the printed and the corrected ones."""
     spaces = [space for space in scores.spaces if space in paper.SPACES]
-    rows = []
-    for metric, (title, _) in DIGITS.items():
+    rows: list[list[Cell]] = []
+    for metric, column in METRICS.items():
         ours = [scores.mean(metric, space, "mean_std") for space in spaces]
         printed = [float(getattr(paper.SPACES[space], metric)) for space in spaces]
         corrected = [paper.CORRECTED_ARTFID.get(space, printed[place]) for place, space in enumerate(spaces)]
-        second = _shown(_spearman(ours, corrected), 2) if metric == "artfid" else ""
-        rows.append([title.split()[0], _shown(_spearman(ours, printed), 2), second])
-    return markdown(["metric", "ρ with printed", "ρ with corrected"], rows)
+        second = Number(_spearman(ours, corrected)) if metric == "artfid" else ""
+        rows.append([column.name, Number(_spearman(ours, printed)), second])
+    names = ("ρ with printed", "ρ with corrected")
+    return Table([label("metric"), *(Column(name, digits=Digits(2)) for name in names)], rows)
 
 
 def _spearman(ours: Sequence[float | None], theirs: Sequence[float]) -> float | None:
@@ -191,59 +191,69 @@ def _spearman(ours: Sequence[float | None], theirs: Sequence[float]) -> float | 
     return float(stats.spearmanr(there, theirs).statistic)
 
 
-def by_method(scores: Scores, metric: str = "artfid") -> str:
-    """One metric for every space and method; what the paper does not have is marked."""
-    digits = DIGITS[metric][1]
-    rows = [
-        [_title(space, "mean_std"), *(_marked(scores, metric, space, method, digits) for method in scores.methods)]
+def by_method(scores: Scores, metric: str = "artfid") -> Table:
+    """Return one metric for every space and method; what the paper does not have is marked."""
+    rows: list[list[Cell]] = [
+        [_title(space, "mean_std"), *(_marked(scores, metric, space, method) for method in scores.methods)]
         for space in scores.spaces
     ]
-    return markdown(["space", *scores.methods], rows)
+    return Table([label("space"), *(Column(method, digits=METRICS[metric].digits) for method in scores.methods)], rows)
 
 
-def _marked(scores: Scores, metric: str, space: str, method: str, digits: int) -> str:
-    shown = _spread(scores.mean(metric, space, method), scores.spread(metric, space, method), digits)
-    return f"{shown} †" if space in paper.SPACES and not in_paper(space, method) else shown  # other spaces are marked as a row
+def _marked(scores: Scores, metric: str, space: str, method: str) -> Number:
+    number = _over_seeds(scores, metric, space, method)
+    new = space in paper.SPACES and not in_paper(space, method)  # other spaces are marked as a row
+    return replace(number, mark="†") if new else number
 
 
-def by_dataset(scores: Scores, method: str = "mean_std", metric: str = "artfid") -> str:
-    """One metric for every space and dataset."""
-    digits = DIGITS[metric][1]
-    rows = [
-        [_title(space, method), *(_on(scores, metric, dataset, space, method, digits) for dataset in scores.datasets)]
+def by_dataset(scores: Scores, method: str = "mean_std", metric: str = "artfid") -> Table:
+    """Return one metric for every space and dataset."""
+    rows: list[list[Cell]] = [
+        [_title(space, method), *(_on(scores, metric, dataset, space, method) for dataset in scores.datasets)]
         for space in scores.spaces
     ]
-    return markdown(["space", *_named(scores.datasets)], rows)
+    return Table([label("space"), *(Column(name, digits=METRICS[metric].digits) for name in _named(scores.datasets))], rows)
 
 
-def times(scores: Scores) -> str:
-    """Milliseconds of one transfer and seconds of a whole configuration, as the cells measured them; ratios to RGB mean–std."""
+_TIMES: Final = (
+    label("space"),
+    label("method"),
+    Column("one transfer", "ms", digits=Digits(3)),
+    Column("× RGB mean–std", digits=Digits(1)),
+    Column("whole cell", "s", digits=Digits(2)),
+    Column("transfer's share", digits=Digits(3)),
+)
+
+
+def times(scores: Scores) -> Table:
+    """Return milliseconds of one transfer, its ratio to RGB mean–std, and seconds of a whole cell, as the cells measured them."""
     base = _median(scores, "time.transform_ms", "rgb", "mean_std")
-    rows = []
+    rows: list[list[Cell]] = []
     for space in scores.spaces:
         for method in scores.methods:
             each = _median(scores, "time.transform_ms", space, method)
-            whole = _median(scores, "time.whole", space, method)
             share = _median(scores, "time.transform_share", space, method)
             ratio = None if each is None or not base else each / base
-            rows.append([_title(space, method), method, _shown(each, 3), _shown(ratio, 1), _shown(whole, 2), _percent(share)])
-    return markdown(["space", "method", "one transfer, ms", "× RGB mean–std", "whole cell, s", "transfer's share"], rows, left=2)
+            whole = Number(_median(scores, "time.whole", space, method))
+            percent = Number(None if share is None else 100 * share, unit="%")
+            rows.append([_title(space, method), method, Number(each), Number(ratio), whole, percent])
+    return Table(_TIMES, rows)
 
 
-def sizes(scores: Scores) -> str:
-    """How many images and pairs there are of each dataset."""
-    rows = []
+def sizes(scores: Scores) -> Table:
+    """Return how many images and pairs there are of each dataset."""
+    rows: list[list[Cell]] = []
     for dataset in scores.datasets:
         row = next((row for key, row in scores.cells.items() if key[0] == dataset), None)
-        seeds = sorted({key[3] for key in scores.cells if key[0] == dataset})
+        seeds = {key[3] for key in scores.cells if key[0] == dataset}
         name, _, recipe = dataset.partition(":")
         title = f"{name} ({recipe})" if recipe else name
         if row is None:
             rows.append([title, *[GAP] * 5])
             continue
         repeats = "yes" if row["result.repeats"] else "no"
-        rows.append([title, str(row["split"]), str(row["result.images"]), str(row["result.pairs"]), str(len(seeds)), repeats])
-    return markdown(["data", "split", "images", "pairs", "seeds", "images used again"], rows, left=2)
+        rows.append([title, str(row["split"]), str(row["result.images"]), str(row["result.pairs"]), len(seeds), repeats])
+    return Table([label("data"), label("split"), *map(Column, ("images", "pairs", "seeds", "images used again"))], rows)
 
 
 def _named(datasets: Sequence[str]) -> list[str]:
@@ -276,19 +286,11 @@ def _title(space: str, method: str) -> str:
     return paper.TITLES[space] if in_paper(space, method) or space in paper.SPACES else f"{paper.TITLES[space]} †"
 
 
-def _shown(value: float | None, digits: int) -> str:
-    return GAP if value is None else f"{value:.{digits}f}"
+def _over_seeds(scores: Scores, metric: str, space: str, method: str) -> Number:
+    """Return a mean over datasets, and how far seeds lie apart where there are several."""
+    return Number(scores.mean(metric, space, method), scores.spread(metric, space, method))
 
 
-def _on(scores: Scores, metric: str, dataset: str, space: str, method: str, digits: int) -> str:
+def _on(scores: Scores, metric: str, dataset: str, space: str, method: str) -> Number:
     value = scores.value(metric, dataset, space, method)
-    return _spread(value, scores.spread_on([dataset], metric, space, method), digits)
-
-
-def _spread(value: float | None, spread: float | None, digits: int) -> str:
-    """A mean, and how far seeds lie apart where there are several."""
-    return _shown(value, digits) + ("" if value is None or spread is None else f" ± {spread:.{digits}f}")
-
-
-def _percent(value: float | None) -> str:
-    return GAP if value is None else f"{100 * value:.3f} %"
+    return Number(value, scores.spread_on([dataset], metric, space, method))

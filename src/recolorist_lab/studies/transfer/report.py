@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any, Final
 
-from recolorist_lab.report.pages import has_result
+from recolorist_lab.report.rows import has_result
 from recolorist_lab.report.sections import UNMEASURED, Cells, Section, lacks
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.studies.transfer import cell as transfer

@@ -13,7 +13,9 @@ from recolorist.errors import OptionError
 from recolorist_lab.baselines.registry import METHODS
 from recolorist_lab.paper.numbers import STYLE_TRANSFER
 from recolorist_lab.report import figures
-from recolorist_lab.report.pages import GAP, finished, has_result, markdown
+from recolorist_lab.report.rows import finished, has_result
+from recolorist_lab.report.table import GAP, Cell, Column, Digits, Number, Table
+from recolorist_lab.report.table import label as words
 from recolorist_lab.runs.config import Json
 from recolorist_lab.studies.transfer.cell import COLORIST, NOTHING
 
@@ -21,7 +23,13 @@ __all__ = ["budget", "grid", "label", "shown", "table", "tables", "title"]
 
 Row: TypeAlias = Mapping[str, Json]
 _OWN: Final = {COLORIST: "Colorist", NOTHING: "contents left as they are"}
-_METRICS: Final = {"lpips": 3, "ssim": 3, "fid": 1, "wasserstein": 3, "artfid": 1}  # and digits
+_METRICS: Final = {
+    "lpips": Column("LPIPS", better="lower", digits=Digits(3), brackets="()"),
+    "ssim": Column("SSIM", better="higher", digits=Digits(3), brackets="()"),
+    "fid": Column("FID", better="lower", digits=Digits(1), brackets="()"),
+    "wasserstein": Column("Wasserstein", better="lower", digits=Digits(3), brackets="()"),
+    "artfid": Column("ArtFID", better="lower", digits=Digits(1), brackets="()"),
+}
 
 
 def title(method: str) -> str:
@@ -33,8 +41,8 @@ def title(method: str) -> str:
     return _OWN.get(method) or (METHODS[method].name if method in METHODS else method)
 
 
-def tables(rows: Sequence[Row]) -> dict[str, str]:
-    """Every table of the page of results, by its mark."""
+def tables(rows: Sequence[Row]) -> dict[str, Table]:
+    """Return every table of the page of results, by its mark."""
     return {"comparison": table(rows), "budget": budget(rows)}
 
 
@@ -51,8 +59,8 @@ def label(row: Row) -> str:
     return ", ".join([title(str(row["method"])), *options, *published])
 
 
-def table(rows: Iterable[Row]) -> str:
-    """Means over datasets and seeds, ± the deviation between seeds where there are several; the paper's in brackets.
+def table(rows: Iterable[Row]) -> Table:
+    """Return means over datasets and seeds, ± the deviation between seeds where there are several; the paper's in brackets.
 
     A metric that was not asked for, and one that a missing run belongs to, is a dash.
     """
@@ -62,18 +70,19 @@ def table(rows: Iterable[Row]) -> str:
     order = list(STYLE_TRANSFER)  # what the paper does not have follows, the control last
     chosen.sort(key=lambda row: _place(order, str(row["method"])))
     names = _labels(chosen)
-    body = []
+    body: list[list[Cell]] = []
     for name in dict.fromkeys(names):
         mine = [row for row, called in zip(chosen, names, strict=True) if called == name]
         there = finished(mine)
         printed = STYLE_TRANSFER.get(title(str(mine[0]["method"])))
-        beside = {each: "" if printed is None else f" ({getattr(printed, each):.2f})" for each in _METRICS}
-        cells = [f"{_spread(mine, f'result.{each}', digits)}{beside[each]}" for each, digits in _METRICS.items()]
+        beside = [None if printed is None else Number(getattr(printed, each), digits=Digits(2)) for each in _METRICS]
+        cells = [_spread(mine, f"result.{each}", paper) for each, paper in zip(_METRICS, beside, strict=True)]
         runs = str(len(mine)) if len(there) == len(mine) else f"{len(there)} of {len(mine)}"
-        side = f"{_mean(there, 'result.native'):.0f}" if there else GAP
-        taken = _three_digits(_mean(there, "result.transform_ms")) if len(there) == len(mine) else GAP
+        side = Number(_mean(there, "result.native")) if there else GAP
+        taken = Number(_mean(there, "result.transform_ms")) if len(there) == len(mine) else GAP
         body.append([name, runs, side, *cells, taken])
-    return markdown(["method", "runs", "side", "LPIPS ↓", "SSIM ↑", "FID ↓", "Wasserstein ↓", "ArtFID ↓", "ms per pair"], body)
+    columns = [words("method"), Column("runs"), Column("side", digits=Digits(0)), *_METRICS.values()]
+    return Table([*columns, Column("ms per pair", digits=Digits(3, "significant"))], body)
 
 
 def _place(order: Sequence[str], method: str) -> int:
@@ -91,9 +100,9 @@ def _labels(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def budget(rows: Iterable[Row]) -> str:
-    """What each rival was given to learn from, and what a step took."""
-    body = []
+def budget(rows: Iterable[Row]) -> Table:
+    """Return what each network was given to learn from, and what a step took."""
+    body: list[list[Cell]] = []
     for row in rows:
         if "result.seconds_per_step" not in row:
             body += [[label(row), *[GAP] * 6]] if "iterations" in row and not has_result(row) else []
@@ -102,15 +111,14 @@ def budget(rows: Iterable[Row]) -> str:
         body.append(
             [
                 label(row),
-                str(row["result.steps"]),
-                str(row["result.batch"]),
-                str(row["result.crop_size"]),
-                str(row["result.images"]),
+                *(str(row[f"result.{name}"]) for name in ("steps", "batch", "crop_size", "images")),
                 ", ".join(f"{name} {float(value):.3g}" for name, value in loss.items()),
-                f"{_mean([row], 'result.seconds_per_step'):.2g}",
+                Number(_mean([row], "result.seconds_per_step")),
             ]
         )
-    return markdown(["method", "steps", "pairs a step", "crop", "images", "loss in the end", "seconds a step"], body)
+    names = ("steps", "pairs a step", "crop", "images", "loss in the end")
+    last = Column("seconds a step", digits=Digits(2, "significant"))
+    return Table([words("method"), *(Column(name) for name in names), last], body)
 
 
 def _losses(row: Row) -> dict[str, Json]:
@@ -154,16 +162,6 @@ def shown(data: bytes) -> NDArray[Any]:
         return np.asarray(archive["shown"])
 
 
-def _three_digits(value: float) -> str:
-    """Without powers of ten.
-
-    >>> _three_digits(0.04581), _three_digits(5894.2)
-    ('0.0458', '5,890')
-    """
-    rounded = float(f"{value:.3g}")
-    return f"{rounded:,.0f}" if rounded >= 1000 else f"{rounded:g}"
-
-
 def _numbers(rows: Sequence[Row], name: str) -> NDArray[np.float64]:
     values: list[Any] = [row[name] for row in rows]
     return np.array(values, np.float64)
@@ -173,9 +171,9 @@ def _mean(rows: Sequence[Row], name: str) -> float:
     return float(_numbers(rows, name).mean())
 
 
-def _spread(rows: Sequence[Row], name: str, digits: int) -> str:
+def _spread(rows: Sequence[Row], name: str, paper: Number | None) -> Number:
     if any(row.get(name) is None for row in rows):  # missing, or not asked for
-        return GAP
+        return Number(None, beside=paper)
     by_seed = [_mean([row for row in rows if row["seed"] == seed], name) for seed in dict.fromkeys(row["seed"] for row in rows)]
-    text = f"{np.mean(by_seed):.{digits}f}"
-    return f"{text} ± {np.std(by_seed, ddof=1):.{digits}f}" if len(by_seed) > 1 else text
+    deviation = float(np.std(by_seed, ddof=1)) if len(by_seed) > 1 else None
+    return Number(float(np.mean(by_seed)), deviation, beside=paper)

@@ -12,9 +12,11 @@ from recolorist_lab.assets.zoo import CHECKPOINTS
 from recolorist_lab.data.registry import CARDS
 from recolorist_lab.paper import numbers as paper
 from recolorist_lab.report import figures
+from recolorist_lab.report.table import Column, text_of
+from recolorist_lab.report.writers import markdown
 from recolorist_lab.studies.classify import hospitals as hospitals_table
 from recolorist_lab.studies.classify import table as classify_table
-from recolorist_lab.studies.classify.table import MEDMNIST, OOD, Summary, aggregates, main_table, method_of, sets
+from recolorist_lab.studies.classify.table import DIGITS, MEDMNIST, OOD, aggregates, main_table, method_of, sets, summary
 from recolorist_lab.studies.probability import figure as probability_figure
 
 PUBLISHED = {one.dataset: one.printed for one in CHECKPOINTS.values()}
@@ -78,7 +80,7 @@ class TestAggregates:
 
 class TestMainTable:
     def test_the_papers_numbers_stand_beside_ours(self) -> None:
-        lines = main_table(list(published(3))).splitlines()
+        lines = markdown(main_table(list(published(3)))).splitlines()
         assert lines[0].startswith("| method | MM | MM, balanced | camelyon17 |")
         baseline, colorist = lines[2], lines[3]
         assert baseline.startswith("| Baseline | 0.787 ± 0.000 [0.79] |")
@@ -86,20 +88,20 @@ class TestMainTable:
         assert colorist.endswith("0.544 ± 0.010 [0.54] |")
 
     def test_gaps_are_shown(self) -> None:
-        text = main_table([row("none", "ddi", 0, 0.5)])
+        text = markdown(main_table([row("none", "ddi", 0, 0.5)]))
         assert "| — [0.79] | — |" in text
         assert "0.500 [0.48]" in text
 
     def test_rows_stand_in_the_papers_order_and_ours_after_them(self) -> None:
         rows = [row(name, "ddi", 0, 0.5) for name in ("hed_jitter", "colorist", "none")]
-        assert [line.split(" | ")[0] for line in main_table(rows).splitlines()[2:]] == [
+        assert [line.split(" | ")[0] for line in markdown(main_table(rows)).splitlines()[2:]] == [
             "| Baseline",
             "| Colorist",
             "| hed_jitter",
         ]
 
     def test_every_dataset_stands_beside_the_published_value(self) -> None:
-        lines = classify_table.by_dataset(list(published(3))).splitlines()
+        lines = markdown(classify_table.by_dataset(list(published(3)))).splitlines()
         assert len(lines) == 2 + 19
         assert any("0.626 ± 0.000 [0.626]" in line and "0.930 ± 0.010 [0.930 ± 0.039]" in line for line in lines)
 
@@ -118,8 +120,9 @@ def test_names_of_what_the_paper_does_not_have() -> None:
 
 
 def test_summaries() -> None:
-    assert str(Summary.of([0.5])) == "0.500"
-    assert str(Summary.of([0.1, 0.2, 0.3])) == "0.200 ± 0.100"
+    column = Column("accuracy", digits=DIGITS)
+    assert text_of(summary([0.5]), column) == "0.500"
+    assert text_of(summary([0.1, 0.2, 0.3]), column) == "0.200 ± 0.100"
 
 
 def swept(datasets: list[str], seeds: int = 3) -> list[dict[str, Any]]:
@@ -166,7 +169,7 @@ class TestHospitals:
         return rows + [{**one, **more} for one in swept(["synthetic"], 2)]
 
     def test_source_and_unseen_side_by_side(self) -> None:
-        tables = hospitals_table.tables(self.rows())
+        tables = {name: markdown(table) for name, table in hospitals_table.tables(self.rows()).items()}
         assert "| Baseline | 0.900 ± 0.000 | 0.300 ± 0.000 | 0.450 ± 0.071 | 0.375 ± 0.035 |" in tables["methods"]
         assert tables["methods"].count("\n") == 4
         assert "| 30% | 0.900" in tables["probabilities"]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import recolorist as rc
 from recolorist.errors import OptionError
 from recolorist_lab.report import rows as table
+from recolorist_lab.report.writers import markdown
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import load
 from recolorist_lab.studies.properties import figure as properties_figure
@@ -155,18 +156,18 @@ class TestQuickStudy:
             assert (columns["clipped"] == 0).mean() == pytest.approx(row["result.unclipped_instances"], abs=1e-12)
 
     def test_the_tables_say_what_the_rows_say(self, rows: tuple[list[Row], dict[str, bytes]]) -> None:
-        text = properties_table.comparison(rows[0])
+        text = markdown(properties_table.comparison(rows[0]))
         assert "0.9916" in text
         assert "2.35 %" in text
         assert "38.2 %" in text
         assert "0.903" in text
         assert f"{rows[0][0]['result.pearson_after_mean']:.4f}" in text
         assert len(text.splitlines()) == 2 + 1 + 2
-        limits = properties_table.limits(rows[0])
+        limits = markdown(properties_table.limits(rows[0]))
         assert len(limits.splitlines()) == 2 + 5
         assert "clip ≤ 1 %, gain ≤ 10" in limits
         assert "mask tissue, gain ≤ 10" in limits
-        assert len(properties_table.spaces(rows[0]).splitlines()) == 2 + 2
+        assert len(markdown(properties_table.spaces(rows[0])).splitlines()) == 2 + 2
 
     def test_the_figures_can_be_drawn(self, rows: tuple[list[Row], dict[str, bytes]]) -> None:
         from recolorist_lab.report.figures import render

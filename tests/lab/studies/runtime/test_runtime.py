@@ -13,6 +13,7 @@ from recolorist.errors import OptionError
 from recolorist_lab.paper.numbers import RUNTIME
 from recolorist_lab.report import figures
 from recolorist_lab.report import rows as table
+from recolorist_lab.report.writers import markdown
 from recolorist_lab.runs import energy, ledger
 from recolorist_lab.runs.engines.local import LocalEngine
 from recolorist_lab.runs.study import load
@@ -165,7 +166,7 @@ class TestTable:
     def test_ratios_are_to_the_own_colorist_of_each(self) -> None:
         lines = {
             line.split("|")[1].strip(): [part.strip() for part in line.split("|")]
-            for line in runtime_table.latency(ROWS).splitlines()
+            for line in markdown(runtime_table.latency(ROWS)).splitlines()
         }
         assert lines["AdaIN"][10] == "4,000"  # 200 / 0.05
         assert lines["AdaIN"][11:13] == ["132", "52"]  # as printed, and 132.20 / 2.53
@@ -173,20 +174,20 @@ class TestTable:
         assert lines["Colorist, style from a bank"][10:13] == ["0.6", "–", "–"]
 
     def test_modelled_energy_is_marked_and_processor_time_stands_beside(self) -> None:
-        text = runtime_table.energy(ROWS)
+        text = markdown(runtime_table.energy(ROWS))
         assert text.count("modelled") == len(ROWS)
         assert "CPU time, ms" in text
         assert "| AdaIN | 2 | modelled | 4,000 | 400 | 4,000 | 4.277 | 80 |" in text
 
     def test_without_colorist_there_is_nothing_to_compare_to(self) -> None:
         with pytest.raises(OptionError, match="to which all are compared"):
-            runtime_table.latency(ROWS[:2])
+            markdown(runtime_table.latency(ROWS[:2]))
         with pytest.raises(OptionError, match="no row for the device 'cuda'"):
-            runtime_table.latency(ROWS, "cuda")
+            markdown(runtime_table.latency(ROWS, "cuda"))
 
     def test_growth_has_a_column_for_each_side(self) -> None:
         grown = [row("colorist", 0.01 * side, side, "growth") for side in (64, 256)] + [row("adain", 9.0, 64, "growth")]
-        assert runtime_table.growth(grown).splitlines()[2:] == [
+        assert markdown(runtime_table.growth(grown)).splitlines()[2:] == [
             "| Colorist, two 8-bit images | 0.64 | 2.56 |",
             "| AdaIN | 9 | – |",
         ]
@@ -215,5 +216,5 @@ def test_the_quick_study_runs_and_makes_its_tables(tmp_path: Path) -> None:
     study, book = load(tmp_path / "quick.toml"), ledger.Ledger(tmp_path / "ledger")
     assert run_study(study, book, LocalEngine(book, jobs=1)).is_complete
     rows = table.rows(study, book)
-    assert "AdaIN" in runtime_table.latency(rows)
-    assert "128 px" in runtime_table.growth(rows)
+    assert "AdaIN" in markdown(runtime_table.latency(rows))
+    assert "128 px" in markdown(runtime_table.growth(rows))

@@ -13,6 +13,7 @@ import recolorist as rc
 from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.paper import numbers as paper
 from recolorist_lab.report import rows as table
+from recolorist_lab.report.writers import markdown
 from recolorist_lab.runs.cell import run_cell
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import load
@@ -21,7 +22,9 @@ from recolorist_lab.studies.spaces import figure as spaces_figure
 from recolorist_lab.studies.spaces import statistics as spaces_statistics
 from recolorist_lab.studies.spaces.cell import FILE, METRICS, Spaces, _Clock, run, transferred
 from recolorist_lab.studies.spaces.table import (
-    DIGITS,
+    METRICS as PRINTED,
+)
+from recolorist_lab.studies.spaces.table import (
     ORDER,
     AlgebraError,
     Scores,
@@ -164,7 +167,7 @@ class TestAlgebra:
         assert assert_algebra(Scores.of(rows)) == 2
         rows[2]["result.fid"] = 20.006
         with pytest.raises(AlgebraError, match=r"fid of d, seed 0, is 20.0 in ycbcr and 20.006 in yuv"):
-            table_one(Scores.of(rows))
+            markdown(table_one(Scores.of(rows)))
 
     def test_other_methods_may_differ(self) -> None:
         rows = [row("d", space, "covariance", fid=number) for number, space in enumerate(("ycbcr", "ypbpr", "yuv"))]
@@ -175,7 +178,7 @@ class TestTables:
     def test_table_one_to_the_letter(self) -> None:
         rows = [row("a", "rgb", seed=0), row("a", "rgb", seed=1, artfid=25.1), row("b", "rgb", seed=0, artfid=30.0)]
         rows += [row("a", "yuv", lpips=0.25, fid=100.125), row("b", "yuv"), row("a", "lalphabeta"), row("b", "lalphabeta")]
-        assert table_one(Scores.of(rows)) == (
+        assert markdown(table_one(Scores.of(rows))) == (
             "| space | LPIPS ↓ paper | ours | SSIM ↑ paper | ours | FID ↓ paper | ours | W ↓ paper | ours | ArtFID ↓ paper | "
             "corrected | ours |\n"
             "|:---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n"
@@ -199,14 +202,14 @@ class TestTables:
             del gone[name]
         scores = Scores.of(rows)
         assert scores.mean("artfid", "hed", "histogram") is None
-        line = next(line for line in by_method(scores).splitlines() if line.startswith("| HED"))
+        line = next(line for line in markdown(by_method(scores)).splitlines() if line.startswith("| HED"))
         assert line.split("|")[3].strip() == "—"
-        assert "—" not in by_dataset(scores)
+        assert "—" not in markdown(by_dataset(scores))
         with pytest.raises(OptionError, match="1 cells have no result"):
             spaces_statistics.significance(scores)
 
     def test_what_the_paper_lacks_is_marked(self) -> None:
-        lines = by_method(Scores.of(full())).splitlines()
+        lines = markdown(by_method(Scores.of(full()))).splitlines()
         assert [line.count("†") for line in lines[2:]] == [1, 1, 1, 1, 1, 1]
         assert sum(in_paper(space, method) for space in ORDER for method in rc.MATCHERS) == 33
 
@@ -214,7 +217,7 @@ class TestTables:
         """Ours grow with the corrected ArtFID, so that is 1; the printed ones have placeholders in them."""
         corrected = {space: paper.CORRECTED_ARTFID.get(space, one.artfid) for space, one in paper.SPACES.items()}
         rows = [row("d", space, artfid=value**2, fid=-value) for space, value in corrected.items()]
-        lines = agreement(Scores.of(rows)).splitlines()
+        lines = markdown(agreement(Scores.of(rows))).splitlines()
         cells = [cell.strip() for cell in lines[-1].split("|")[1:-1]]
         assert (cells[0], cells[2]) == ("ArtFID", "1.00")
         assert 0.5 < float(cells[1]) < 0.95
@@ -224,8 +227,8 @@ class TestTables:
         rows = full()
         for one in rows:
             one["result.time.transform_ms"] = 2.0 if one["space"] == "hed" else 0.5
-        assert "| HED | mean_std | 2.000 | 4.0 | 2.00 | 0.200 % |" in times(Scores.of(rows))
-        assert sizes(Scores.of(rows)).splitlines()[2] == "| d0 | train | 9 | 8 | 1 | no |"
+        assert "| HED | mean_std | 2.000 | 4.0 | 2.00 | 0.200 % |" in markdown(times(Scores.of(rows)))
+        assert markdown(sizes(Scores.of(rows))).splitlines()[2] == "| d0 | train | 9 | 8 | 1 | no |"
 
 
 class TestSignificance:
@@ -255,9 +258,11 @@ class TestSignificance:
 
     def test_tables_have_a_line_for_every_test(self) -> None:
         found = spaces_statistics.significance(Scores.of(full(9)))
-        assert len(spaces_statistics.friedman_table(found).splitlines()) == 2 + 6
-        assert len(spaces_statistics.method_table(found).splitlines()) == 2 + 18
-        assert "| HED | 9 : 0 | 0 | 9 | 0.0039 | -2.67 | 0.89 | -2.67, 0.89 | 0.0195 |" in spaces_statistics.space_table(found)
+        assert len(markdown(spaces_statistics.friedman_table(found)).splitlines()) == 2 + 6
+        assert len(markdown(spaces_statistics.method_table(found)).splitlines()) == 2 + 18
+        assert "| HED | 9 : 0 | 0 | 9 | 0.0039 | -2.67 | 0.89 | -2.67, 0.89 | 0.0195 |" in markdown(
+            spaces_statistics.space_table(found)
+        )
 
     def test_refuses_a_single_dataset(self) -> None:
         with pytest.raises(OptionError, match="needs two at least"):
@@ -305,7 +310,7 @@ class TestQuickStudy:
         rows = table.rows(small, ledger)
         scores = Scores.of(one for one in rows if one["grid"] == "spaces")
         assert assert_algebra(scores) == 4
-        assert table_one(scores).count("—") == 4 * 3  # LPIPS, FID and ArtFID were not asked for
+        assert markdown(table_one(scores)).count("—") == 4 * 3  # LPIPS, FID and ArtFID were not asked for
         assert all(0 < one["result.ssim"] <= 1 for one in rows if one["grid"] == "spaces")  # type: ignore[operator]
         kept = ledger.result(cells[0]).read(FILE).decode().splitlines()
         assert kept[0].split(",")[:2] == ["ssim", "ssim_luminance"]
@@ -326,11 +331,11 @@ class TestQuickStudy:
         small = dataclasses.replace(study, cells=tuple(wanted))
         finished(small, ledger)
         rows: list[Row] = table.rows(small, ledger)
-        three = [{name: one[f"result.{name}"] for name in DIGITS} for one in rows if one["space"] != "rgb"]
+        three = [{name: one[f"result.{name}"] for name in PRINTED} for one in rows if one["space"] != "rgb"]
         assert three[0] == three[1] == three[2]
         assert all(value is not None for value in three[0].values())
         for one in rows:
             assert one["result.artfid"] == pytest.approx((1 + one["result.lpips"]) * (1 + one["result.fid"]))
             assert 0 < one["result.time.transform_share"] < 1
         assert "features_of_styles" not in {name.rpartition(".")[2] for name in rows[1] if rows[1][name] is not None}
-        assert paper.TITLES["rgb"] in table_one(Scores.of(rows))
+        assert paper.TITLES["rgb"] in markdown(table_one(Scores.of(rows)))

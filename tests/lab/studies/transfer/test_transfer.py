@@ -13,6 +13,7 @@ from recolorist.errors import OptionError
 from recolorist_lab.baselines import build
 from recolorist_lab.report import figures
 from recolorist_lab.report.rows import rows
+from recolorist_lab.report.writers import markdown
 from recolorist_lab.runs.engines.local import LocalEngine
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Study, load
@@ -193,18 +194,20 @@ class TestTable:
         return {"grid": "rivals", "method": method, "seed": seed, **{f"result.{name}": value for name, value in told.items()}}
 
     def test_means_deviations_and_the_papers_numbers(self) -> None:
-        text = transfer_table.table([self.row("colorist", 1, 10.0), self.row("adain", 1, 50.0), self.row("adain", 2, 54.0)])
+        text = markdown(
+            transfer_table.table([self.row("colorist", 1, 10.0), self.row("adain", 1, 50.0), self.row("adain", 2, 54.0)])
+        )
         lines = text.splitlines()
         assert lines[2].startswith("| AdaIN | 2 | 256 | 0.200 ± 0.000 (0.33) | 0.700 ± 0.000 (0.58) | 52.0 ± 2.8 (70.29)")
         assert "| Colorist | 1 | 256 | 0.200 (0.12)" in lines[3]
 
     def test_the_control_has_no_printed_number_and_comes_last(self) -> None:
-        lines = transfer_table.table([self.row("none", 1, 30.0), self.row("colorist", 1, 10.0)]).splitlines()
+        lines = markdown(transfer_table.table([self.row("none", 1, 30.0), self.row("colorist", 1, 10.0)])).splitlines()
         assert "| Colorist | 1 | 256 | 0.200 (0.12)" in lines[2]
         assert lines[3].startswith("| contents left as they are | 1 | 256 | 0.200 | 0.700 | 30.0 |")
 
     def test_nothing_to_show_is_refused(self) -> None:
         with pytest.raises(OptionError, match="no row"):
-            transfer_table.table([{"method": "adain"}])
+            markdown(transfer_table.table([{"method": "adain"}]))
         with pytest.raises(OptionError, match="no method"):
             transfer_table.grid({})
