@@ -64,13 +64,13 @@ _STYLE: Final = np.asarray(tile(1))[::-1] // 2 + 60
 def _write(path: Path, layout: str, side: int) -> None:
     import tifffile
 
-    from recolorist.io.strips_tiff import tiles
+    from recolorist.io.tiff import split_tiles
 
     bands = (_rows(side, top, min(256, side - top)) for top in range(0, side, 256))
     with tifffile.TiffWriter(path) as writer:
         shape = (side, side, 3)
         if layout == "tiles":
-            writer.write(tiles(bands), shape=shape, dtype="uint8", tile=(256, 256), compression="zlib", photometric="rgb")
+            writer.write(split_tiles(bands), shape=shape, dtype="uint8", tile=(256, 256), compression="zlib", photometric="rgb")
         else:
             writer.write(bands, shape=shape, dtype="uint8", rowsperstrip=256, photometric="rgb")
 
@@ -93,8 +93,7 @@ def _measured(folder: Path, layout: str, side: int) -> dict[str, Any]:
 
 def _equal(out: Path, plan: Plan, side: int) -> bool:
     """Whether plan and pixels are those of the whole image: the moments of all rows, then every band."""
-    from recolorist.io.images import Reading
-    from recolorist.io.strips import open_strips
+    from recolorist.io.images import Reading, open_strips
 
     whole = sum((rc.measure(_rows(side, top, min(997, side - top))) for top in range(0, side, 997)), start=0)
     if rc.plan(whole, rc.measure(_STYLE)) != plan:  # type: ignore[arg-type]

@@ -10,7 +10,6 @@ from recolorist.errors import RecoloristError
 
 #: Module to the extra that installs it.
 EXTRAS: Final = {
-    "tifffile": "tiff",
     "imagecodecs": "tiff",
     "pydicom": "dicom",
     "openslide": "slides",

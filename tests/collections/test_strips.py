@@ -19,9 +19,9 @@ from recolorist.core import foreground
 from recolorist.core import image as check
 from recolorist.core.match import level_counts
 from recolorist.errors import ImageError, OptionError
-from recolorist.io.images import Reading, read_image
+from recolorist.io.images import Reading, open_strips, read_image
 from recolorist.io.pyramid import halved
-from recolorist.io.strips import ArrayStrips, Strips, open_strips
+from recolorist.io.strips import ArrayStrips, Strips
 from recolorist.io.write import encode
 from tests.commands import picture
 

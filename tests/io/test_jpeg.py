@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from PIL import Image
 from PIL.JpegImagePlugin import JpegImageFile
 
-from recolorist.io import pillow
+from recolorist.io import jpeg as module
 from recolorist.io.images import HugeError, Reading
-from recolorist.io.jpeg import plain_size, read_plain_jpeg
-from recolorist.io.pillow import read_compressed
+from recolorist.io.jpeg import plain_size, read_jpeg
 from recolorist.io.write import encode
 from tests.commands import picture
 
@@ -48,40 +47,38 @@ class TestPlainFiles:
     @pytest.mark.parametrize("size", [(37, 53), (1, 1), (8, 64), (64, 8)])
     def test_equal_to_the_file_object(self, options: dict[str, Any], size: tuple[int, int]) -> None:
         data = jpeg(picture(size=size), **options)
-        pixels = read_plain_jpeg(data, 10**6)
+        pixels = read_jpeg(data, Reading()).pixels
         assert plain_size(data) == size[::-1]
-        assert pixels is not None
         assert (pixels.shape, pixels.dtype.name, pixels.flags.c_contiguous) == ((*size, 3), "uint8", True)
         assert np.array_equal(pixels, np.asarray(JpegImageFile(io.BytesIO(data))))
 
     def test_pixels_outlive_the_image(self) -> None:
         files = [encode(picture(seed), ".jpg") for seed in range(20)]
-        kept = [read_plain_jpeg(data, 10**6) for data in files]
+        kept = [read_jpeg(data, Reading()).pixels for data in files]
         for data, pixels in zip(files, kept, strict=True):
-            assert pixels is not None
             assert np.array_equal(pixels, np.asarray(JpegImageFile(io.BytesIO(data))))
 
     def test_the_limit_holds(self) -> None:
         with pytest.raises(HugeError, match="declares 1,961 pixels"):
-            read_compressed(encode(picture(), ".jpg"), "JPEG", Reading(max_pixels=1960))
+            read_jpeg(encode(picture(), ".jpg"), Reading(max_pixels=1960))
 
 
 class TestOtherFiles:
     def test_grey(self) -> None:
         data = jpeg(picture()[..., 0])
         assert plain_size(data) is None
-        assert np.array_equal(read_compressed(data, "JPEG", Reading()).pixels, np.asarray(JpegImageFile(io.BytesIO(data))))
+        assert np.array_equal(read_jpeg(data, Reading()).pixels, np.asarray(JpegImageFile(io.BytesIO(data))))
 
     def test_orientation_is_applied(self) -> None:
         data = jpeg(exif=exif(6))
         assert plain_size(data) is None
         upright = np.rot90(np.asarray(JpegImageFile(io.BytesIO(data))), -1)
-        assert np.array_equal(read_compressed(data, "JPEG", Reading()).pixels, upright)
+        assert np.array_equal(read_jpeg(data, Reading()).pixels, upright)
 
     def test_profile_is_returned(self) -> None:
         data = jpeg(icc_profile=b"p" * 200)
         assert plain_size(data) is None
-        assert read_compressed(data, "JPEG", Reading()).icc == b"p" * 200
+        assert read_jpeg(data, Reading()).icc == b"p" * 200
 
     @pytest.mark.parametrize("data", [b"", b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n" + bytes(50), jpeg()[:20]])
     def test_not_a_whole_header(self, data: bytes) -> None:
@@ -98,14 +95,14 @@ def test_damaged_files_give_the_same_pixels_or_the_same_message(monkeypatch: pyt
         data = bad.tobytes()[: len(bad) - int(rng.integers(0, 3)) * 40]
         fast = outcome(data)
         with monkeypatch.context() as patch:
-            patch.setattr(pillow, "read_plain_jpeg", lambda *_: None)
+            patch.setattr(module, "_read_plain", lambda *_: None)
             assert outcome(data) == fast
 
 
 def outcome(data: bytes) -> tuple[str, bytes]:
     """The shape and pixels that come out, or the error and its message."""
     try:
-        pixels = read_compressed(data, "JPEG", Reading(max_pixels=10**6)).pixels
+        pixels = read_jpeg(data, Reading(max_pixels=10**6)).pixels
     except Exception as error:  # noqa: BLE001 - decoders raise anything
         return f"{type(error).__name__}: {error}", b""
     return str(pixels.shape), pixels.tobytes()

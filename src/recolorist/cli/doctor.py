@@ -17,8 +17,7 @@ __all__ = ["register"]
 
 _NEEDED: Final = ("numpy", "pillow", "scikit-image", "typer", "rich")
 _EXTRAS: Final = {
-    "tifffile": "huge, tiled and 16-bit colour TIFF",
-    "imagecodecs": "compressed TIFF",
+    "imagecodecs": "TIFF compressed with LZW or JPEG, PNG with 16-bit colour",
     "pydicom": "DICOM",
     "openslide-python": "whole slides",
     "zarr": "Zarr",

@@ -18,7 +18,7 @@ import numpy as np
 from recolorist import optional
 from recolorist.errors import ImageError, OptionError, RecoloristError
 from recolorist.io.images import list_names, shown
-from recolorist.io.other import npy_header, npy_stack, refuse_bomb
+from recolorist.io.npy import npy_header, npy_stack, refuse_bomb
 
 Source = str | Path | Sequence[str | Path]
 

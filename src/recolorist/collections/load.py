@@ -16,9 +16,9 @@ from recolorist.collections.target import digest_of
 from recolorist.core import foreground
 from recolorist.core import image as check
 from recolorist.core.spaces import SPACES
-from recolorist.io.images import FORMATS, HugeError, Reading, decode, open_file
-from recolorist.io.other import npy_stack
-from recolorist.io.strips import HUGE_FORMATS, Strips, open_strips
+from recolorist.io.images import FORMATS, HUGE_FORMATS, HugeError, Reading, decode, open_file, open_strips
+from recolorist.io.npy import npy_stack
+from recolorist.io.strips import Strips
 from recolorist.io.write import OUTPUT_SUFFIX, output_name
 
 

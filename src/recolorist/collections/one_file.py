@@ -25,8 +25,8 @@ from recolorist.core.moments import Moments, measure_opened
 from recolorist.core.options import match_options
 from recolorist.core.plan import Plan, decide
 from recolorist.errors import ImageError, OptionError, StatisticsError
-from recolorist.io.images import FORMATS, HugeError, Reading, read_picture, shown
-from recolorist.io.strips import Strips, open_strips
+from recolorist.io.images import FORMATS, HugeError, Reading, open_strips, read_picture, shown
+from recolorist.io.strips import Strips
 from recolorist.io.write import QUALITY, encode, format_of
 
 

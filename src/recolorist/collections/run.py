@@ -27,7 +27,7 @@ _MOST_PER_CHUNK: Final = 32
 _CHUNKS_PER_WORKER: Final = 8
 _MOST_DEATHS: Final = 8  # in a row
 _FEW: Final = 24  # images; starting processes takes longer than working on these
-_PRELOADED: Final = ("collections.run", "collections.work", "collections.audit", "io.pillow")  # used by every worker
+_PRELOADED: Final = ("collections.run", "collections.work", "collections.audit", "io.jpeg", "io.png")  # used by every worker
 _ONE_THREAD: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 

@@ -24,6 +24,7 @@ from recolorist.core.plan import Plan
 from recolorist.core.spaces import SPACES
 from recolorist.errors import ImageError
 from recolorist.io.strips import Strips
+from recolorist.io.write import refuse_suffix_of_bands, write_bands
 
 Tick = Callable[[int], None]  # called with the number of rows done
 
@@ -41,26 +42,14 @@ def write_strips(
     """Write an image through a plan (None: as it is) as tiled TIFF, NPY or Zarr, by the name's suffix."""
     if isinstance(mask, Strips):
         refuse_other_size(source, mask)
-    if getattr(source, "orientation", 1) != 1:
+    if source.orientation != 1:
         raise ImageError("it is stored lying on its side, which is not turned in strips; turn it upright first")
     suffix = Path(name).suffix.lower()
-    if suffix not in (".tif", ".tiff", ".npy", ".zarr"):
-        raise ImageError(f"images that go through in strips are written as .tif, .npy or .zarr, not as {suffix or 'this'}")
+    refuse_suffix_of_bands(suffix)
 
     def make(path: Path) -> None:
         bands = _unchanged(source, tick) if plan is None else apply_strips(source, plan, mask, tick)
-        if suffix == ".npy":
-            from recolorist.io.strips_other import write_npy
-
-            write_npy(path, bands, source)
-        elif suffix == ".zarr":
-            from recolorist.io.strips_other import write_zarr
-
-            write_zarr(path, bands, source)
-        else:
-            from recolorist.io.strips_tiff import write_tiff
-
-            write_tiff(path, bands, source, pyramid=pyramid)
+        write_bands(path, suffix, bands, source, pyramid=pyramid)
 
     target.place_made(name, make)
 

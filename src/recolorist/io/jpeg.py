@@ -1,20 +1,26 @@
-"""Decode plain JPEG files without building Pillow's file object.
+"""JPEG through Pillow, with a short way to decode plain files.
 
-Most files of a dataset are plain: 8-bit colour with nothing beside the image but a JFIF header or a comment. The decoder and the
-pixels are Pillow's own; skipping the file object saves about a tenth of decoding an image of 224 × 224.
+Most files of a dataset are plain: 8-bit colour with nothing beside the image but a JFIF header or a comment. They are decoded
+without building Pillow's file object. Decoder and pixels are the same; it saves about a tenth of decoding 224 × 224 pixels.
 """
 
 from __future__ import annotations
 
+import io
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+from PIL.JpegImagePlugin import JpegImageFile
 
-from recolorist.io.images import refuse_huge
+from recolorist.errors import ImageError
+from recolorist.io.pillow import encode_image, pixels_of, read_orientation, turn_upright
+from recolorist.io.reading import Picture, Reading, refuse_huge
 
-__all__ = ["plain_size", "read_plain_jpeg"]
+__all__ = ["QUALITY", "encode_jpeg", "plain_size", "read_jpeg"]
+
+QUALITY: Final = 95
 
 _START: Final = b"\xff\xd8\xff"
 _FRAMES: Final = frozenset((0xC0, 0xC1, 0xC2))  # baseline, extended and progressive, each decoded to eight bits
@@ -22,29 +28,41 @@ _SKIPPED: Final = frozenset((0xE0, 0xFE, 0xDB, 0xC4, 0xDD))  # JFIF header, comm
 _BITS: Final = 8
 
 
-def read_plain_jpeg(data: bytes, max_pixels: int) -> NDArray[Any] | None:
-    """Decode a plain JPEG to an array (H, W, 3).
+def read_jpeg(data: bytes, reading: Reading) -> Picture:
+    """Decode a JPEG file, upright.
 
-    Returns None for any other JPEG and for a damaged one. The caller then opens it with Pillow's file object, which applies the
-    orientation and the profile, and whose error messages are more precise.
+    Raises:
+        ImageError: If the file is damaged, cut off or has a mode that is not accepted.
     """
-    size = plain_size(data)
-    if size is None:
-        return None
-    refuse_huge(size[0] * size[1], max_pixels)
-    image = Image.new("RGB", size, None)  # type: ignore[arg-type,unused-ignore]  # None: not filled
-    try:
-        image.frombytes(data, "jpeg", "RGB", "", 1, 0)
-    except (ValueError, OSError):
-        return None
-    return np.asarray(image)
+    is_whole = _has_end(data)
+    plain = _read_plain(data, reading.max_pixels) if is_whole else None
+    if plain is not None:
+        return Picture(plain)
+    image = JpegImageFile(io.BytesIO(data))
+    refuse_huge(image.width * image.height, reading.max_pixels)
+    if not is_whole:  # Pillow reads some files that lack their end
+        raise ImageError("its end is missing; it was cut off, fetch it again")
+    pixels = turn_upright(pixels_of(image, reading), read_orientation(image.info.get("exif", b"")))
+    return Picture(pixels, None, image.info.get("icc_profile"))
+
+
+def encode_jpeg(pixels: NDArray[Any], icc: bytes | None = None, quality: int = QUALITY) -> bytes:
+    r"""Encode 8-bit grey or RGB pixels. Colour is what was changed, so it is kept in full: no subsampling.
+
+    Example:
+        >>> encode_jpeg(np.zeros((2, 3, 3), np.uint8))[:3]
+        b'\xff\xd8\xff'
+    """
+    profile = {} if icc is None else {"icc_profile": icc}
+    return encode_image(pixels, "JPEG", (1, 3), ("uint8",), quality=quality, subsampling=0, **profile)
 
 
 def plain_size(data: bytes) -> tuple[int, int] | None:
     r"""Return width and height of a plain JPEG, and None for one with an orientation, a profile or other segments.
 
-    >>> plain_size(b"\xff\xd8\xff\xc0\x00\x11\x08\x00\x04\x00\x05\x03" + bytes(9))
-    (5, 4)
+    Example:
+        >>> plain_size(b"\xff\xd8\xff\xc0\x00\x11\x08\x00\x04\x00\x05\x03" + bytes(9))
+        (5, 4)
     """
     place, last = 2, len(data) - 10
     if not data.startswith(_START):
@@ -59,3 +77,26 @@ def plain_size(data: bytes) -> tuple[int, int] | None:
             return None
         place += 2 + (data[place + 2] << 8 | data[place + 3])
     return None
+
+
+def _read_plain(data: bytes, max_pixels: int) -> NDArray[Any] | None:
+    """Decode a plain JPEG to an array (H, W, 3).
+
+    Returns None for any other JPEG and for a damaged one. The caller then opens it with Pillow's file object, which knows the
+    orientation and the profile, and whose error messages are more precise.
+    """
+    size = plain_size(data)
+    if size is None:
+        return None
+    refuse_huge(size[0] * size[1], max_pixels)
+    image = Image.new("RGB", size, None)  # type: ignore[arg-type,unused-ignore]  # None: not filled
+    try:
+        image.frombytes(data, "jpeg", "RGB", "", 1, 0)
+    except (ValueError, OSError):
+        return None
+    return np.asarray(image)
+
+
+def _has_end(data: bytes) -> bool:
+    """Whether the end marker comes after the last scan began; the end marker of a thumbnail comes before."""
+    return data.endswith(b"\xff\xd9") or data.rfind(b"\xff\xd9") > data.rfind(b"\xff\xda")

@@ -1,50 +1,69 @@
-"""Encoding pixels as files: nothing but the pixels goes in, so nothing else can come out. An ICC profile only on request."""
+"""Encode pixels as files: nothing but the pixels goes in, and a colour profile only on request."""
 
 from __future__ import annotations
 
-import io
-import struct
-import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
-from recolorist import optional
 from recolorist.errors import ImageError
+from recolorist.io.jpeg import QUALITY, encode_jpeg
+from recolorist.io.npy import encode_npy
+from recolorist.io.png import encode_png
+from recolorist.io.strips import Strips
 
-QUALITY: Final = 95
+__all__ = ["OUTPUT_SUFFIX", "QUALITY", "encode", "format_of", "output_name", "refuse_suffix_of_bands", "write_bands"]
+
 _WRITTEN: Final = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".tif": "TIFF", ".tiff": "TIFF", ".npy": "NPY"}
-#: What an output is called where its source is of a format that is not written.
+#: The suffix of an output where its source is of a format that is not written.
 OUTPUT_SUFFIX: Final = {"DICOM": ".png", "NPZ": ".npy", "SLIDE": ".tif", "ZARR": ".tif"}
 
 
 def encode(pixels: NDArray[Any], suffix: str, *, icc: bytes | None = None, quality: int = QUALITY) -> bytes:
-    r"""The bytes of a file with these pixels, in the format of the suffix.
+    r"""Encode pixels in the format of a suffix.
 
-    >>> encode(np.zeros((2, 3, 3), np.uint16), ".png")[:8]
-    b'\x89PNG\r\n\x1a\n'
+    Args:
+        pixels: An array (H, W) or (H, W, C).
+        suffix: The suffix of the file, with its dot.
+        icc: A colour profile to embed; NumPy files have none.
+        quality: Of JPEG files.
+
+    Returns:
+        The bytes of the file.
+
+    Raises:
+        ImageError: If the format cannot hold such pixels, or files of this suffix are not written.
+        MissingExtraError: If PNG files with 16-bit colour are asked for and imagecodecs is not installed.
+
+    Example:
+        >>> encode(np.zeros((2, 3, 3), np.uint8), ".png")[:8]
+        b'\x89PNG\r\n\x1a\n'
     """
     form = format_of(suffix)
     pixels = np.ascontiguousarray(pixels[..., 0] if pixels.ndim == 3 and pixels.shape[-1] == 1 else pixels)
+    if form == "JPEG":
+        return encode_jpeg(pixels, icc, quality)
+    if form == "PNG":
+        return encode_png(pixels, icc)
     if form == "NPY":
-        buffer = io.BytesIO()
-        np.save(buffer, pixels, allow_pickle=False)
-        return buffer.getvalue()
-    if form == "PNG" and pixels.dtype == np.uint16 and pixels.ndim == 3:
-        return _png16(pixels, icc)
-    if form == "TIFF" and pixels.dtype != np.uint8 and pixels.ndim == 3:
-        return _tiff(pixels, icc)
-    return _pillow(pixels, form, icc, quality)
+        return encode_npy(pixels)
+    from recolorist.io.tiff import encode_tiff
+
+    return encode_tiff(pixels, icc)
 
 
 def format_of(suffix: str) -> str:
-    """The format a suffix stands for, if it is one that is written.
+    """Return the format of a suffix.
 
-    >>> format_of(".JPG")
-    'JPEG'
+    Raises:
+        ImageError: If files of this suffix are not written.
+
+    Example:
+        >>> format_of(".JPG")
+        'JPEG'
     """
     form = _WRITTEN.get(suffix.lower())
     if form is None:
@@ -53,78 +72,46 @@ def format_of(suffix: str) -> str:
 
 
 def output_name(source: str, form: str | None = None) -> str:
-    """The name of an output: the source's own, or with another suffix where its format is only read.
+    """Return the name of an output: the source's own, or with another suffix where its format is only read.
 
-    >>> output_name("a/scan.dcm", "DICOM"), output_name("a/photo.jpg", "JPEG")
-    ('a/scan.png', 'a/photo.jpg')
+    Example:
+        >>> output_name("a/scan.dcm", "DICOM"), output_name("a/photo.jpg", "JPEG")
+        ('a/scan.png', 'a/photo.jpg')
     """
     path = Path(source)
     suffix = OUTPUT_SUFFIX.get(form or "")
     return source if suffix is None or path.suffix.lower() in _WRITTEN else path.with_suffix(suffix).as_posix()
 
 
-def _pillow(pixels: NDArray[Any], form: str, icc: bytes | None, quality: int) -> bytes:
-    depth = pixels.shape[2] if pixels.ndim == 3 else 1
-    fits = {"JPEG": (1, 3), "PNG": (1, 3, 4), "TIFF": (1, 3, 4)}[form]
-    kinds = {"JPEG": ("uint8",), "PNG": ("uint8", "uint16"), "TIFF": ("uint8", "uint16", "float32")}[form]
-    if depth not in fits or pixels.dtype.name not in kinds:
-        raise ImageError(f"{form} cannot hold {depth} channel(s) of {pixels.dtype}; write a .tif or .npy instead")
-    image = Image.fromarray(pixels.astype(pixels.dtype.newbyteorder("="), copy=False))
-    if form == "JPEG":
-        return _saved(image, form, _jpeg(icc, quality))
-    packed = {"compression": "tiff_adobe_deflate"} if form == "TIFF" else {}
-    return _saved(image, form, packed | _profile(icc))
+def refuse_suffix_of_bands(suffix: str) -> None:
+    """Raise ImageError for a suffix whose format cannot be written by rows."""
+    if suffix not in (".tif", ".tiff", ".npy", ".zarr"):
+        raise ImageError(f"images that go through in strips are written as .tif, .npy or .zarr, not as {suffix or 'this'}")
 
 
-def _jpeg(icc: bytes | None, quality: int) -> dict[str, Any]:
-    """Colour is what was changed, so colour is kept in full."""
-    return {"quality": quality, "subsampling": 0} | _profile(icc)
+def write_bands(path: Path, suffix: str, bands: Iterator[NDArray[Any]], like: Strips, *, pyramid: bool = False) -> None:
+    """Write bands of rows as tiled TIFF, NPY or Zarr, by the suffix.
 
+    Args:
+        path: Where to write; its own suffix is not looked at, as it may be a temporary name.
+        suffix: The suffix of the final name.
+        bands: The rows of the image, from top to bottom.
+        like: An image of the same shape and dtype.
+        pyramid: Whether a TIFF gets smaller levels.
 
-def _profile(icc: bytes | None) -> dict[str, Any]:
-    return {} if icc is None else {"icc_profile": icc}
+    Raises:
+        ImageError: If the format cannot be written by rows.
+    """
+    refuse_suffix_of_bands(suffix)
+    if suffix == ".npy":
+        from recolorist.io.npy import write_npy
 
+        write_npy(path, bands, like)
+    elif suffix == ".zarr":
+        from recolorist.io.zarr import write_zarr
 
-def _saved(image: Image.Image, form: str, options: dict[str, Any]) -> bytes:
-    buffer = io.BytesIO()
-    image.save(buffer, form, **options)
-    return buffer.getvalue()
+        write_zarr(path, bands, like)
+    else:
+        from recolorist.io.tiff import write_tiff
 
-
-def _png16(pixels: NDArray[Any], icc: bytes | None) -> bytes:
-    """16-bit colour, which Pillow does not write. Each row is stored as differences from the pixel before."""
-    height, width, depth = pixels.shape
-    if depth not in (3, 4):
-        raise ImageError(f"PNG cannot hold {depth} channels; write a .tif or .npy instead")
-    rows = np.ascontiguousarray(pixels, dtype=">u2").view(np.uint8).reshape(height, width, 2 * depth)
-    filtered = np.empty((height, 1 + rows[0].size), np.uint8)
-    filtered[:, 0] = 1
-    differences = rows.copy()
-    differences[:, 1:] -= rows[:, :-1]
-    filtered[:, 1:] = differences.reshape(height, -1)
-    header = struct.pack(">IIBBBBB", width, height, 16, {3: 2, 4: 6}[depth], 0, 0, 0)
-    profile = b"" if icc is None else _chunk(b"iCCP", b"icc\0\0" + zlib.compress(icc))
-    body = _chunk(b"IDAT", zlib.compress(filtered.tobytes(), 6))
-    return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + profile + body + _chunk(b"IEND", b"")
-
-
-def _chunk(name: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-
-
-def _tiff(pixels: NDArray[Any], icc: bytes | None) -> bytes:
-    """16-bit and float colour, which Pillow does not write."""
-    tifffile = optional.load("tifffile", "write TIFF files with 16-bit or float colour")
-    buffer = io.BytesIO()
-    with tifffile.TiffWriter(buffer) as writer:
-        writer.write(pixels, iccprofile=icc, compression="zlib", **tiff_facts(pixels.shape))
-    return buffer.getvalue()
-
-
-def tiff_facts(shape: tuple[int, ...]) -> dict[str, Any]:
-    """What a TIFF says of itself: how to show its pixels, and nothing else."""
-    depth = shape[2] if len(shape) == 3 else 1
-    alpha = {"extrasamples": ["unassalpha"]} if depth == 4 else {}
-    colour = "rgb" if depth in (3, 4) else "minisblack"
-    planar = {"planarconfig": "contig"} if depth > 1 else {}
-    return {"photometric": colour, "metadata": None, "software": False, "datetime": None, **alpha, **planar}
+        write_tiff(path, bands, like, pyramid=pyramid)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from recolorist.errors import RecoloristError
 from recolorist.io.images import shown
-from recolorist.io.other import npy_header, refuse_bomb
+from recolorist.io.npy import npy_header, refuse_bomb
 from recolorist_lab.assets.archives import refuse_full_disk
 from recolorist_lab.data.cards import GIB, SPLITS
 
