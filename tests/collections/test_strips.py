@@ -17,7 +17,7 @@ from recolorist.collections.strips import apply_strips, count_strips, measure_st
 from recolorist.collections.target import Target
 from recolorist.core import foreground
 from recolorist.core import image as check
-from recolorist.core.match import level_counts
+from recolorist.core.clipping import level_counts
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import Reading, open_strips, read_image
 from recolorist.io.pyramid import halved

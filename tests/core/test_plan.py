@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import recolorist as rc
 from recolorist.core.gains import Flags
 from recolorist.core.options import MatchOptions, match_options
-from recolorist.core.plan import channelwise
+from recolorist.core.plan import plan_channels
 from recolorist.errors import OptionError, StatisticsError
 
 RNG = np.random.default_rng(22)
@@ -162,7 +162,7 @@ class TestJson:
     )
     def test_plain_numbers_say_what_the_plan_says(self, numbers: Any, strength: float, limits: Any, eps_mode: str) -> None:
         half = len(numbers) // 2
-        made = channelwise(
+        made = plan_channels(
             numbers[:half], numbers[half : 2 * half], match_options("mean_std", "rgb", strength, limits[0], eps_mode), limits[1]
         )
         assert made.to_json() == made.plan().to_json()
@@ -171,7 +171,7 @@ class TestJson:
     @pytest.mark.parametrize("bad", [math.nan, math.inf])
     def test_numbers_that_json_does_not_have_are_refused(self, bad: float) -> None:
         with pytest.raises(ValueError, match="JSON"):
-            channelwise([(bad, 1.0)], [(0.5, 1.0)], MatchOptions(), 1.0).to_json()
+            plan_channels([(bad, 1.0)], [(0.5, 1.0)], MatchOptions(), 1.0).to_json()
 
     def test_a_style_that_overflows_is_refused(self) -> None:
         with pytest.raises(StatisticsError, match="are not moments"):

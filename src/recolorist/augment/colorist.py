@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +17,16 @@ from recolorist.augment.samplers import SAMPLERS, Content, Sampler, Style
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core import foreground
 from recolorist.core import image as check
-from recolorist.core.apply import apply, make_target
-from recolorist.core.audit import predicted_share
-from recolorist.core.gains import on_diagonal
-from recolorist.core.match import MATCHERS, diagonal_moments, match
-from recolorist.core.moments import Moments, measure, measure_opened, trusted_moments
+from recolorist.core.apply import apply, finished, make_target
+from recolorist.core.clipping import predicted_share
+from recolorist.core.match import MATCHERS, AffineMap, StylePixels, match, match_opened, measure_for, write_map
+from recolorist.core.moments import Moments, measure
 from recolorist.core.options import match_options
-from recolorist.core.plan import Plan
-from recolorist.core.plan import decide as decide_plan
-from recolorist.errors import OptionError, StatisticsError
+from recolorist.core.plan import ChannelMap, Plan, plan_map
+from recolorist.errors import ImageError, OptionError, StatisticsError
 
 MaskRule = Callable[[Any], Any]
+Mask = NDArray[np.bool_] | None
 NOTHING_KNOWN: Final = Content()
 
 _TRIES: Final = 4  # styles tried when too much would be clipped, before the last one is weakened
@@ -77,6 +75,14 @@ class Draw(NamedTuple):
     style: Style
     strength: float
     alternatives: tuple[Style, ...] = ()  #: tried in turn where ``style`` would clip more than ``max_clip``
+
+
+class Recolouring(NamedTuple):
+    """What was done to one image: the style, its strength and the map (None for histogram methods)."""
+
+    style: Style
+    strength: float
+    map: AffineMap | None
 
 
 class Colorist:
@@ -203,43 +209,54 @@ class Colorist:
         return Draw(style, strength, tuple(self.sampler(self.bank, rng, content) for _ in range(_TRIES - 1)))
 
     def recolour(self, image: Any, draw: Draw, mask: Any = None) -> Any:
-        """Give an image what was drawn for it."""
-        mask = self.mask_of(image, mask)
-        if self.max_clip is not None:
-            return self.apply(image, self.decide(image, draw, mask), mask=mask)
+        """Give an image what was drawn for it; every image of a batch gets the same style."""
+        opened = check.open_image(image, self.data_range)
+        inside = check.open_mask(self.mask_of(image, mask), opened)
         self.warn_once_of_size(image)
-        return self._matched(image, draw.style, draw.strength, mask)
+        result, target = make_target(opened, None)
+        if opened.is_batch:
+            for i in range(len(opened.array)):
+                self.recolour_opened(opened[i], None if inside is None else inside[i], draw, target[i])
+        else:
+            self.recolour_opened(opened, inside, draw, target)
+        return finished(opened, result, None)
+
+    def recolour_opened(self, opened: check.Opened, mask: Mask, draw: Draw, target: NDArray[Any]) -> Recolouring:
+        """Give one opened image what was drawn for it, written to ``target``; returns what was done."""
+        if self.options.needs_pixels:
+            style: Moments | StylePixels = StylePixels(check.open_image(self._pixels_of(draw.style)))
+        elif self.max_clip is None:
+            style = draw.style.moments
+        else:
+            chosen, strength, numbers = self._fit(opened, mask, draw)
+            changed = write_map(opened, mask, numbers, target, self.options)
+            return Recolouring(chosen, strength, AffineMap(numbers, opened, changed))
+        options = self.options.at_strength(draw.strength)
+        return Recolouring(draw.style, draw.strength, match_opened(opened, mask, style, target, options))
 
     def decide(self, image: Any, draw: Draw, mask: Any = None) -> Decision:
         """Decide what a draw does to this image: which of its styles is used and, where ``max_clip`` is set, how strongly."""
-        self.warn_once_of_size(image)
-        style, strength = draw.style, draw.strength
-        if self.options.needs_pixels:
-            return Decision(True, style.name, style.row, strength)
         opened = check.open_image(image, self.data_range)
         inside = check.open_mask(mask, opened)
-        measured = self._measured(opened, inside)
-        plan = self._plan(measured, style, strength)
-        limit = math.inf if self.max_clip is None else self.max_clip
-        for alternative in draw.alternatives:
-            if math.isinf(limit) or predicted_share(opened, plan, inside) <= limit:
-                return Decision(True, style.name, style.row, strength, plan)
-            style, plan = alternative, self._plan(measured, alternative, strength)
-        if not math.isinf(limit) and predicted_share(opened, plan, inside) > limit:
-            strength, plan = self._weakened(opened, inside, measured, style, strength, limit)
-        return Decision(True, style.name, style.row, strength, plan)
+        self.warn_once_of_size(image)
+        if self.options.needs_pixels:
+            return Decision(True, draw.style.name, draw.style.row, draw.strength)
+        if opened.is_batch:
+            raise ImageError(f"a batch of shape {opened.shape} came, and a decision is about one image; decide for each image")
+        style, strength, numbers = self._fit(opened, inside, draw)
+        return Decision(True, style.name, style.row, strength, numbers if isinstance(numbers, Plan) else numbers.plan())
 
     def apply(self, image: Any, decision: Decision, *, mask: Any = None) -> Any:
         """Do what was decided."""
         if not decision.applied:
             return image
-        inside = self.mask_of(image, mask) if self.apply_to == "mask" else None
         if decision.plan is not None:
+            inside = self.mask_of(image, mask) if self.apply_to == "mask" else None
             return apply(image, decision.plan, mask=inside, data_range=self.data_range)
         if decision.row is None or decision.row >= len(self.bank):
             raise StatisticsError(f"the decision names style row {decision.row}, which this bank does not have")
         style = Style(self.bank.keys[decision.row], decision.row, self.bank.moments(decision.row))
-        return self._matched(image, style, decision.strength, self.mask_of(image, mask))
+        return self.recolour(image, Draw(style, decision.strength), mask)
 
     def __repr__(self) -> str:
         """The options that matter, and the seed, so that a log line is enough to repeat a run."""
@@ -274,20 +291,6 @@ class Colorist:
             return self.mask(opened.colour, opened.data_range)  # type: ignore[call-arg]
         return self.mask(image)  # type: ignore[call-arg]
 
-    def _matched(self, image: Any, style: Style, strength: float, mask: Any) -> Any:
-        wanted = self._pixels_of(style) if self.options.needs_pixels else style.moments
-        return match(
-            image,
-            wanted,
-            self.method,
-            self.space,
-            mask,
-            strength=strength,
-            max_gain=self.max_gain,
-            data_range=self.data_range,
-            apply_to=self.apply_to if mask is not None else "all",
-        )
-
     def _pixels_of(self, style: Style) -> NDArray[np.uint8]:
         """A column of pixels with the style's histograms, in ascending order: all that a histogram method looks at."""
         if style.row is None or self.bank.histograms is None:
@@ -296,25 +299,24 @@ class Colorist:
         levels = np.arange(counts.shape[1], dtype=np.uint8)
         return np.stack([np.repeat(levels, channel) for channel in counts], axis=-1)[:, None]
 
-    def _measured(self, opened: check.Opened, mask: NDArray[np.bool_] | None) -> Moments:
-        if self.options.by_channel and opened.is_integer:  # variances suffice, at a third of the cost
-            means, variances = zip(*diagonal_moments(opened, mask, "image"), strict=True)
-            return trusted_moments(1, np.array(means), on_diagonal(variances), opened.data_range)
-        return measure_opened(opened, mask, self.options.measured_space)
+    def _fit(self, opened: check.Opened, mask: Mask, draw: Draw) -> tuple[Style, float, ChannelMap | Plan]:
+        """Take the first style of the draw that clips no more than allowed, else the last one at the strength that does."""
+        measured = measure_for(opened, mask, self.options)
 
-    def _weakened(
-        self, opened: check.Opened, mask: Any, measured: Moments, style: Style, strength: float, limit: float
-    ) -> tuple[float, Plan]:
-        """The strongest blend, to a thousandth, that clips no more than allowed; none at all clips nothing."""
-        low, high = 0.0, strength
+        def plan_at(style: Style, strength: float) -> ChannelMap | Plan:
+            return plan_map(measured, style.moments, self.options.at_strength(strength), opened.data_range)
+
+        style, high = draw.style, draw.strength
+        for style in (draw.style, *draw.alternatives):
+            numbers = plan_at(style, high)
+            if self.max_clip is None or predicted_share(opened, numbers, mask) <= self.max_clip:
+                return style, high, numbers
+        low, limit = 0.0, cast("float", self.max_clip)  # strength 0 clips nothing
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            fits = predicted_share(opened, self._plan(measured, style, middle), mask) <= limit
+            fits = predicted_share(opened, plan_at(style, middle), mask) <= limit
             low, high = (middle, high) if fits else (low, middle)
-        return low, self._plan(measured, style, low)
-
-    def _plan(self, measured: Moments, style: Style, strength: float) -> Plan:
-        return decide_plan(measured, style.moments, self.options.at_strength(strength))
+        return style, low, plan_at(style, low)
 
     def _refuse_unfit_bank(self) -> None:
         needed = self.options.measured_space

@@ -19,7 +19,7 @@ from recolorist.bank.names import format_name
 from recolorist.bank.table import BankTable, Row, stack_rows
 from recolorist.core import foreground
 from recolorist.core import image as check
-from recolorist.core.match import level_counts
+from recolorist.core.clipping import level_counts
 from recolorist.core.moments import Moments, integer_sums, measure_opened
 from recolorist.core.options import MatchOptions
 from recolorist.errors import ImageError, OptionError

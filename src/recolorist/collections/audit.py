@@ -15,7 +15,8 @@ from recolorist.collections.items import Item
 from recolorist.collections.load import load, rule_mask
 from recolorist.collections.strips import count_strips
 from recolorist.core import image as check
-from recolorist.core.match import level_counts
+from recolorist.core.clipping import level_counts
+from recolorist.core.gains import gains_of
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import Reading
 
@@ -175,11 +176,8 @@ def try_panel(counts: Counts, mean: Array, std: Array, panel: Panel, max_gain: f
     """
     total = counts.shape[-1] - 1.0
     goal, spread = panel.mean * total, np.sqrt(panel.variance * (total * total))
-    own = std[:, None, :]
-    ratio = np.divide(spread, own, out=np.zeros((len(counts), *spread.shape)), where=own > 0)
-    beyond = (spread > max_gain * own) & (own > 0)
+    gain, beyond = gains_of(std[:, None, :], spread, max_gain)
     capped = beyond.any(axis=-1).mean(axis=-1)
-    gain = np.where(beyond, max_gain, ratio)
     offset = goal - gain * mean[:, None, :]
     first = first_level(gain, offset, total, -0.5, inclusive=True)
     last = first_level(gain, offset, total, total + 0.5, inclusive=int(total) % 2 == 1)

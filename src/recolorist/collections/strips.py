@@ -18,7 +18,7 @@ from recolorist.collections.target import Target
 from recolorist.core import foreground
 from recolorist.core import image as check
 from recolorist.core.apply import apply
-from recolorist.core.match import level_counts
+from recolorist.core.clipping import level_counts
 from recolorist.core.moments import Moments, measure_opened
 from recolorist.core.plan import Plan
 from recolorist.core.spaces import SPACES

@@ -27,13 +27,12 @@ from recolorist.collections.options import AugmentOptions, HarmoniseOptions, Mea
 from recolorist.collections.strips import measure_strips, rule_in_use, write_strips
 from recolorist.collections.target import Target, as_line
 from recolorist.core import image as check
-from recolorist.core import kernels
-from recolorist.core.apply import write_affine
-from recolorist.core.gains import Flags, mean_and_variance
-from recolorist.core.match import MATCHERS, diagonal_moments, level_counts
+from recolorist.core.clipping import clipped_share
+from recolorist.core.gains import Flags
+from recolorist.core.match import MATCHERS, AffineMap
 from recolorist.core.moments import Moments, measure_opened
 from recolorist.core.options import MatchOptions
-from recolorist.core.plan import Channelwise, Plan, channelwise, clipped_levels, decide, refuse_channels
+from recolorist.core.plan import Plan, decide
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import Reading
 from recolorist.io.write import encode
@@ -82,7 +81,7 @@ class Done(NamedTuple):
     style: str | None
     row: int | None
     strength: float
-    plan: Plan | Channelwise | None
+    plan: Plan | AffineMap | None
     audit: dict[str, Any] | None
 
 
@@ -220,14 +219,10 @@ class Augment(Recolour):
         drawn = aug.draw(item.key, epoch=copy, label=item.label, domain=item.domain)
         if drawn is None:
             return Done(None, None, 0.0, None, UNTOUCHED), opened.array
-        own = diagonal_moments(opened, None, "image")
-        goal = mean_and_variance(drawn.style.moments, opened.data_range)
-        refuse_channels(len(own), len(goal), "rgb")
-        plan = channelwise(own, goal, aug.options.at_strength(drawn.strength), opened.data_range)
         output = np.empty_like(opened.array)
-        write_affine(opened, output, plan.gain, plan.offset, (0.0, opened.data_range))
-        audit = clipping_told(clipped_share(opened, plan.gain, plan.offset), plan.flags)
-        return Done(drawn.style.name, drawn.style.row, drawn.strength, plan, audit), output
+        done = aug.recolour_opened(opened, None, drawn, output)
+        audit = UNTOUCHED if done.map is None else clipping_told(done.map.clipped_share(), done.map.flags)
+        return Done(done.style.name, done.style.row, done.strength, done.map, audit), output
 
     def decided(self, item: Item, loaded: Loaded, copy: int) -> tuple[Decision, NDArray[Any], Mask]:
         """Draw and apply."""
@@ -322,25 +317,9 @@ def audit_line(loaded: Loaded, decision: Decision, output: NDArray[Any], mask: M
         result = rc.audit(loaded.pixels, output, plan=plan, mask=mask, data_range=loaded.data_range)
         told: dict[str, Any] = json.loads(result.to_json())
         return told
-    gain, offset = plan.matrix.diagonal().tolist(), plan.offset_for(opened.data_range).tolist()
-    return clipping_told(clipped_share(opened, gain, offset, mask), plan.flags)
+    return clipping_told(clipped_share(opened, plan, mask), plan.flags)
 
 
 def clipping_told(clipped: list[float], flags: Flags) -> dict[str, Any]:
     """The few numbers that cost next to nothing."""
     return {"clipped": clipped, "clipped_overall": sum(clipped) / len(clipped), "flags": [list(flag) for flag in flags]}
-
-
-def clipped_share(opened: check.Opened, gain: list[float], offset: list[float], mask: Mask = None) -> list[float]:
-    """Exact share of values per channel that a diagonal map drives out of the range of an integer image."""
-    array, channels = opened.array, opened.channels
-    total = array.shape[0] * array.shape[1] if mask is None else int(np.count_nonzero(mask))
-    if opened.kind == "B" and mask is None:
-        beside = array.shape[-1] - channels  # alpha is left as it is
-        every = (channels + beside, gain + [1.0] * beside, offset + [0.0] * beside)
-        return [count / total for count in kernels.loops.clipped(np.ascontiguousarray(array), *every)[:channels]]
-    clipped = clipped_levels(gain, offset, int(opened.data_range))
-    if not clipped.any():
-        return [0.0] * channels
-    counts = level_counts(opened, mask)[:, : clipped.shape[1]]
-    return [int(channel[levels].sum()) / total for channel, levels in zip(counts, clipped, strict=True)]

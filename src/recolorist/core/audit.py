@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from recolorist.core import image as check
 from recolorist.core.apply import apply_opened, make_target, usable_pixels
 from recolorist.core.batches import Batch
+from recolorist.core.clipping import colour_values, level_counts, maps_levels, outside_range, unclipped_values
 from recolorist.core.gains import Flags
-from recolorist.core.match import level_counts
 from recolorist.core.moments import refuse_levels_above
 from recolorist.core.plan import Plan
 from recolorist.errors import ImageError, StatisticsError
@@ -91,16 +91,6 @@ def audit(
     return cast("Audit", Batch(each))
 
 
-def predicted_share(content: check.Opened, plan: Plan, mask: Mask) -> float:
-    """Share of all values the plan would clip, without writing a pixel."""
-    if plan.is_identity:
-        return 0.0
-    if _maps_levels(content, plan):
-        return float(plan.predicted_clipping(level_counts(content, mask)).mean())
-    values = _unclipped(_values(content, mask), content, plan)
-    return float(((values < 0) | (values > content.data_range)).mean())
-
-
 def _are_plans(value: Any) -> bool:
     return isinstance(value, (Batch, list, tuple)) and all(isinstance(one, Plan) for one in value)
 
@@ -136,7 +126,7 @@ def _audit_one(content: check.Opened, output: check.Opened | None, plan: Plan | 
         _, target = make_target(content, None)
         apply_opened(content, cast("Plan", plan), target, mask, clip=True)
         output = check.Opened(target, content.channels, content.kind, content.data_range, target.shape, from_pil=False)
-        if _maps_levels(content, cast("Plan", plan)):
+        if _has_levels(content, cast("Plan", plan)):
             return _audit_levels(content, output, cast("Plan", plan), mask)
     with np.errstate(all="ignore"):  # undeclared ranges may hold numbers whose squares overflow; those figures become NaN
         return _audit_pixels(content, output, plan, mask)
@@ -147,14 +137,8 @@ def _refuse_nonfinite_output(output: check.Opened | None, mask: Mask) -> None:
         check.refuse_nonfinite("output")
 
 
-def _maps_levels(content: check.Opened, plan: Plan) -> bool:
-    """Whether each output level is a function of the input level, so that histograms tell everything."""
-    return (
-        content.is_integer
-        and plan.is_diagonal
-        and plan.is_linear_space
-        and content.data_range == check.NATURAL_RANGE[content.kind]
-    )
+def _has_levels(content: check.Opened, plan: Plan) -> bool:
+    return maps_levels(content, plan) and content.data_range == check.NATURAL_RANGE[content.kind]
 
 
 def _audit_levels(content: check.Opened, output: check.Opened, plan: Plan, mask: Mask) -> Audit:
@@ -192,13 +176,13 @@ def _ratio(xx: float, yy: float, xy: float) -> float:
 
 def _audit_pixels(content: check.Opened, output: check.Opened, plan: Plan | None, mask: Mask) -> Audit:
     channels = range(content.channels)
-    before, after = (_values(opened, mask) for opened in (content, output))
+    before, after = (colour_values(opened, mask) for opened in (content, output))
     if plan is None:
         counted = np.array([_estimated_clipping(before[:, c], after[:, c], content.data_range) for c in channels])
         predicted = np.full(len(channels), math.nan)
     else:
-        values = _unclipped(before, content, plan)
-        outside = (values < 0) | (values > content.data_range)
+        values = unclipped_values(before, content, plan)
+        outside = outside_range(values, content.data_range)
         predicted = outside.mean(axis=0)
         counted = ((after != values) & ((after == 0) | (after == content.data_range)) & outside).mean(axis=0)
     pearson = [_pearson(before[:, c], after[:, c]) for c in channels]
@@ -213,20 +197,6 @@ def _assembled(
 ) -> Audit:
     overall = float(counted.mean()), float(predicted.mean())
     return Audit(counted, overall[0], predicted, overall[1], np.array(pearson), pooled, inversions, gain, flags)
-
-
-def _values(opened: check.Opened, mask: Mask) -> Array:
-    pixels = opened.colour if mask is None else opened.colour[mask]
-    return pixels.reshape(-1, opened.channels).astype(np.float64, order="C")
-
-
-def _unclipped(before: Array, content: check.Opened, plan: Plan) -> Array:
-    """What the plan would write if there were no limits, rounded for integers."""
-    pixels = np.ascontiguousarray(before)[None]
-    free = check.Opened(pixels, content.channels, "d", content.data_range, pixels.shape, from_pil=False)
-    target = np.empty_like(pixels)
-    apply_opened(free, plan, target, None, clip=False)
-    return np.rint(target[0]) if content.is_integer else np.asarray(target[0])
 
 
 def _estimated_clipping(before: Array, after: Array, high: float) -> float:

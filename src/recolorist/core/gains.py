@@ -43,7 +43,7 @@ class Flags(tuple[Any, ...]):  # of tuples of names; Any, or type checkers would
         return any(len(channel) for channel in self)
 
 
-class Decided(NamedTuple):
+class MapNumbers(NamedTuple):
     """The numbers of a plan."""
 
     matrix: Array
@@ -58,7 +58,10 @@ def mean_and_variance(moments: Moments, data_range: float | None = None) -> Pair
         return list(zip(moments.mean.tolist(), moments.cov.diagonal().tolist(), strict=True))
     if math.isinf(data_range) or math.isinf(moments.data_range):
         moments.rescaled(data_range)  # refuses, with the reason
-    return rescaled_pairs(moments.mean, moments.cov.diagonal(), data_range / moments.data_range)
+    pairs = rescaled_pairs(moments.mean, moments.cov.diagonal(), data_range / moments.data_range)
+    if not all(math.isfinite(mean) and math.isfinite(variance) for mean, variance in pairs):
+        moments.rescaled(data_range)  # refuses, with the reason
+    return pairs
 
 
 def mean_and_deviation(pairs: Pairs) -> tuple[list[float], list[float]]:
@@ -107,6 +110,19 @@ def gain_of(content_variance: float, style_variance: float, max_gain: float, eps
     return math.sqrt(style_variance) / deviation, ()
 
 
+def gains_of(content_std: Array, style_std: Array, max_gain: float) -> tuple[Array, NDArray[np.bool_]]:
+    """:func:`gain_of` in exact mode for arrays of deviations: the factors, and where they were capped.
+
+    >>> [part.tolist() for part in gains_of(np.array([2.0, 0.0, 0.1]), np.array([1.0, 1.0, 5.0]), 10.0)]
+    [[0.5, 0.0, 10.0], [False, False, True]]
+    """
+    varies = content_std > 0
+    with np.errstate(invalid="ignore"):  # an infinite limit times a flat channel
+        capped = varies & (style_std > max_gain * content_std)
+    ratio = np.divide(style_std, content_std, out=np.zeros(np.broadcast_shapes(content_std.shape, style_std.shape)), where=varies)
+    return np.where(capped, max_gain, ratio), capped
+
+
 def diagonal_map(
     content: Sequence[tuple[float, float]],
     style: Sequence[tuple[float, float]],
@@ -141,7 +157,7 @@ def refuse_collapse(flags: Flags) -> None:
         )
 
 
-def by_mixed_deviation(content: Moments, style: Moments, basis: Mixing, options: MatchOptions) -> Decided:
+def by_mixed_deviation(content: Moments, style: Moments, basis: Mixing, options: MatchOptions) -> MapNumbers:
     """Mean–std matching in a linear space: ``M⁻¹ D M``, with the gains D of that space.
 
     Plain floats in a fixed order: library routines for such small matrices give other last bits on other processors.
@@ -157,7 +173,7 @@ def by_mixed_deviation(content: Moments, style: Moments, basis: Mixing, options:
         for i, (a, b, c) in enumerate(inverse)
     ]
     offset = _offset(matrix, content, style, options.strength)
-    return Decided(np.array(matrix), offset, np.array([1.0 + value for value in change]), Flags(flags))
+    return MapNumbers(np.array(matrix), offset, np.array([1.0 + value for value in change]), Flags(flags))
 
 
 def _ordered_sum(terms: Iterable[float]) -> float:
@@ -168,7 +184,7 @@ def _ordered_sum(terms: Iterable[float]) -> float:
     return total
 
 
-def by_covariance(content: Moments, style: Moments, basis: Mixing | None, strength: float, max_gain: float) -> Decided:
+def by_covariance(content: Moments, style: Moments, basis: Mixing | None, strength: float, max_gain: float) -> MapNumbers:
     """The Monge–Kantorovich map: of all linear maps that give the style's covariance, the one that moves least."""
     rows = np.eye(content.channels) if basis is None else basis.rows
     variances = zip(_variances(content.cov, basis), _variances(style.cov, basis), strict=True)
@@ -181,7 +197,7 @@ def by_covariance(content: Moments, style: Moments, basis: Mixing | None, streng
         flags = Flags((*channel, "gain_capped") for channel in flags)
     change = strength * (move - np.eye(content.channels))
     matrix = np.eye(content.channels) + (change if basis is None else basis.inverse @ change @ basis.rows)
-    return Decided(matrix, _offset(matrix.tolist(), content, style, strength), 1.0 + change.diagonal(), flags)
+    return MapNumbers(matrix, _offset(matrix.tolist(), content, style, strength), 1.0 + change.diagonal(), flags)
 
 
 def _offset(matrix: list[list[float]], content: Moments, style: Moments, strength: float) -> Array:

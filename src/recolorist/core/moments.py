@@ -324,6 +324,16 @@ def _float_moments(pixels: NDArray[Any], data_range: float, space: str, name: st
     return moments, min(lows), max(highs)
 
 
+def integer_pairs(opened: check.Opened, mask: NDArray[np.bool_] | None, name: str) -> list[tuple[float, float]]:
+    """Mean and variance per channel of an integer image: the numbers of :func:`measure` without the rest."""
+    check.refuse_empty(mask, name)
+    refuse_levels_above(opened, name)
+    count, sums, squares = integer_sums(opened, mask, 1)
+    square = count * count
+    # Python divides integers of any size correctly rounded, so these are the float64 nearest to the exact values
+    return [(s / count, (count * q - s * s) / square) for s, q in zip(sums, squares, strict=True)]
+
+
 def float_pairs(pixels: NDArray[Any], data_range: float, name: str) -> list[tuple[float, float]]:
     """Mean and variance per channel of contiguous float pixels: the numbers of :func:`measure` without the rest."""
     mean, squares, lows, highs = _float_sums(pixels, name, diagonal=True)

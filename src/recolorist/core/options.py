@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -84,9 +84,15 @@ class MatchOptions:
     clip: bool = True
     apply_to: ApplyTo = "all"
     on_nonfinite: OnNonFinite = "raise"
+    #: Whether the method needs the pixels of the style; moments are enough for the others.
+    needs_pixels: bool = field(init=False, repr=False, compare=False)
+    #: The space moments are taken in: RGB for every linear space, else the space itself.
+    measured_space: str = field(init=False, repr=False, compare=False)
+    #: Whether each channel is matched on its own, from its mean and variance in RGB alone.
+    by_channel: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Check every field."""
+        """Check every field, and work out what follows from them."""
         check.option(self.method, MATCHERS, "method")
         check.option(self.space, SPACES, "space")
         for name, allowed in _NAMES.items():
@@ -95,21 +101,9 @@ class MatchOptions:
             object.__setattr__(self, name, check.truth(getattr(self, name), name))
         object.__setattr__(self, "strength", check.number(self.strength, 0, 1, "strength"))
         object.__setattr__(self, "max_gain", check.number(self.max_gain, 0, math.inf, "max_gain"))
-
-    @property
-    def needs_pixels(self) -> bool:
-        """Whether the method needs the pixels of the style; moments are enough for the others."""
-        return MATCHERS[self.method].needs_pixels
-
-    @property
-    def measured_space(self) -> str:
-        """The space moments are taken in: RGB for every linear space, else the space itself."""
-        return "rgb" if SPACES[self.space].is_linear else self.space
-
-    @property
-    def by_channel(self) -> bool:
-        """Whether each channel is matched on its own, from its mean and variance in RGB alone."""
-        return self.method == "mean_std" and self.space == "rgb"
+        object.__setattr__(self, "needs_pixels", MATCHERS[self.method].needs_pixels)
+        object.__setattr__(self, "measured_space", "rgb" if SPACES[self.space].is_linear else self.space)
+        object.__setattr__(self, "by_channel", self.method == "mean_std" and self.space == "rgb")
 
     def at_strength(self, strength: float) -> MatchOptions:
         """Return the same options with another strength; the other fields are not checked again."""

@@ -15,8 +15,8 @@ from recolorist.core import image as check
 from recolorist.core.batches import Batch
 from recolorist.core.gains import (
     Array,
-    Decided,
     Flags,
+    MapNumbers,
     Pairs,
     by_covariance,
     by_mixed_deviation,
@@ -137,7 +137,7 @@ class Plan:
         numbers = (self.matrix.tolist(), self.offset.tolist(), self.gain.tolist())
         options = (self.method, self.space, self.strength, self.max_gain, self.eps_mode, self.data_range)
         reported = (self.content_mean, self.content_std, self.style_mean, self.style_std)
-        return _told(*numbers, self.flags, *options, *(vector.tolist() for vector in reported))
+        return _plan_line(*numbers, self.flags, *options, *(vector.tolist() for vector in reported))
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
@@ -169,10 +169,10 @@ class Plan:
         return "\n".join(lines)
 
 
-class Channelwise(NamedTuple):
+class ChannelMap(NamedTuple):
     """The numbers of a plan that maps each channel by itself. Arrays of them cost as much as the pixels of a small image.
 
-    >>> half = channelwise([(10.0, 4.0)], [(20.0, 1.0)], MatchOptions(), 255.0)
+    >>> half = plan_channels([(10.0, 4.0)], [(20.0, 1.0)], MatchOptions(), 255.0)
     >>> half.gain, half.offset, half.to_json() == half.plan().to_json()
     ([0.5], [15.0], True)
     """
@@ -188,25 +188,27 @@ class Channelwise(NamedTuple):
     def plan(self) -> Plan:
         """The plan itself."""
         reported = [np.array(numbers) for numbers in self._reported()]
-        numbers = Decided(on_diagonal(self.gain), np.array(self.offset), np.array(self.gain), self.flags)
+        numbers = MapNumbers(on_diagonal(self.gain), np.array(self.offset), np.array(self.gain), self.flags)
         return _new_plan(numbers, self.options, self.data_range, reported)
 
     def to_json(self) -> str:
         """The line of the plan."""
         places = range(len(self.gain))
         matrix = [[self.gain[i] if i == j else 0.0 for j in places] for i in places]
-        return _told(matrix, self.offset, self.gain, self.flags, *_entries_of(self.options), self.data_range, *self._reported())
+        return _plan_line(
+            matrix, self.offset, self.gain, self.flags, *_entries_of(self.options), self.data_range, *self._reported()
+        )
 
     def _reported(self) -> tuple[list[float], list[float], list[float], list[float]]:
         return *mean_and_deviation(self.content), *mean_and_deviation(self.style)
 
 
-def channelwise(content: Pairs, style: Pairs, options: MatchOptions, data_range: float) -> Channelwise:
+def plan_channels(content: Pairs, style: Pairs, options: MatchOptions, data_range: float) -> ChannelMap:
     """Decide from mean and variance of each channel, both in the content's units."""
     gain, offset, flags = diagonal_map(content, style, options)
     if options.strict:
         refuse_collapse(flags)
-    return Channelwise(gain, offset, flags, options, data_range, content, style)
+    return ChannelMap(gain, offset, flags, options, data_range, content, style)
 
 
 def plan(
@@ -248,34 +250,63 @@ def decide(content: Moments, style: Moments, options: MatchOptions) -> Plan:
         StatisticsError: The moments fit neither each other nor the space.
         OptionError: The method needs the pixels of the style.
     """
+    for moments, name in ((content, "content"), (style, "style")):
+        if not isinstance(moments, Moments):
+            raise StatisticsError(f"{name} is a {type(moments).__name__}; plan() takes what measure() returns")
+    numbers = plan_map(content, style, options, content.data_range)
+    return numbers if isinstance(numbers, Plan) else numbers.plan()
+
+
+def plan_map(content: Pairs | Moments, style: Pairs | Moments, options: MatchOptions, data_range: float) -> ChannelMap | Plan:
+    """Plan the map between two images that were measured by channel or in full.
+
+    Args:
+        content: Moments, or mean and variance per channel in units of ``data_range``.
+        style: Moments in any range, or mean and variance per channel in units of ``data_range``.
+        options: How to match.
+        data_range: The range of the content, if it was measured by channel.
+
+    Returns:
+        Plain numbers where each channel is mapped on its own, else a plan.
+    """
     if options.needs_pixels:
         raise OptionError(
             f"method={options.method!r} needs the style's pixels, and a plan is made from moments; "
             "use 'mean_std' or 'covariance', or match() with the image"
         )
-    _refuse_mismatch(content, style, options)
-    chosen = SPACES[options.space]
-    mixes = chosen.is_linear and options.space != "rgb"
-    if options.method == "mean_std" and not mixes:
-        own, goal = mean_and_variance(content), mean_and_variance(style, content.data_range)
-        if not all(math.isfinite(number) for pair in goal for number in pair):
-            style.rescaled(content.data_range)  # refuses, with the reason
-        return channelwise(own, goal, options, content.data_range).plan()
-    style = style.rescaled(content.data_range)
+    if isinstance(content, Moments):
+        _refuse_other_space(content, "content", options)
+        data_range = content.data_range
+    if isinstance(style, Moments) and style.space != options.measured_space:
+        _refuse_other_space(style, "style", options)
+    mixes = options.space != "rgb" and SPACES[options.space].is_linear
+    if isinstance(content, Moments) and isinstance(style, Moments) and (options.method == "covariance" or mixes):
+        refuse_channels(content.channels, style.channels, options.space)
+        return _plan_matrix(content, style.rescaled(data_range), options)
+    own = mean_and_variance(content) if isinstance(content, Moments) else content
+    goal = mean_and_variance(style, data_range) if isinstance(style, Moments) else style
+    refuse_channels(len(own), len(goal), options.space)
+    return plan_channels(own, goal, options, data_range)
+
+
+def _plan_matrix(content: Moments, style: Moments, options: MatchOptions) -> Plan:
+    """Plan from full covariances, both in the content's units."""
+    space = SPACES[options.space]
     if options.method == "covariance":
-        decided = by_covariance(content, style, chosen.matrix if mixes else None, options.strength, options.max_gain)
+        matrix = space.matrix if space.is_linear and options.space != "rgb" else None
+        numbers = by_covariance(content, style, matrix, options.strength, options.max_gain)
     else:
-        decided = by_mixed_deviation(content, style, cast("Mixing", chosen.basis), options)
+        numbers = by_mixed_deviation(content, style, cast("Mixing", space.basis), options)
     if options.strict:
-        refuse_collapse(decided.flags)
+        refuse_collapse(numbers.flags)
     if options.eps_mode == "exact" and np.array_equal(content.mean, style.mean) and np.array_equal(content.cov, style.cov):
         # an image matched to itself stays as it is, also where a flat channel has no gain to be 1
-        decided = Decided(np.eye(content.channels), np.zeros(content.channels), np.ones(content.channels), decided.flags)
+        numbers = MapNumbers(np.eye(content.channels), np.zeros(content.channels), np.ones(content.channels), numbers.flags)
     reported = [np.array(v) for v in (content.mean, content.std, style.mean, style.std)]
-    return _new_plan(decided, options, content.data_range, reported)
+    return _new_plan(numbers, options, content.data_range, reported)
 
 
-def _new_plan(numbers: Decided, options: MatchOptions, data_range: float, reported: list[Array]) -> Plan:
+def _new_plan(numbers: MapNumbers, options: MatchOptions, data_range: float, reported: list[Array]) -> Plan:
     entries: list[Any] = [*numbers, *_entries_of(options), data_range, *reported]
     return Plan(*entries)
 
@@ -309,20 +340,16 @@ def refuse_channels(content: int, style: int, space: str) -> None:
 _FIELDS: Final = tuple(entry.name for entry in fields(Plan))
 
 
-def _refuse_mismatch(content: Moments, style: Moments, options: MatchOptions) -> None:
-    space, wanted = options.space, options.measured_space
-    for moments, name in ((content, "content"), (style, "style")):
-        if not isinstance(moments, Moments):
-            raise StatisticsError(f"{name} is a {type(moments).__name__}; plan() takes what measure() returns")
-        if moments.space != wanted:
-            raise StatisticsError(
-                f"the {name} was measured in {moments.space!r}, but a plan in {space!r} needs moments of {wanted!r}: "
-                f"measure(image, space={wanted!r})"
-            )
-    refuse_channels(content.channels, style.channels, space)
+def _refuse_other_space(measured: Moments, name: str, options: MatchOptions) -> None:
+    wanted = options.measured_space
+    if measured.space != wanted:
+        raise StatisticsError(
+            f"the {name} was measured in {measured.space!r}, but a plan in {options.space!r} needs moments of {wanted!r}: "
+            f"measure(image, space={wanted!r})"
+        )
 
 
-def _told(*values: Any) -> str:
+def _plan_line(*values: Any) -> str:
     """The fields of a plan, in order, as one line of JSON."""
     return _JSON.encode({"format": _FORMAT} | dict(zip(_FIELDS, map(_or_inf, values), strict=True)))
 

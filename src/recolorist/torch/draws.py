@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from recolorist.augment.colorist import Colorist, Draw
 from recolorist.core import image as check
 from recolorist.core.gains import Pairs, diagonal_map, mean_and_variance
-from recolorist.core.match import diagonal_moments
+from recolorist.core.moments import integer_pairs
 
 
 class Affine(NamedTuple):
@@ -62,4 +62,4 @@ def level_pairs(pixels: NDArray[Any]) -> Pairs:
     >>> level_pairs(np.array([[[0], [10], [20], [30]]], np.uint8))
     [(15.0, 125.0)]
     """
-    return diagonal_moments(check.open_image(pixels, alpha=False), None, "image")
+    return integer_pairs(check.open_image(pixels, alpha=False), None, "image")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from recolorist.core import image as check
 from recolorist.core.apply import apply
-from recolorist.core.audit import predicted_share
+from recolorist.core.clipping import predicted_share
 from recolorist.core.foreground import RULES
 from recolorist.core.moments import Moments, measure
 from recolorist.core.options import EpsMode
