@@ -23,7 +23,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 WANTED = (
-    *("recolorist/__init__.py", "recolorist/core/kernels/_kernels.abi3.so", "recolorist/py.typed", "recolorist/studio/house.css"),
+    *(
+        "recolorist/__init__.py",
+        "recolorist/core/kernels/_kernels.abi3.so",
+        "recolorist/py.typed",
+        "recolorist/report/common.css",
+    ),
     *(
         "recolorist_lab/__init__.py",
         "recolorist_lab/py.typed",

@@ -1,4 +1,4 @@
-"""Smooth random fields and the drawing stream: the few pieces of noise from which `synthetic` tissue is made."""
+"""Smooth random fields and the random streams that draw synthetic tissue."""
 
 from __future__ import annotations
 
@@ -19,10 +19,19 @@ _STREAMS: Final = {"glands": 0, "fields": 1, "epithelium": 2, "stroma": 3, "sens
 
 
 def stream(seed: int, part: str, name: str = "") -> np.random.Generator:
-    """The generator of one part of one drawing; a name tells apart streams of the same part, such as two scanners' sensors.
+    """Return the random generator of one part of one drawing.
 
-    >>> float(stream(7, "glands").random()) == float(stream(7, "glands").random())
-    True
+    Args:
+        seed: Seed of the drawing, zero or more.
+        part: Part of the drawing.
+        name: Separates streams of the same part, such as the sensors of two scanners.
+
+    Raises:
+        OptionError: The seed is not a whole number, zero or more.
+
+    Example:
+        >>> float(stream(7, "glands").random()) == float(stream(7, "glands").random())
+        True
     """
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise OptionError(f"seed={seed!r}; accepted are whole numbers, zero or more")
@@ -31,7 +40,7 @@ def stream(seed: int, part: str, name: str = "") -> np.random.Generator:
 
 
 def smooth(field: Array, sigma: float) -> Array:
-    """Gaussian blur through the Fourier transform; edges are mirrored, so opposite sides do not leak into each other.
+    """Blur with a Gaussian through the Fourier transform; edges are mirrored.
 
     >>> import numpy as np
     >>> soft = smooth(np.eye(9), 1.0)
@@ -49,7 +58,7 @@ def smooth(field: Array, sigma: float) -> Array:
 
 
 def cloud(rng: np.random.Generator, shape: tuple[int, int], sigma: float) -> Array:
-    """Smooth noise of mean 0 and standard deviation 1 (over many draws), with features about `sigma` pixels wide.
+    """Draw smooth noise of expected mean 0 and standard deviation 1, with features about `sigma` pixels wide.
 
     >>> import numpy as np
     >>> cloud(np.random.default_rng(1), (5, 8), 2.0).shape
@@ -63,7 +72,7 @@ def cloud(rng: np.random.Generator, shape: tuple[int, int], sigma: float) -> Arr
 
 
 def step(field: Array, edge: float, width: float) -> Array:
-    """0 well below the edge, 1 well above, a smooth ramp about `width` wide between.
+    """Map a field smoothly to 0 below an edge and 1 above it; the ramp is about `width` wide.
 
     >>> import numpy as np
     >>> step(np.array([-9.0, 0.0, 9.0]), 0.0, 1.0).round(3).tolist()

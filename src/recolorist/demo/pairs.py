@@ -45,7 +45,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Pair:
-    """One matched pair: what was decided, what came out, what it cost."""
+    """One matched pair: its plan, output, audit and time."""
 
     case: Case
     plan: Plan
@@ -63,17 +63,17 @@ class Pair:
 
     @property
     def below(self) -> Mask:
-        """Pixels of which a channel fell below 0."""
+        """Pixels with a channel that fell below 0."""
         return self._where(self._unclipped < 0)
 
     @property
     def above(self) -> Mask:
-        """Pixels of which a channel rose above 255."""
+        """Pixels with a channel that rose above 255."""
         return self._where(self._unclipped > 255)
 
     @property
     def clipped(self) -> float:
-        """Share of the pixels of which any channel was clipped."""
+        """Share of the pixels with a clipped channel."""
         counted = self.case.mask.sum() if self.case.mask is not None else self.below.size
         return float((self.below | self.above).sum() / counted)
 
@@ -88,7 +88,7 @@ class Pair:
         return before, after
 
     def row(self) -> dict[str, object]:
-        """The line of the table as plain values, ready for JSON."""
+        """Return the pair's row of the table as plain values, ready for JSON."""
         return {
             "pair": self.case.key,
             "title": self.case.title,
@@ -108,13 +108,14 @@ class Pair:
 
 
 def cases() -> Iterator[Case]:
-    """The pairs, in the order of the contact sheet.
+    """Yield the pairs in the order of the contact sheet.
 
-    >>> [case.key for case in cases()]
-    ['faded', 'palette', 'stain', 'fundus']
+    Example:
+        >>> [case.key for case in cases()]
+        ['faded', 'palette', 'stain', 'fundus']
     """
-    yield _slides("faded", "A faded slide", "Synthetic slides of different tissue.", ("mill", 8), ("valley", 9))
-    yield _slides("palette", "Another laboratory", "Synthetic slides of different tissue.", ("valley", 7), ("harbour", 6))
+    yield _slides_case("faded", "A faded slide", "Synthetic slides of different tissue.", ("mill", 8), ("valley", 9))
+    yield _slides_case("palette", "Another laboratory", "Synthetic slides of different tissue.", ("valley", 7), ("harbour", 6))
     yield Case(
         key="stain",
         title="Another stain",
@@ -124,15 +125,16 @@ def cases() -> Iterator[Case]:
         content_label="IHC, real",
         style_label="scanner north",
     )
-    yield _fundus()
+    yield _fundus_case()
 
 
 def match_case(case: Case) -> Pair:
     """Measure, plan, apply and audit one pair.
 
-    >>> pair = match_case(next(cases()))
-    >>> pair.output.shape == pair.case.content.shape
-    True
+    Example:
+        >>> pair = match_case(next(cases()))
+        >>> pair.output.shape == pair.case.content.shape
+        True
     """
     times = []
     for _ in range(_REPEATS):
@@ -143,8 +145,8 @@ def match_case(case: Case) -> Pair:
     return Pair(case, plan, rc.audit(case.content, plan, mask=case.mask), output, statistics.median(times))
 
 
-def _slides(key: str, title: str, note: str, content: tuple[str, int], style: tuple[str, int]) -> Case:
-    """Two tissues through two scanners; the first tissue through the second scanner is the truth."""
+def _slides_case(key: str, title: str, note: str, content: tuple[str, int], style: tuple[str, int]) -> Case:
+    """Make a pair of two tissues through two scanners; the first tissue through the second scanner is the truth."""
     dyes = tissue(content[1], SIDE)
     return Case(
         key=key,
@@ -158,8 +160,8 @@ def _slides(key: str, title: str, note: str, content: tuple[str, int], style: tu
     )
 
 
-def _fundus() -> Case:
-    """A real retina, and the same retina mirrored and through a camera that was made up."""
+def _fundus_case() -> Case:
+    """Make a pair of a real retina and the same retina, mirrored, through a simulated camera."""
     retina = photo("retina.jpg", SIDE)
     eye = retina[..., 0] > 40  # the red of the fundus is far brighter than the black around it
     other = other_camera(retina)

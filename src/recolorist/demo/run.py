@@ -1,4 +1,4 @@
-"""`recolorist demo`: a few pairs of images, matched, audited and drawn."""
+"""Match the pairs of the demonstration and write their pictures, plans and page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["DemoResult", "run"]
 
 @dataclass(frozen=True)
 class DemoResult:
-    """Where the files are and what was measured."""
+    """The files of a demonstration and its matched pairs."""
 
     folder: Path
     files: tuple[Path, ...]
@@ -26,23 +26,33 @@ class DemoResult:
 
     @property
     def sheet(self) -> Path:
-        """The contact sheet."""
+        """Path of the contact sheet."""
         return self.folder / "contact_sheet.html"
 
     def to_json(self) -> str:
-        """The table and the names of the files."""
+        """Return the table and the names of the files as JSON."""
         rows = [pair.row() for pair in self.pairs]
         return json.dumps({"folder": str(self.folder), "files": [path.name for path in self.files], "pairs": rows}, indent=2)
 
 
 def run(out_dir: str | os.PathLike[str] = "recolorist-demo") -> DemoResult:
-    """Match the demonstration's pairs and write their pictures into a folder; files of an earlier run are replaced.
+    """Match the demonstration's pairs and write their files; those of an earlier run are replaced.
 
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     result = run(folder)
-    ...     result.sheet.name, result.sheet.exists(), len(result.pairs)
-    ('contact_sheet.html', True, 4)
+    Args:
+        out_dir: The folder; made if it is not there.
+
+    Returns:
+        The files and the pairs.
+
+    Raises:
+        RecoloristError: The folder cannot be made or written to.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result = run(folder)
+        ...     result.sheet.name, result.sheet.exists(), len(result.pairs)
+        ('contact_sheet.html', True, 4)
     """
     folder = Path(out_dir)
     pairs = tuple(match_case(case) for case in cases())
@@ -57,7 +67,7 @@ def run(out_dir: str | os.PathLike[str] = "recolorist-demo") -> DemoResult:
 
 
 def _files(pairs: tuple[Pair, ...]) -> Iterator[tuple[str, bytes]]:
-    """Every file of the demonstration: its name and its bytes. The contact sheet comes last, when the rest is there."""
+    """Yield the name and the bytes of every file; the contact sheet comes last."""
     for pair in pairs:
         pictures = {
             "content": pair.case.content,

@@ -30,7 +30,7 @@ _LARGEST: Final = 8192  # pixels a side; larger slides are made of tiles
 
 @dataclass(frozen=True)
 class Scanner:
-    """How a laboratory stains and a scanner sees: everything that differs between hospitals, and nothing that is biology."""
+    """A laboratory and its scanner: all that differs between hospitals, and nothing that is biology."""
 
     name: str
     haematoxylin: Triple  # optical density of one unit of dye in R, G, B
@@ -58,32 +58,62 @@ SCANNERS: Final[dict[str, Scanner]] = {
 
 
 def tile(seed: int, scanner: str | Scanner = "north", size: int | tuple[int, int] = 256, kind: str | Kind = "normal") -> Bytes:
-    """One tile as 8-bit RGB: the tissue of this seed, seen by this scanner. The same arguments give the same bytes.
+    """Draw one tile as 8-bit RGB; the same arguments give the same bytes.
 
-    >>> north, mill = tile(7, "north", size=(64, 96)), tile(7, "mill", size=(64, 96))
-    >>> north.shape, str(north.dtype), bool(north.mean() < mill.mean())
-    ((64, 96, 3), 'uint8', True)
+    Args:
+        seed: Seed of the tissue and of the sensor's noise, zero or more.
+        scanner: A name of `SCANNERS`, or a `Scanner`.
+        size: One side, or height and width, in pixels.
+        kind: A name of `KINDS`, or a `Kind`.
+
+    Raises:
+        OptionError: An argument is not accepted.
+
+    Example:
+        >>> north, mill = tile(7, "north", size=(64, 96)), tile(7, "mill", size=(64, 96))
+        >>> north.shape, str(north.dtype), bool(north.mean() < mill.mean())
+        ((64, 96, 3), 'uint8', True)
     """
     return scan(tissue(seed, size, kind), scanner, seed)
 
 
 def tissue(seed: int, size: int | tuple[int, int] = 256, kind: str | Kind = "normal") -> Array:
-    """Amounts of haematoxylin and eosin, `(height, width, 2)`, before any scanner has looked.
+    """Draw the amounts of haematoxylin and eosin, `(height, width, 2)`.
 
-    >>> dyes = tissue(7, size=(64, 96))
-    >>> dyes.shape, bool((dyes >= 0).all())
-    ((64, 96, 2), True)
+    Args:
+        seed: Seed of the tissue, zero or more.
+        size: One side, or height and width, in pixels.
+        kind: A name of `KINDS`, or a `Kind`.
+
+    Raises:
+        OptionError: An argument is not accepted.
+
+    Example:
+        >>> dyes = tissue(7, size=(64, 96))
+        >>> dyes.shape, bool((dyes >= 0).all())
+        ((64, 96, 2), True)
     """
     return draw(seed, _shape(size), _kind(kind))
 
 
 def scan(dyes: Array, scanner: str | Scanner = "north", seed: int = 0) -> Bytes:
-    """Look at a map of dyes through a scanner; `seed` draws the noise of its sensor.
+    """Make the picture that a scanner takes of a map of dyes.
 
-    >>> import numpy as np
-    >>> glass = scan(np.zeros((32, 48, 2)), "mill")
-    >>> [round(float(level)) for level in glass.mean((0, 1))] == [round(255 * w ** (1 / 1.05)) for w in SCANNERS["mill"].white]
-    True
+    Args:
+        dyes: Amounts of dye, as `tissue` returns them.
+        scanner: A name of `SCANNERS`, or a `Scanner`.
+        seed: Seed of the sensor's noise.
+
+    Returns:
+        The picture as 8-bit RGB.
+
+    Raises:
+        ImageError: The map has another shape.
+
+    Example:
+        >>> glass = scan(np.zeros((32, 48, 2)), "mill")
+        >>> [round(float(level)) for level in glass.mean((0, 1))]
+        [238, 232, 216]
     """
     device = _scanner(scanner)
     if dyes.ndim != 3 or dyes.shape[2] != 2:

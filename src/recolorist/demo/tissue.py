@@ -1,4 +1,4 @@
-"""Where the dyes are in a synthetic glandular mucosa: glands, collagen, nuclei. How they look is the scanner's business."""
+"""Draw where the dyes are in a synthetic glandular mucosa: glands, collagen, nuclei."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FAR: Final = 70.0  # pixels; beyond this distance a gland no longer bends the c
 
 @dataclass(frozen=True)
 class Kind:
-    """What the tissue is: everything that is biology, and nothing that differs between hospitals. Lengths are pixels."""
+    """A kind of tissue: all that is biology, and nothing that differs between hospitals. Lengths are in pixels."""
 
     name: str
     radius: tuple[float, float]  # of a gland, smallest and largest
@@ -79,10 +79,11 @@ class _Nucleus:
 
 
 def draw(seed: int, shape: tuple[int, int], kind: Kind) -> Array:
-    """Amounts of haematoxylin and eosin, `(height, width, 2)`.
+    """Draw the amounts of haematoxylin and eosin, `(height, width, 2)`.
 
-    >>> draw(7, (40, 64), KINDS["normal"]).shape
-    (40, 64, 2)
+    Example:
+        >>> draw(7, (40, 64), KINDS["normal"]).shape
+        (40, 64, 2)
     """
     glands = list(_glands(stream(seed, "glands"), shape, kind))
     outside, lumen = _distances(glands, shape)

@@ -1,4 +1,4 @@
-"""The pictures of banks, drift and audits."""
+"""Draw the charts of banks, drift and audits."""
 
 from __future__ import annotations
 
@@ -11,21 +11,34 @@ from recolorist.bank.drift import Region
 from recolorist.bank.style_bank import StyleBank
 from recolorist.report.svg import Drawing, Panel, density, equal_scale, span
 
+__all__ = ["OUTLINES", "bank_chart", "clip_chart", "drift_chart", "hex_colour", "spread_chart"]
+
 Array = NDArray[np.float64]
 
-# Okabe and Ito, told apart with every common colour vision; black and yellow left out, which paper or points would hide
+#: The palette of Okabe and Ito, for every common colour vision; without black and yellow, which are hard to see here.
 OUTLINES: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#6a3d9a", "#8c564b")
 _MOST_POINTS: Final = 3000
 _NEUTRAL: Final = "#8a8a8a"
 
 
 def bank_chart(bank: StyleBank) -> str:
-    """Every style as a point in its mean colour: its cast on the left, brightness and contrast on the right."""
-    rows = _chosen(len(bank))
+    """Draw every style of a bank as a point in its mean colour.
+
+    The left panel shows the colour cast, the right one brightness and contrast. Outlines show the domain.
+
+    Returns:
+        The chart as SVG.
+
+    Example:
+        >>> images = np.random.default_rng(0).integers(0, 256, (4, 8, 8, 3), np.uint8)
+        >>> bank_chart(StyleBank.build(images, split="train", name="mine")).count("mine: 4 styles")
+        1
+    """
+    rows = _rows_to_draw(len(bank))
     mean, std = 255 * bank.mean[rows], 255 * bank.std[rows]
     drawing = Drawing(1080, 560, f"Styles of {bank.name or 'a bank'}")
     _heading(drawing, f"{bank.name or 'Style bank'}: {len(bank)} styles", len(rows), len(bank))
-    fills = [hex_of(colour) for colour in bank.mean[rows]]
+    fills = [hex_colour(colour) for colour in bank.mean[rows]]
     codes = bank.domain_codes[rows]
     lines = [_outline(code) for code in codes.tolist()]
     if bank.channels == 3:
@@ -44,7 +57,16 @@ def bank_chart(bank: StyleBank) -> str:
 
 
 def drift_chart(trained: StyleBank, now: StyleBank, region: Region) -> str:
-    """Both clouds where the trained one is round, the edge of its region, and how each channel moved."""
+    """Draw the training data and today's images, whitened by the training data, and the densities of each channel.
+
+    Args:
+        trained: The bank of the training data.
+        now: The bank of today's images.
+        region: The region of the training data, as `recolorist.bank.drift` fits it.
+
+    Returns:
+        The chart as SVG.
+    """
     drawing = Drawing(1080, 650, "Today's images and the training data")
     distance = region.distance(now.mean, now.cov)
     outside = int((distance > region.threshold).sum())
@@ -57,7 +79,7 @@ def drift_chart(trained: StyleBank, now: StyleBank, region: Region) -> str:
 
 
 def _clouds(drawing: Drawing, trained: StyleBank, now: StyleBank, region: Region, distance: Array) -> None:
-    old, new = _chosen(len(trained)), _chosen(len(now))
+    old, new = _rows_to_draw(len(trained)), _rows_to_draw(len(now))
     before, after = region.whitened(trained.mean[old], trained.cov[old]), region.whitened(now.mean[new], now.cov[new])
     axes = _plane(after)
     before, after = before @ axes, after @ axes
@@ -71,7 +93,7 @@ def _clouds(drawing: Drawing, trained: StyleBank, now: StyleBank, region: Region
     panel.frame("Distance from the training data", "along the shift, in deviations", "across it")
     panel.dots(before, ["#bdbdbd"] * len(before), [_NEUTRAL] * len(before), 2.4)
     lines = ["#a1201a" if far > region.threshold else "#1b1b1b" for far in distance[new].tolist()]
-    panel.dots(after, [hex_of(colour) for colour in now.mean[new]], lines, 3.4)
+    panel.dots(after, [hex_colour(colour) for colour in now.mean[new]], lines, 3.4)
     radius = edge / (ranges[0][1] - ranges[0][0]) * panel.width
     drawing.add(f'<circle class="edge" cx="{panel.x(0):.1f}" cy="{panel.y(0):.1f}" r="{radius:.1f}"/>')
     for i, (words, fill, line) in enumerate(
@@ -86,7 +108,7 @@ def _clouds(drawing: Drawing, trained: StyleBank, now: StyleBank, region: Region
 
 
 def _plane(points: Array) -> Array:
-    """Two directions to look along: the shift of today's images, and their widest spread across it."""
+    """Return two directions: the shift of today's images, and their widest spread across it."""
     shift = points.mean(axis=0)
     length = float(np.linalg.norm(shift))
     first = shift / length if length > 1e-6 else np.eye(len(shift))[0]
@@ -103,7 +125,7 @@ def _plane(points: Array) -> Array:
 
 
 def _channels(drawing: Drawing, trained: StyleBank, now: StyleBank) -> None:
-    """How the means and deviations of each channel are spread, then and now."""
+    """Draw the densities of the means and deviations of each channel, of both banks."""
     names = ("red", "green", "blue") if trained.channels == 3 else ("level",) * trained.channels
     shown = min(3, trained.channels)
     height = (450 - 58 * (shown - 1)) / shown
@@ -124,7 +146,12 @@ def _channels(drawing: Drawing, trained: StyleBank, now: StyleBank) -> None:
 
 
 def clip_chart(shares: list[float]) -> str:
-    """How many images the median style of a bank would clip how much."""
+    """Draw a histogram of the share of values that the median style of a bank would clip.
+
+    Example:
+        >>> clip_chart([0.0, 0.0, 0.01]).count('class="bar"')
+        2
+    """
     values = 100 * np.array(shares)
     top = max(2.0, float(values.max()) * 1.02)
     counts, edges = np.histogram(values, bins=40, range=(0.0, top))
@@ -140,23 +167,38 @@ def clip_chart(shares: list[float]) -> str:
 
 
 def spread_chart(mean: Array, std: Array, flagged: NDArray[np.bool_]) -> str:
-    """Brightness and contrast of every image; flagged ones outlined in red."""
-    rows = _chosen(len(mean))
+    """Draw brightness and contrast of every image; flagged images have a red outline.
+
+    Args:
+        mean: Means of the channels in unit range, one row per image.
+        std: Standard deviations of the channels, alike.
+        flagged: Whether each image is flagged.
+
+    Returns:
+        The chart as SVG.
+
+    Example:
+        >>> values = np.array([[0.2, 0.3, 0.4], [0.5, 0.5, 0.5]])
+        >>> spread_chart(values, values / 4, np.array([True, False])).count("<circle")
+        2
+    """
+    rows = _rows_to_draw(len(mean))
     light = 255 * np.stack([mean[rows].mean(axis=1), std[rows].mean(axis=1)], axis=1)
     drawing = Drawing(720, 384, "Brightness and contrast")
     panel = Panel(drawing, 70, 50, 620, 260, span([light[:, 0]], least=2), span([light[:, 1]], least=2))
     panel.frame("Brightness and contrast of every image", "mean level", "standard deviation")
     lines = ["#a1201a" if flag else _NEUTRAL for flag in flagged[rows].tolist()]
-    panel.dots(light, [hex_of(colour) for colour in mean[rows]], lines)
+    panel.dots(light, [hex_colour(colour) for colour in mean[rows]], lines)
     drawing.text(70, 372, "each point in its image's mean colour; red outline: flagged", "muted small")
     return drawing.render()
 
 
-def hex_of(colour: Array) -> str:
-    """A mean colour in unit range as the web writes it.
+def hex_colour(colour: Array) -> str:
+    """Write a colour in unit range as CSS does; one channel gives a grey.
 
-    >>> hex_of(np.array([1.0, 0.5, 0.0]))
-    '#ff8000'
+    Example:
+        >>> hex_colour(np.array([1.0, 0.5, 0.0]))
+        '#ff8000'
     """
     parts = np.rint(255 * np.clip(np.resize(colour[:3] if len(colour) >= 3 else colour[:1], 3), 0, 1)).astype(int)
     return "#" + "".join(f"{part:02x}" for part in parts)
@@ -166,8 +208,8 @@ def _outline(code: int) -> str:
     return _NEUTRAL if code < 0 else OUTLINES[code % len(OUTLINES)]
 
 
-def _chosen(count: int) -> NDArray[np.int64]:
-    """All rows, or evenly spread ones where there are too many to draw."""
+def _rows_to_draw(count: int) -> NDArray[np.int64]:
+    """Return all rows, or evenly spread ones where there are too many to draw."""
     return np.unique(np.linspace(0, count - 1, min(count, _MOST_POINTS)).round().astype(np.int64))
 
 

@@ -38,7 +38,7 @@ def page(title: str, body: str, style: str = "") -> str:
         >>> page("a < b", "<p>text</p>").count("<title>a &lt; b</title>")
         1
     """
-    common = files("recolorist.studio").joinpath("house.css").read_text("utf-8")
+    common = files("recolorist.report").joinpath("common.css").read_text("utf-8")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

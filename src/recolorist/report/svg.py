@@ -1,4 +1,7 @@
-"""A small chart drawn as SVG: axes, ticks, points, curves. Inside a page it takes the page's colours, alone it brings its own."""
+"""Draw small charts as SVG: axes, ticks, points, curves.
+
+Inside a page a chart takes the colours of the page; as a file of its own it has default colours.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,11 @@ from numpy.typing import NDArray
 
 from recolorist.io.images import shown
 
+__all__ = ["Drawing", "Panel", "density", "equal_scale", "span", "ticks"]
+
 Array = NDArray[np.float64]
 
-STYLE: Final = (
+_STYLE: Final = (
     "text{font:13px system-ui,'Segoe UI',Roboto,'Noto Sans','DejaVu Sans',sans-serif;fill:var(--ink,#1b1b1b)}"
     ".muted{fill:var(--muted,#5c5c5c)}.small{font-size:12px}.title{font-weight:600;font-size:14px}.paper{fill:var(--card,#fff)}"
     ".axis{stroke:var(--line-strong,#8a8a8a);fill:none}.grid{stroke:var(--line,#dcdcdc);fill:none}"
@@ -29,7 +34,14 @@ STYLE: Final = (
 
 @dataclass
 class Drawing:
-    """A picture of a given size; everything in pixels."""
+    """A picture of a given size; all lengths are in pixels.
+
+    Example:
+        >>> drawing = Drawing(40, 20, "A title")
+        >>> drawing.text(4, 12, "a < b")
+        >>> "a &lt; b" in drawing.render()
+        True
+    """
 
     width: int
     height: int
@@ -37,7 +49,7 @@ class Drawing:
     parts: list[str] = field(default_factory=list)
 
     def add(self, *parts: str) -> None:
-        """Put elements on top of those before."""
+        """Add SVG elements on top of the present ones."""
         self.parts.extend(parts)
 
     def text(self, x: float, y: float, words: str, kind: str = "", anchor: str = "start", *, turn: bool = False) -> None:
@@ -47,10 +59,10 @@ class Drawing:
         self.add(f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}"{rotated}>{clean}</text>')
 
     def render(self) -> str:
-        """The whole picture as text."""
+        """Return the whole picture as SVG."""
         head = (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" width="{self.width}" '
-            f'height="{self.height}" role="img"><title>{escape(shown(self.title), quote=False)}</title><style>{STYLE}</style>'
+            f'height="{self.height}" role="img"><title>{escape(shown(self.title), quote=False)}</title><style>{_STYLE}</style>'
         )
         paper = f'<rect class="paper" width="{self.width}" height="{self.height}"/>'
         return "\n".join([head, paper, *self.parts, "</svg>", ""])
@@ -58,7 +70,13 @@ class Drawing:
 
 @dataclass
 class Panel:
-    """A rectangle of a drawing with axes; points are given in the units of the data."""
+    """A rectangle of a drawing with axes; points are given in the units of the data.
+
+    Example:
+        >>> panel = Panel(Drawing(120, 60, "A title"), 10, 10, 100, 40, (0.0, 1.0), (0.0, 2.0))
+        >>> panel.x(0.5), panel.y(2.0)
+        (60.0, 10.0)
+    """
 
     drawing: Drawing
     left: float
@@ -69,17 +87,17 @@ class Panel:
     y_range: tuple[float, float]
 
     def x(self, value: float) -> float:
-        """Across, in pixels."""
+        """Return the horizontal place of a value in pixels."""
         low, high = self.x_range
         return self.left + (value - low) / (high - low) * self.width
 
     def y(self, value: float) -> float:
-        """Down, in pixels."""
+        """Return the vertical place of a value in pixels, from the top."""
         low, high = self.y_range
         return self.top + self.height - (value - low) / (high - low) * self.height
 
     def frame(self, title: str, across: str, up: str, *, numbers_up: bool = True) -> None:
-        """Draw grid, ticks and names."""
+        """Draw the grid, the ticks, the title and the names of the axes."""
         bottom, right = self.top + self.height, self.left + self.width
         for value in ticks(*self.x_range):
             at = self.x(value)
@@ -96,7 +114,7 @@ class Panel:
             self.drawing.text(self.left - 44, self.top + self.height / 2, up, "muted", "middle", turn=True)
 
     def dots(self, points: Array, fills: Sequence[str], outlines: Sequence[str], radius: float = 3.2) -> None:
-        """Points, each with its colour and outline."""
+        """Draw points, each with its colour and outline."""
         self.drawing.add(
             *(
                 f'<circle cx="{self.x(x):.1f}" cy="{self.y(y):.1f}" r="{radius:g}" fill="{fill}" stroke="{line}" '
@@ -106,7 +124,7 @@ class Panel:
         )
 
     def curve(self, xs: Array, ys: Array, kind: str, *, closed: bool = False) -> None:
-        """A line through points; ``closed`` fills down to the axis."""
+        """Draw a line through points; ``closed`` fills the area down to the axis."""
         steps = " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in zip(xs.tolist(), ys.tolist(), strict=True))
         if closed:
             bottom = self.top + self.height
@@ -117,10 +135,16 @@ class Panel:
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Round numbers inside an interval.
+    """Return round numbers inside an interval.
 
-    >>> ticks(0, 255)
-    [0.0, 50.0, 100.0, 150.0, 200.0, 250.0]
+    Args:
+        low: Start of the interval.
+        high: End of the interval; larger than ``low``.
+        about: How many numbers there should be, roughly.
+
+    Example:
+        >>> ticks(0, 255)
+        [0.0, 50.0, 100.0, 150.0, 200.0, 250.0]
     """
     step = 10.0 ** math.floor(math.log10((high - low) / about))
     step = next(step * factor for factor in (1, 2, 5, 10) if (high - low) / (step * factor) <= about + 1)
@@ -128,7 +152,17 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 
 def span(values: Iterable[Array], margin: float = 0.08, least: float = 1e-9) -> tuple[float, float]:
-    """An interval that holds all values and a little more."""
+    """Return an interval that holds all values and a margin.
+
+    Args:
+        values: Arrays; empty ones are left out.
+        margin: The margin on each side, as a share of the interval.
+        least: The smallest margin, in the units of the values.
+
+    Example:
+        >>> span([np.array([0.0, 10.0])], margin=0.1)
+        (-1.0, 11.0)
+    """
     low = min(float(part.min()) for part in values if part.size)
     high = max(float(part.max()) for part in values if part.size)
     room = max((high - low) * margin, least)
@@ -138,7 +172,17 @@ def span(values: Iterable[Array], margin: float = 0.08, least: float = 1e-9) -> 
 def equal_scale(
     xs: tuple[float, float], ys: tuple[float, float], shape: float
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Widen one of two intervals so that a unit is as long across as up; ``shape`` is width over height of the panel."""
+    """Widen one of two intervals so that a unit has the same length in both directions.
+
+    Args:
+        xs: The horizontal interval.
+        ys: The vertical interval.
+        shape: Width of the panel divided by its height.
+
+    Example:
+        >>> equal_scale((0.0, 4.0), (0.0, 2.0), shape=1.0)
+        ((0.0, 4.0), (-1.0, 3.0))
+    """
     wide, high = xs[1] - xs[0], ys[1] - ys[0]
     if wide < high * shape:
         middle, half = sum(xs) / 2, high * shape / 2
@@ -148,7 +192,20 @@ def equal_scale(
 
 
 def density(values: Array, at: Array) -> Array:
-    """A smooth histogram: how densely values lie round each place."""
+    """Estimate the density of values by a Gaussian kernel.
+
+    Args:
+        values: The sample.
+        at: Increasing places at which the density is wanted.
+
+    Returns:
+        The density at each place; over the whole axis it sums to one.
+
+    Example:
+        >>> at = np.linspace(-5.0, 5.0, 201)
+        >>> float(density(np.zeros(100), at).argmax())
+        100.0
+    """
     spread = float(values.std()) if values.size > 1 else 0.0
     width = max(1.06 * spread * max(values.size, 1) ** -0.2, (at[-1] - at[0]) / 150)
     counts, edges = np.histogram(values, bins=512, range=(float(at[0]) - 4 * width, float(at[-1]) + 4 * width))

@@ -12,16 +12,26 @@ from PIL import Image, ImageDraw, ImageFont
 
 from recolorist.core.image import NATURAL_RANGE
 
+__all__ = ["data_uri", "side_by_side", "to_rgb"]
+
 _PANEL: Final = 512  # largest side of one picture of a triptych
 _GAP, _HEAD = 12, 30
 _INK, _PAPER = "#1c2530", "#ffffff"
 
 
 def to_rgb(pixels: NDArray[Any], data_range: float | None = None) -> NDArray[np.uint8]:
-    """Any image as 8-bit RGB, for looking at; more than three channels show the first three.
+    """Convert any image to 8-bit RGB for viewing.
 
-    >>> to_rgb(np.array([[0, 65535]], np.uint16)).tolist()
-    [[[0, 0, 0], [255, 255, 255]]]
+    Args:
+        pixels: The image; of four or more channels the first three are shown, of two the first.
+        data_range: The level that becomes white; by default that of the dtype.
+
+    Returns:
+        The picture as 8-bit RGB.
+
+    Example:
+        >>> to_rgb(np.array([[0, 65535]], np.uint16)).tolist()
+        [[[0, 0, 0], [255, 255, 255]]]
     """
     high = data_range or NATURAL_RANGE.get(pixels.dtype.char, 1.0)
     colour = pixels[..., None] if pixels.ndim == 2 else pixels[..., :3]
@@ -34,7 +44,12 @@ def to_rgb(pixels: NDArray[Any], data_range: float | None = None) -> NDArray[np.
 
 
 def side_by_side(pictures: list[tuple[str, NDArray[Any]]]) -> NDArray[np.uint8]:
-    """Pictures in a row, each under its name, reduced to a common height if they are large."""
+    """Put pictures in a row, each under its name, scaled to one height.
+
+    Example:
+        >>> side_by_side([("a", np.zeros((20, 30), np.uint8)), ("b", np.zeros((40, 30), np.uint8))]).shape
+        (82, 126, 3)
+    """
     images = [Image.fromarray(to_rgb(pixels)) for _, pixels in pictures]
     height = min(_PANEL, max(image.height for image in images))
     scaled = [_to_height(image, height) for image in images]
@@ -49,7 +64,12 @@ def side_by_side(pictures: list[tuple[str, NDArray[Any]]]) -> NDArray[np.uint8]:
 
 
 def data_uri(pixels: NDArray[Any], side: int, data_range: float | None = None) -> str:
-    """A small JPEG that can stand inside a page."""
+    """Encode a reduced copy as JPEG, as the address of an image inside a page.
+
+    Example:
+        >>> data_uri(np.zeros((20, 30, 3), np.uint8), 16)[:23]
+        'data:image/jpeg;base64,'
+    """
     image = Image.fromarray(to_rgb(pixels, data_range))
     image.thumbnail((side, side), Image.Resampling.BOX)
     buffer = io.BytesIO()

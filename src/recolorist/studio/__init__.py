@@ -15,10 +15,21 @@ __all__ = ["page", "write"]
 def write(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
     """Write the page to a file, whole or not at all.
 
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write(Path(folder) / "studio.html").stat().st_size < 2_000_000
-    True
+    Args:
+        path: The file to write.
+        overwrite: Replace a file that is there already.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        RecoloristError: The file exists and may not be replaced, or cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write(Path(folder) / "studio.html").stat().st_size < 2_000_000
+        True
     """
     target = Path(path)
     if target.exists() and not overwrite:

@@ -1,4 +1,4 @@
-"""Bundling: the modules, stylesheets, numbers and example images become one HTML file that needs nothing else."""
+"""Bundle modules, stylesheets, numbers and example images into one HTML file that needs no other."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from recolorist.core.spaces import SPACES
 from recolorist.errors import RecoloristError
 from recolorist.studio.examples import example_bank, example_images, examples
 
+__all__ = ["bundle", "linear_spaces", "page"]
+
 _IMPORT: Final = re.compile(r'^import \{ ([^}]+) \} from "\./(\w+)\.mjs";$', re.MULTILINE)
 _EXPORT: Final = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 _LEFTOVER: Final = re.compile(r"^(?:import|export)\b", re.MULTILINE)
@@ -23,32 +25,46 @@ _PLACE: Final = re.compile(r"\{\{(\w+)\}\}")
 
 
 def page() -> str:
-    """The whole page as text; the same library gives the same text.
+    """Make the whole page; the same library gives the same text.
 
-    >>> html = page()
-    >>> html.startswith("<!doctype html>"), "http:" in html.replace("http://www.w3.org/2000/svg", "")
-    (True, False)
+    Returns:
+        The page as HTML.
+
+    Example:
+        >>> html = page()
+        >>> html.startswith("<!doctype html>"), "http:" in html.replace("http://www.w3.org/2000/svg", "")
+        (True, False)
     """
-    style = _text("house.css") + _text("studio.css")
+    style = _read("report", "common.css") + _read("studio", "studio.css")
     script = bundle("main")
     parts = {
         "policy": _policy(script, style),
         "style": style,
-        "library": _inside_script(json.dumps(_library(), separators=(",", ":"))),
+        "library": _escape_for_script(json.dumps(_library_data(), separators=(",", ":"))),
         "worker": bundle("worker"),
         "script": script,
     }
-    return _PLACE.sub(lambda place: parts[place[1]], _text("page.html"))
+    return _PLACE.sub(lambda place: parts[place[1]], _read("studio", "page.html"))
 
 
 def bundle(entry: str) -> str:
-    """One script from a module and all it imports; each module keeps a scope of its own.
+    """Join a module and all it imports into one script; each module keeps a scope of its own.
 
-    >>> bundle("exact").count("function pythonFloat(")
-    1
+    Args:
+        entry: Name of the module without its suffix.
+
+    Returns:
+        The script.
+
+    Raises:
+        RecoloristError: A module holds text that the bundler cannot place in a page.
+
+    Example:
+        >>> bundle("exact").count("function pythonFloat(")
+        1
     """
     order: dict[str, str] = {}
-    _visit(entry, order)
+    _add_module(entry, order)
     script = "".join(order.values())
     if "</script" in script or "<!--" in script:
         raise RecoloristError("a module holds text that would end its script element; write it in two pieces")
@@ -56,10 +72,11 @@ def bundle(entry: str) -> str:
 
 
 def linear_spaces() -> dict[str, dict[str, Any]]:
-    """The numbers of the linear spaces, so that the page has no copy of its own to keep in step.
+    """Return the numbers of the linear spaces, so that the page needs no copy of them.
 
-    >>> sorted(linear_spaces())
-    ['rgb', 'ycbcr', 'ydbdr', 'yiq', 'ypbpr', 'yuv']
+    Example:
+        >>> sorted(linear_spaces())
+        ['rgb', 'ycbcr', 'ydbdr', 'yiq', 'ypbpr', 'yuv']
     """
     return {
         name: {
@@ -76,7 +93,7 @@ def linear_spaces() -> dict[str, dict[str, Any]]:
     }
 
 
-def _library() -> dict[str, Any]:
+def _library_data() -> dict[str, Any]:
     return {
         "version": __version__,
         "spaces": linear_spaces(),
@@ -86,17 +103,17 @@ def _library() -> dict[str, Any]:
     }
 
 
-def _visit(name: str, done: dict[str, str]) -> None:
-    """Put a module after those it imports."""
-    source = _text(f"js/{name}.mjs")
+def _add_module(name: str, done: dict[str, str]) -> None:
+    """Add a module after those it imports."""
+    source = _read("studio", f"js/{name}.mjs")
     for _, other in _IMPORT.findall(source):
         if other not in done:
-            _visit(other, done)
-    done[name] = _wrapped(name, source)
+            _add_module(other, done)
+    done[name] = _wrap_module(name, source)
 
 
-def _wrapped(name: str, source: str) -> str:
-    """A module as a function that is called once and returns what it exports."""
+def _wrap_module(name: str, source: str) -> str:
+    """Write a module as a function that is called once and returns what it exports."""
     exports = ", ".join(_EXPORT.findall(source))
     body = _EXPORT.sub("", _IMPORT.sub(r"const { \1 } = module_\2;", source))
     if _LEFTOVER.search(body):
@@ -105,7 +122,7 @@ def _wrapped(name: str, source: str) -> str:
 
 
 def _policy(script: str, style: str) -> str:
-    """Nothing may be loaded from anywhere; the page's own script and style are named by their hashes."""
+    """Forbid every load from elsewhere; the page's own script and style are named by their hashes."""
     rules = {
         "default-src": "'none'",
         "script-src": f"'{_hash(script)}' blob:",  # the worker is started from a blob, which older browsers file under scripts
@@ -122,9 +139,9 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _inside_script(text: str) -> str:
+def _escape_for_script(text: str) -> str:
     return text.replace("<", "\\u003c")
 
 
-def _text(name: str) -> str:
-    return (resources.files("recolorist.studio") / name).read_text(encoding="utf-8")
+def _read(package: str, name: str) -> str:
+    return (resources.files(f"recolorist.{package}") / name).read_text(encoding="utf-8")

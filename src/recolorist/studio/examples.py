@@ -1,4 +1,4 @@
-"""What the page has to show before anybody opens a file: synthetic slides, two pictures of scikit-image, a small bank."""
+"""Make the examples of the page: synthetic slides, two photographs, a small bank."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from recolorist.bank.style_bank import StyleBank
 from recolorist.demo.photos import other_camera, photo
 from recolorist.demo.synthetic import SCANNERS, scan, tile, tissue
 
+__all__ = ["example_bank", "example_images", "examples"]
+
 _SIDE: Final = 256  # of the synthetic slides
 _REAL: Final = 512  # of the photographs
 _OFF: Final = {
@@ -32,7 +34,12 @@ _BANK_SIDE: Final = 96
 
 
 def examples() -> list[dict[str, Any]]:
-    """The examples in the order of the page; images are named by their keys."""
+    """Return the examples in the order of the page; images are named by their keys.
+
+    Example:
+        >>> [example["content"] for example in examples()]
+        ['mill', 'ihc', 'retina']
+    """
     fundus = {"mask": "brighter", "content-threshold": 24, "style-threshold": 24, "only-inside": True, "show-mask": False}
     return [
         {
@@ -47,18 +54,28 @@ def examples() -> list[dict[str, Any]]:
 
 
 def example_images() -> dict[str, dict[str, str]]:
-    """Every image of the examples as a file in base64."""
+    """Return every image of the examples as a file in base64.
+
+    Example:
+        >>> sorted(example_images())
+        ['camera', 'harbour', 'ihc', 'mill', 'north', 'retina', 'valley']
+    """
     slides = {"mill": 8, "valley": 9, "harbour": 6, "north": 3}
     retina = photo("retina.jpg", _REAL)
-    images = {name: _entry(f"slide-{name}.png", tile(seed, name, _SIDE)) for name, seed in slides.items()}
-    images["ihc"] = _entry("ihc.jpg", photo("ihc.png", _REAL))
-    images["retina"] = _entry("retina.jpg", retina)
-    images["camera"] = _entry("retina-other-camera.jpg", other_camera(retina[:, ::-1]))
+    images = {name: _encode(f"slide-{name}.png", tile(seed, name, _SIDE)) for name, seed in slides.items()}
+    images["ihc"] = _encode("ihc.jpg", photo("ihc.png", _REAL))
+    images["retina"] = _encode("retina.jpg", retina)
+    images["camera"] = _encode("retina-other-camera.jpg", other_camera(retina[:, ::-1]))
     return images
 
 
 def example_bank() -> dict[str, Any]:
-    """A bank of synthetic slides as ``StyleBank.to_json`` writes it: a few tissues, each seen by every scanner."""
+    """Return a bank of synthetic slides as ``StyleBank.to_json`` writes it: six tissues, each through every scanner.
+
+    Example:
+        >>> example_bank()["name"]
+        'synthetic slides'
+    """
     dyes = {seed: tissue(seed, _BANK_SIDE) for seed in _BANK_TISSUES}
     pairs = list(itertools.product(dyes, SCANNERS))
     bank = StyleBank.build(
@@ -71,7 +88,7 @@ def example_bank() -> dict[str, Any]:
     return dict(json.loads(bank.to_json()))
 
 
-def _entry(name: str, pixels: NDArray[np.uint8]) -> dict[str, str]:
+def _encode(name: str, pixels: NDArray[np.uint8]) -> dict[str, str]:
     buffer = io.BytesIO()
     if name.endswith(".png"):
         Image.fromarray(pixels).save(buffer, "PNG", optimize=True)

@@ -1,0 +1,101 @@
+"""Charts of banks, drift and audits: every image is there, in its colour, and nothing overflows."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from recolorist.bank import drift
+from recolorist.bank.style_bank import StyleBank
+from recolorist.report import charts
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def bank(count: int, shift: int = 0, channels: int = 3, domains: list[str] | None = None) -> StyleBank:
+    rng = np.random.default_rng(count + shift)
+    base = rng.integers(40, 160, (count, 1, 1, channels))
+    images: NDArray[np.uint8] = (base + shift + rng.integers(0, 40, (count, 12, 10, channels))).astype(np.uint8)
+    return StyleBank.build(list(images), split="train", name="mine", domains=domains)
+
+
+def circles(chart: str) -> list[ET.Element]:
+    return list(ET.fromstring(chart).iter(f"{SVG}circle"))  # noqa: S314 - our own
+
+
+class TestBank:
+    def test_every_style_is_a_point_of_its_colour_in_both_panels(self) -> None:
+        styles = bank(5)
+        fills = [circle.get("fill") for circle in circles(charts.bank_chart(styles))]
+        assert fills == [charts.hex_colour(mean) for mean in styles.mean] * 2
+
+    def test_grey_styles_have_one_panel(self) -> None:
+        chart = charts.bank_chart(bank(4, channels=1))
+        assert len(circles(chart)) == 4
+        assert "Colour cast" not in chart
+
+    def test_domains_have_outlines_and_a_legend(self) -> None:
+        chart = charts.bank_chart(bank(4, domains=["north", "south", "north", "south"]))
+        lines = [circle.get("stroke") for circle in circles(chart)]
+        assert set(lines) == set(charts.OUTLINES[:2])
+        assert ">north<" in chart
+        assert ">south<" in chart
+
+    def test_many_domains_are_counted_and_long_names_cut(self) -> None:
+        names = [f"a hospital with a very long name {number}" for number in range(12)]
+        chart = charts.bank_chart(bank(12, domains=names))
+        assert "and 4 more" in chart
+        assert not re.search(r">[^<]{60,}</text>", chart)
+
+    def test_too_many_styles_are_thinned_out_and_the_chart_says_so(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(charts, "_MOST_POINTS", 3)
+        chart = charts.bank_chart(bank(9))
+        assert "3 of 9 drawn" in chart
+        assert len(circles(chart)) == 6
+
+
+class TestDrift:
+    @pytest.fixture(scope="class")
+    def chart(self) -> str:
+        trained, now = bank(40), bank(12, shift=60)
+        return charts.drift_chart(trained, now, drift.region_of(trained))
+
+    def test_it_counts_what_lies_outside(self, chart: str) -> None:
+        found = re.search(r"(\d+) of 12 images lie outside", chart)
+        assert found
+        marked = [circle for circle in circles(chart) if circle.get("stroke") == "#a1201a"]
+        assert len(marked) == int(found[1]) + 1  # and the legend's
+
+    def test_both_clouds_the_edge_and_the_legend_are_drawn(self, chart: str) -> None:
+        assert len(circles(chart)) == 40 + 12 + 1 + 3
+
+    def test_each_channel_has_its_mean_and_its_deviation(self, chart: str) -> None:
+        for name in ("red", "green", "blue"):
+            assert f"{name}, mean" in chart
+            assert f"{name}, standard deviation" in chart
+
+
+class TestAudit:
+    def test_bars_hold_every_image(self) -> None:
+        shares = [0.0, 0.0, 0.004, 0.5]
+        chart = charts.clip_chart(shares)
+        assert chart.count('class="bar"') == 2
+        assert charts.clip_chart([0.0]).count('class="bar"') == 1
+
+    def test_flagged_images_have_a_red_outline(self) -> None:
+        mean = np.random.default_rng(0).uniform(0.2, 0.8, (6, 3))
+        flagged = np.array([True, False, False, True, False, False])
+        lines = [circle.get("stroke") for circle in circles(charts.spread_chart(mean, mean / 4, flagged))]
+        assert [line == "#a1201a" for line in lines] == flagged.tolist()
+
+
+@pytest.mark.parametrize(
+    ("colour", "text"), [([0.0, 0.5, 1.0], "#0080ff"), ([0.2], "#333333"), ([1.4, -1.0, 0.0, 0.3], "#ff0000")]
+)
+def test_colours_are_written_as_css_does(colour: list[Any], text: str) -> None:
+    assert charts.hex_colour(np.array(colour)) == text

@@ -1,0 +1,58 @@
+"""Small pictures: any image becomes 8-bit RGB, reduced, alone or in a row."""
+
+from __future__ import annotations
+
+import base64
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+from recolorist.report.thumbnails import data_uri, side_by_side, to_rgb
+
+
+@pytest.mark.parametrize(
+    ("pixels", "shown"),
+    [
+        (np.array([[[1, 2, 3]]], np.uint8), [1, 2, 3]),
+        (np.array([[[1, 2, 3, 4]]], np.uint8), [1, 2, 3]),
+        (np.array([[[7, 200]]], np.uint8), [7, 7, 7]),
+        (np.array([[7]], np.uint8), [7, 7, 7]),
+        (np.array([[[0, 32768, 65535]]], np.uint16), [0, 128, 255]),
+        (np.array([[[0.0, 0.5, 1.0]]], np.float32), [0, 128, 255]),
+        (np.array([[[-1.0, 2.0, np.nan]]], np.float64), [0, 255, 0]),
+    ],
+)
+def test_any_image_becomes_eight_bit_rgb(pixels: NDArray[Any], shown: list[int]) -> None:
+    picture = to_rgb(pixels)
+    assert picture.dtype == np.uint8
+    assert picture[0, 0].tolist() == shown
+
+
+def test_a_declared_range_decides_what_is_white() -> None:
+    assert to_rgb(np.array([[4095]], np.uint16), 4095.0)[0, 0].tolist() == [255, 255, 255]
+
+
+def test_pictures_in_a_row_have_one_height_and_keep_their_shapes() -> None:
+    small, large = np.full((20, 10, 3), 50, np.uint8), np.full((40, 80), 200, np.uint8)
+    sheet = side_by_side([("small", small), ("large", large)])
+    assert sheet.shape == (40 + 42, 20 + 80 + 3 * 12, 3)
+    assert (sheet[30:70, 12:32] == 50).all()
+    assert (sheet[30:70, 44:124] == 200).all()
+    assert (sheet[:30] < 128).any()  # the names
+
+
+def test_large_pictures_are_reduced() -> None:
+    assert side_by_side([("a", np.zeros((2000, 1000, 3), np.uint8))]).shape == (512 + 42, 256 + 24, 3)
+
+
+def test_an_address_holds_a_jpeg_within_the_side() -> None:
+    address = data_uri(np.full((300, 200, 3), 90, np.uint8), 64)
+    head, _, data = address.partition(",")
+    assert head == "data:image/jpeg;base64"
+    with Image.open(io.BytesIO(base64.b64decode(data))) as picture:
+        assert (picture.format, max(picture.size)) == ("JPEG", 64)
+        assert np.abs(np.asarray(picture).astype(int) - 90).max() <= 2
