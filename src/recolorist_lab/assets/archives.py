@@ -8,7 +8,6 @@ opens them. Zip and tar (plain, gzip, bzip2, xz) are told by their first bytes.
 from __future__ import annotations
 
 import shutil
-import tempfile
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import IO, Final, Protocol
 
 from recolorist.errors import RecoloristError
+from recolorist.io.files import atomic_path
 from recolorist.io.images import shown
 from recolorist_lab.data.cards import GIB
 
@@ -154,8 +154,8 @@ def _note(seen: dict[str, bool], parts: tuple[str, ...], member: Member) -> None
 
 
 def _write(opened: Opened, plan: dict[str, int], goal: Path) -> None:
-    fresh = Path(tempfile.mkdtemp(prefix=".unpack-", dir=goal.parent))
-    try:
+    with atomic_path(goal) as fresh:
+        fresh.mkdir(0o755)
         made: set[Path] = set()
         written = 0
         for name, content in opened.contents():
@@ -165,12 +165,6 @@ def _write(opened: Opened, plan: dict[str, int], goal: Path) -> None:
                 written += 1
         if written != len(plan):
             raise ArchiveError(f"it held {written} files the second time and {len(plan)} the first")
-        fresh.chmod(0o755)
-        if goal.is_dir():
-            goal.rmdir()
-        fresh.replace(goal)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
 
 
 def _write_one(path: Path, content: IO[bytes], size: int, made: set[Path]) -> None:

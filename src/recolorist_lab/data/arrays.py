@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.errors import RecoloristError
+from recolorist.io.files import atomic_path
 from recolorist.io.images import shown
 from recolorist.io.npy import npy_header, refuse_bomb
 from recolorist_lab.assets.archives import refuse_full_disk
@@ -35,22 +36,20 @@ def convert(archive: Path, folder: Path) -> Path:
     """Copy the six arrays of an archive into ``folder``, which appears when all are whole. If it is there, nothing is done."""
     if folder.is_dir():
         return folder
-    part = folder.with_name(f".{folder.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
     try:
-        with zipfile.ZipFile(archive) as source:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        for leftover in folder.parent.glob(f".{folder.name}.*.part"):  # of a process that was killed
+            shutil.rmtree(leftover, ignore_errors=True)
+        with atomic_path(folder) as part, zipfile.ZipFile(archive) as source:
+            part.mkdir()
             members = {name: _checked(source, name) for name in NAMES}
             refuse_full_disk(part, sum(info.file_size for info in members.values()), ArrayError, shown(archive))
             for name, info in members.items():
                 _copy(source, info, part / f"{name}.npy")
-        part.replace(folder)
     except ArrayError:
         raise
     except Exception as error:  # a damaged archive raises nearly anything; for a caller all of it is one thing
         raise ArrayError(f"{archive} cannot be converted: {error}; fetch it again if it is damaged") from error
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
     return folder
 
 

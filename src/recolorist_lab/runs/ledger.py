@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from recolorist.errors import OptionError, RecoloristError
-from recolorist.io.files import atomic_write
+from recolorist.io.files import atomic_create, atomic_write, flush_folder
 from recolorist_lab.runs import checkpoints, claims
 from recolorist_lab.runs.claims import Claim, LedgerError
 from recolorist_lab.runs.config import Json, digest
@@ -199,22 +198,14 @@ class Ledger:
             if not folder.exists():
                 folder.mkdir(parents=True, exist_ok=True)
                 for parent in (folder.parent, folder.parent.parent, self.root):
-                    _flush(parent)  # or the way to a result might be lost with the power
+                    flush_folder(parent)  # or the way to a result might be lost with the power
         return claims.take(folder, self.lease)
 
     def publish(self, cell: Cell, payload: Mapping[str, Any]) -> None:
         """Make a result final. If there is one already, it stays."""
         folder = self.folder(cell)
-        temporary = folder / f".result-{secrets.token_hex(8)}.part"
         with writing(folder / "result.json"):
-            atomic_write(temporary, seal(dict(payload)))
-            try:
-                os.link(temporary, folder / "result.json")
-            except FileExistsError:
-                pass  # the same cell, finished by someone who took over from us
-            finally:
-                temporary.unlink(missing_ok=True)
-            _flush(folder)
+            atomic_create(folder / "result.json", seal(dict(payload)))  # False: the same cell, finished by someone who took over
 
     def fail(self, cell: Cell, payload: Mapping[str, Any]) -> None:
         """Record why a cell failed."""
@@ -265,11 +256,3 @@ class Ledger:
 
 def _checksum(data: bytes) -> dict[str, Json]:
     return {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-
-
-def _flush(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

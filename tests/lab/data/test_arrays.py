@@ -66,8 +66,8 @@ class TestConvert:
             open_array(folder / "train_images.npy")[0, 0, 0] = 1
 
     def test_leftovers_of_a_killed_conversion_are_no_hindrance(self, tmp_path: Path) -> None:
-        (tmp_path / ".a.part").mkdir()
-        (tmp_path / ".a.part" / "train_images.npy").write_bytes(b"half")
+        (tmp_path / ".a.0123abcd.part").mkdir()
+        (tmp_path / ".a.0123abcd.part" / "train_images.npy").write_bytes(b"half")
         convert(archive(tmp_path / "a.npz", small()), tmp_path / "a")
         assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "a.npz"]
 
