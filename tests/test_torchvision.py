@@ -254,7 +254,7 @@ class TestRefusals:
 
     def test_what_is_no_video(self) -> None:
         with pytest.raises(ImageError, match="video"):
-            Colorist(BANK, p=1.0)._video(TENSOR, rc.Colorist(BANK).draw_from(stream(0)))
+            Colorist(BANK, p=1.0)._recolour_video(TENSOR, rc.Colorist(BANK).draw_from(stream(0)))
 
     def test_what_is_no_image(self) -> None:
         with pytest.raises(ImageError, match="accepted"):

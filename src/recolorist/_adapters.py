@@ -1,9 +1,11 @@
-"""What the adapters share: draws that no two loader workers have in common, masks and names as hosts keep them, banks as JSON."""
+"""What the adapters share: one Colorist from their arguments, draws that differ between loader workers, banks as plain data."""
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,100 +17,148 @@ from recolorist.augment.samplers import Content
 from recolorist.bank.json_form import FORMAT
 from recolorist.bank.names import format_name
 from recolorist.bank.style_bank import StyleBank
-from recolorist.errors import OptionError, StatisticsError
+from recolorist.errors import StatisticsError
 
-__all__ = ["MOST_BY_VALUE", "apart", "bank_entry", "drawn", "foreground", "format_name", "missing", "open_bank", "tossed"]
+__all__ = [
+    "MOST_BY_VALUE",
+    "build_colorist",
+    "draw_chance",
+    "draw_style",
+    "encode_bank",
+    "explain_missing",
+    "format_name",
+    "mask_to_bool",
+    "mix_worker_seed",
+    "open_bank",
+]
 
 #: Styles up to which a bank is written out by value; a bigger one is named by its file and the digest of it.
 MOST_BY_VALUE: Final = 256
 
-_COIN: Final = 1 << 32  # the purpose of the stream that tosses the coin; that of the style is another
+_CHANCE: Final = 1 << 32  # the purpose of the stream that decides whether to apply; that of the style is another
+_OPTIONS: Final = frozenset(inspect.signature(Colorist).parameters)
 
 
-def missing(extra: str, error: ModuleNotFoundError) -> ModuleNotFoundError:
-    """What to raise when a host is not installed: how to install it."""
+def explain_missing(extra: str, error: ModuleNotFoundError) -> ModuleNotFoundError:
+    """Return the error to raise when a framework is not installed: it says how to install it."""
     return ModuleNotFoundError(f"{error}. Install it with: pip install 'recolorist[{extra}]'", name=error.name, path=error.path)
+
+
+def build_colorist(arguments: Mapping[str, Any], **fixed: Any) -> Colorist:
+    """Build the Colorist of an adapter from the arguments of its constructor.
+
+    Args:
+        arguments: ``locals()`` at the beginning of the constructor. What Colorist does not take is left out.
+        **fixed: Options that the adapter sets itself, such as ``p`` where the framework decides whether to apply.
+
+    Raises:
+        RecoloristError: Colorist refuses an option.
+
+    Example:
+        >>> bank = StyleBank.build(np.arange(48, dtype=np.uint8).reshape(1, 4, 4, 3), split="train")
+        >>> build_colorist({"bank": bank, "space": "ycbcr", "mask_key": "mask"}, p=1.0).space
+        'ycbcr'
+    """
+    options = {name: value for name, value in arguments.items() if name in _OPTIONS} | fixed
+    return Colorist(open_bank(options.pop("bank"))[0], **options)
 
 
 # ---- draws --------------------------------------------------------------------------------------------------------------
 
 
-def apart(number: int) -> int:
-    """A number that the workers of a loader do not share, from one that they may share.
+def mix_worker_seed(number: int) -> int:
+    """Return a number that the workers of a loader do not share, from one that they may share.
 
-    Hosts whose generators are copied into every worker draw the same numbers in all of them, and again in the next epoch.
-    PyTorch's own seed of the worker, which differs between workers and between epochs, is added to tell them apart.
+    Frameworks whose generators are copied into every worker draw the same numbers in all of them, and again in the next epoch.
+    PyTorch's own seed of the worker, which differs between workers and between epochs, is added.
 
-    >>> apart(5)
-    5
+    Example:
+        >>> mix_worker_seed(5)  # not in a worker
+        5
     """
     return (number + (streams.torch_worker_seed() or 0)) % 2**64
 
 
-def tossed(p: float, place: int) -> bool:
-    """Whether something of probability ``p`` happens at this place.
+def draw_chance(p: float, place: int) -> bool:
+    """Draw whether something of probability ``p`` happens; the same place gives the same answer.
 
-    >>> tossed(0.0, 7), tossed(1.0, 7), tossed(0.5, 7) == tossed(0.5, 7)
-    (False, True, True)
+    Example:
+        >>> draw_chance(0.0, 7), draw_chance(1.0, 7), draw_chance(0.5, 7) == draw_chance(0.5, 7)
+        (False, True, True)
     """
     if p <= 0 or p >= 1:
         return p >= 1
-    return bool(streams.stream(0, place, purpose=_COIN).random() < p)
+    return bool(streams.stream(0, place, purpose=_CHANCE).random() < p)
 
 
-def drawn(core: Colorist, place: int, *, key: Any = None, label: Any = None, domain: Any = None) -> Draw:
-    """What falls to an image at this place; the same place, the same style."""
+def draw_style(core: Colorist, place: int, *, key: Any = None, label: Any = None, domain: Any = None) -> Draw:
+    """Draw a style for an image; the same place gives the same style.
+
+    Args:
+        core: The augmentation.
+        place: A number that selects the random stream.
+        key: Key of the image in the bank, so that it is not matched to itself.
+        label: Label of the image, for samplers that need it.
+        domain: Domain of the image, for samplers that need it.
+    """
     row = None if key is None else core.bank.row_of(format_name(key) or "")
     return core.draw_from(streams.stream(core.seed, place), Content(row, format_name(label), format_name(domain)))
 
 
-# ---- what hosts hand over -----------------------------------------------------------------------------------------------
+# ---- masks --------------------------------------------------------------------------------------------------------------
 
 
-def foreground(mask: Any) -> Any:
-    """A mask as the core takes it: signed and floating masks, which hosts keep as well, are foreground where positive.
+def mask_to_bool(mask: Any) -> Any:
+    """Return a mask as the core takes it: signed and floating masks are foreground where they are positive.
 
-    >>> foreground(np.array([[0.0, 1.0], [-1.0, 2.0]])).tolist()
-    [[False, True], [False, True]]
+    Example:
+        >>> mask_to_bool(np.array([[0.0, 1.0], [-1.0, 2.0]])).tolist()
+        [[False, True], [False, True]]
     """
     if isinstance(mask, np.ndarray) and mask.dtype.kind in "if":
         return mask > 0
     return mask
 
 
-# ---- banks as JSON ------------------------------------------------------------------------------------------------------
+# ---- banks as plain data ------------------------------------------------------------------------------------------------
 
 
 def open_bank(bank: Any) -> tuple[StyleBank, Path | None]:
-    """A bank, and its file if it has one, from a bank, the path of its file, or what :func:`bank_entry` wrote.
+    """Return a bank, and its file if it has one.
 
-    >>> bank = StyleBank.build(np.arange(48, dtype=np.uint8).reshape(1, 4, 4, 3), split="train")
-    >>> open_bank(bank_entry(bank))[0].fingerprint == bank.fingerprint
-    True
+    Args:
+        bank: A bank, the path of its file (.rcb or .json), or what :func:`encode_bank` returned.
+
+    Raises:
+        OptionError: Something else came.
+        StatisticsError: The file cannot be read, or is not the one that was encoded.
+
+    Example:
+        >>> bank = StyleBank.build(np.arange(48, dtype=np.uint8).reshape(1, 4, 4, 3), split="train")
+        >>> open_bank(encode_bank(bank))[0].fingerprint == bank.fingerprint
+        True
     """
-    if isinstance(bank, StyleBank):
-        return bank, None
     if isinstance(bank, (str, Path)):
         return StyleBank.open(bank), Path(bank)
     if isinstance(bank, dict) and "path" in bank:
-        return _verified(bank), Path(bank["path"])
+        return _open_verified(bank), Path(bank["path"])
     if isinstance(bank, dict) and bank.get("format") == FORMAT:
         return StyleBank.from_json(json.dumps(bank)), None
-    raise OptionError(f"bank is a {type(bank).__name__}; accepted are a StyleBank, the path of a saved one, and its JSON form")
+    return StyleBank.of(bank), None
 
 
-def bank_entry(bank: StyleBank, path: Path | None = None) -> dict[str, Any] | StyleBank:
-    """A bank as plain data: by value if it is small, else by its file and the SHA-256 of that.
+def encode_bank(bank: StyleBank, path: Path | None = None) -> dict[str, Any] | StyleBank:
+    """Return a bank as plain data: by value if it is small, else by its file and the SHA-256 of that.
 
-    A large one without a file stays what it is: of use in this process, and refused by JSON before anything is lost.
+    A large bank without a file is returned as it is. It works in this process, and writing it as JSON fails.
     """
     if len(bank) <= MOST_BY_VALUE and bank.histograms is None:  # histograms are not part of the JSON form
-        written: dict[str, Any] = json.loads(bank.to_json())
-        return written
+        entries: dict[str, Any] = json.loads(bank.to_json())
+        return entries
     return bank if path is None else {"path": str(path), "sha256": _digest(path)}
 
 
-def _verified(entry: dict[str, Any]) -> StyleBank:
+def _open_verified(entry: dict[str, Any]) -> StyleBank:
     path = Path(entry["path"])
     if not path.is_file():
         raise StatisticsError(f"the pipeline names the bank {path}, which is not there; copy it to that place")

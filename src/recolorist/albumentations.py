@@ -1,7 +1,7 @@
-"""Colorist for Albumentations: draws first, applies after, writes itself out, and replays exactly.
+"""Colorist for Albumentations, with serialisation and exact replay.
 
 Albumentations 2.0 copies its generators into every loader worker, so that all workers draw the same, and again in the next epoch.
-Here each number from the host's generator is told apart by the worker's own seed; the host's seed still decides.
+Here the worker's own seed is added to each number from the pipeline's generator, whose seed still decides.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist import _adapters as hosts
-from recolorist.augment import colorist as augment
+from recolorist import _adapters as adapters
 from recolorist.augment.colorist import Decision
 from recolorist.augment.samplers import Sampler
 from recolorist.errors import OptionError
@@ -21,27 +20,11 @@ from recolorist.errors import OptionError
 try:
     from albumentations.core.transforms_interface import BaseTransformInitSchema, ImageOnlyTransform
 except ModuleNotFoundError as error:
-    raise hosts.missing("albumentations", error) from error
+    raise adapters.explain_missing("albumentations", error) from error
 
 __all__ = ["Colorist"]
 
 _STACKS: Final = ("images", "volume", "volumes")
-_OPTIONS: Final = (
-    "method",
-    "space",
-    "sampler",
-    "strength",
-    "max_gain",
-    "max_clip",
-    "mask",
-    "apply_to",
-    "data_range",
-    "mask_key",
-    "sample_key",
-    "label_key",
-    "domain_key",
-    "allow_split",
-)
 
 
 class Colorist(ImageOnlyTransform):
@@ -72,7 +55,7 @@ class Colorist(ImageOnlyTransform):
     """
 
     class InitSchema(BaseTransformInitSchema):
-        """What is accepted; the defaults stand in ``__init__`` and nowhere else."""
+        """The types of the options; their defaults are those of ``__init__``."""
 
         bank: Any
         method: str
@@ -110,121 +93,101 @@ class Colorist(ImageOnlyTransform):
         p: float = 0.3,
     ) -> None:
         """Check every option once, here."""
+        arguments = locals()
         super().__init__(p=p)
-        self.bank, self._path = hosts.open_bank(bank)
-        self.method, self.space, self.sampler, self.strength = method, space, sampler, strength
-        self.max_gain, self.max_clip, self.mask, self.apply_to = max_gain, max_clip, mask, apply_to
-        self.data_range, self.allow_split = data_range, allow_split
-        self.mask_key, self.sample_key, self.label_key, self.domain_key = mask_key, sample_key, label_key, domain_key
-        self._core = augment.Colorist(
-            self.bank,
-            1.0,  # the host's p, which may change, is asked in should_apply
-            method,
-            space,
-            sampler,
-            strength,
-            max_gain,
-            max_clip,
-            mask,
-            seed=0,
-            apply_to=apply_to,
-            data_range=data_range,
-            allow_split=allow_split,
-        )
+        self.bank, self._path = adapters.open_bank(bank)
+        self.options = {name: arguments[name] for name in self.InitSchema.__annotations__ if name != "bank"}
+        self._core = adapters.build_colorist(arguments | {"bank": self.bank}, p=1.0, seed=0)  # should_apply asks for p
         self._entry: Any = None
 
     # ---- draw -----------------------------------------------------------------------------------------------------------
 
-    def should_apply(self, force_apply: bool = False) -> bool:  # noqa: FBT002 - the host's signature
-        """Toss the coin, in each worker its own."""
-        return force_apply or hosts.tossed(self.p, self._place())
+    def should_apply(self, force_apply: bool = False) -> bool:  # noqa: FBT002 - the framework's signature
+        """Draw whether to change the image, differently in each worker."""
+        return force_apply or adapters.draw_chance(self.p, self._draw_place())
 
     def get_params_dependent_on_data(self, params: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Draw one style, and decide the map for every image of the call."""
-        place = self._place()
+        place = self._draw_place()
         decisions: dict[str, list[Decision]] = {}
-        inside = self._entry_of(data, self.mask_key)
+        inside = self._entry_of(data, "mask")
         if data.get("image") is not None:
-            decisions["image"] = [self._decided(data["image"], place, data, inside)]
+            decisions["image"] = [self._decide(data["image"], place, data, inside)]
         for name in _STACKS:
             if data.get(name) is not None:
                 images = _frames(name, data[name])
                 masks = _masks(inside, images)
-                decisions[name] = [self._decided(image, place, data, mask) for image, mask in zip(images, masks, strict=True)]
+                decisions[name] = [self._decide(image, place, data, mask) for image, mask in zip(images, masks, strict=True)]
         if self.deterministic:  # a replay is kept, and sent about as JSON
-            return {"decisions": {name: [one.to_json() for one in several] for name, several in decisions.items()}}
+            return {"decisions": {name: [decision.to_json() for decision in each] for name, each in decisions.items()}}
         return {"decisions": decisions}
 
-    def _decided(self, image: Any, place: int, data: dict[str, Any], mask: Any) -> Decision:
-        who = {what: self._entry_of(data, key) for what, key in self._who()}
-        inside = self._core.mask_of(image, hosts.foreground(mask))
-        return self._core.decide(image, hosts.drawn(self._core, place, **who), inside)
+    def _decide(self, image: Any, place: int, data: dict[str, Any], mask: Any) -> Decision:
+        content = {"key": "sample", "label": "label", "domain": "domain"}
+        draw = adapters.draw_style(self._core, place, **{name: self._entry_of(data, key) for name, key in content.items()})
+        return self._core.decide(image, draw, self._core.mask_of(image, adapters.mask_to_bool(mask)))
 
-    def _place(self) -> int:
-        return hosts.apart(self.py_random.getrandbits(63))
+    def _draw_place(self) -> int:
+        return adapters.mix_worker_seed(self.py_random.getrandbits(63))
 
-    def _who(self) -> tuple[tuple[str, str | None], ...]:
-        return ("key", self.sample_key), ("label", self.label_key), ("domain", self.domain_key)
-
-    def _entry_of(self, data: dict[str, Any], key: str | None) -> Any:
+    def _entry_of(self, data: dict[str, Any], name: str) -> Any:
+        """Return the entry of the call that the option ``{name}_key`` names, or None if it names none."""
+        key = self.options[f"{name}_key"]
         if key is not None and key not in data:
-            raise OptionError(f"the call has no entry {key!r}, which this Colorist was told to look at; it has {', '.join(data)}")
+            raise OptionError(f"the call has no entry {key!r}, which {name}_key names; it has {', '.join(data)}")
         return None if key is None else data[key]
 
     # ---- apply ----------------------------------------------------------------------------------------------------------
 
     def apply_with_params(self, params: dict[str, Any], *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Apply; the mask is taken from the call, so that it need not be among the parameters."""
-        inside = self._entry_of(kwargs, self.mask_key)
+        inside = self._entry_of(kwargs, "mask")
         applied: dict[str, Any] = super().apply_with_params({**params, "inside": inside}, *args, **kwargs)
         return applied
 
-    def apply(self, img: NDArray[Any], *args: Any, **params: Any) -> NDArray[Any]:  # noqa: ARG002 - the host's signature
-        """Do what was drawn for the image."""
-        return self._applied(img, params["decisions"]["image"][0], params.get("inside"))
+    def apply(self, img: NDArray[Any], *args: Any, **params: Any) -> NDArray[Any]:  # noqa: ARG002 - the framework's signature
+        """Apply what was decided for the image."""
+        return self._apply_decision(img, params["decisions"]["image"][0], params.get("inside"))
 
     def apply_to_images(self, images: NDArray[Any], *args: Any, **params: Any) -> NDArray[Any]:  # noqa: ARG002
-        """Do what was drawn, image by image."""
-        return self._stacked("images", images, params)
+        """Apply what was decided, image by image."""
+        return self._apply_to_stack("images", images, params)
 
     def apply_to_volume(self, volume: NDArray[Any], *args: Any, **params: Any) -> NDArray[Any]:  # noqa: ARG002
-        """Do what was drawn, slice by slice."""
-        return self._stacked("volume", volume, params)
+        """Apply what was decided, slice by slice."""
+        return self._apply_to_stack("volume", volume, params)
 
     def apply_to_volumes(self, volumes: NDArray[Any], *args: Any, **params: Any) -> NDArray[Any]:  # noqa: ARG002
-        """Do what was drawn, slice by slice of each."""
-        return self._stacked("volumes", volumes, params).reshape(np.shape(volumes))
+        """Apply what was decided, slice by slice of each volume."""
+        return self._apply_to_stack("volumes", volumes, params).reshape(np.shape(volumes))
 
-    def _stacked(self, name: str, images: Any, params: dict[str, Any]) -> NDArray[Any]:
+    def _apply_to_stack(self, name: str, images: Any, params: dict[str, Any]) -> NDArray[Any]:
         frames = _frames(name, images)
         decisions, masks = params["decisions"][name], _masks(params.get("inside"), frames)
         if len(decisions) != len(frames):
             raise OptionError(f"{len(decisions)} images were drawn for, and {len(frames)} came; replay on as many")
-        return np.stack([self._applied(*each) for each in zip(frames, decisions, masks, strict=True)])
+        return np.stack([self._apply_decision(*each) for each in zip(frames, decisions, masks, strict=True)])
 
-    def _applied(self, image: NDArray[Any], decision: Decision | str, mask: Any) -> NDArray[Any]:
+    def _apply_decision(self, image: NDArray[Any], decision: Decision | str, mask: Any) -> NDArray[Any]:
         known = Decision.from_json(decision) if isinstance(decision, str) else decision
-        done: NDArray[Any] = self._core.apply(image, known, mask=hosts.foreground(mask))
+        done: NDArray[Any] = self._core.apply(image, known, mask=adapters.mask_to_bool(mask))
         return done
 
     # ---- write out ------------------------------------------------------------------------------------------------------
 
     def get_transform_init_args(self) -> dict[str, Any]:
-        """Every option as plain data; the bank by value, or a large one by its file and SHA-256.
+        """Return every option as plain data; the bank by value, or a large one by its file and SHA-256.
 
         A large bank that has no file, and functions as sampler or mask, stay objects: they replay in this process, and JSON
-        refuses them. (The host asks for this when it prints a pipeline as well, so it may not fail.)
+        refuses them. Albumentations also calls this when it prints a pipeline, so it must not fail.
         """
         if self._entry is None:
-            self._entry = hosts.bank_entry(self.bank, self._path)
-        return {"bank": self._entry} | self._options()
-
-    def _options(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _OPTIONS}
+            self._entry = adapters.encode_bank(self.bank, self._path)
+        return {"bank": self._entry} | self.options
 
     def __repr__(self) -> str:
-        """The bank in short."""
-        options = ", ".join(f"{name}={value!r}" for name, value in self._options().items())
+        """Return the bank in short and every option."""
+        options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
         return f"{type(self).__name__}({self.bank!r}, {options}, p={self.p:g})"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from recolorist import _adapters as hosts
+from recolorist import _adapters as adapters
 from recolorist.augment.colorist import Colorist
 from recolorist.errors import OptionError
 
@@ -52,7 +52,7 @@ class ColoristTransform:
         """Check every option once, here."""
         if index_column is not None and key_column is not None:
             raise OptionError("index_column and key_column were both given; one of them keys the draw, name that one")
-        self.core = Colorist(hosts.open_bank(bank)[0], p, **options)
+        self.core = Colorist(adapters.open_bank(bank)[0], p, **options)
         self.column, self.output, self.then = column, column if output is None else output, then
         columns = {
             "index": index_column,
@@ -78,7 +78,7 @@ class ColoristTransform:
 
     def _changed(self, image: Any, batch: Mapping[str, list[Any]], i: int) -> Any:
         facts = {what: batch[name][i] for what, name in self.columns.items()}
-        facts |= {what: hosts.format_name(facts[what]) for what in ("key", "label", "domain") if what in facts}
+        facts |= {what: adapters.format_name(facts[what]) for what in ("key", "label", "domain") if what in facts}
         changed = self.core(image, epoch=self.epoch, **facts)
         return changed if self.then is None else self.then(changed)
 

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from recolorist import _adapters as hosts
+from recolorist import _adapters as adapters
 from recolorist.augment import streams
 from recolorist.augment.colorist import Colorist
 from recolorist.augment.samplers import Sampler
@@ -28,7 +28,7 @@ try:
     from recolorist.torch import formulas
     from recolorist.torch.formulas import BatchMoments
 except ModuleNotFoundError as error:
-    raise hosts.missing("kornia", error) from error
+    raise adapters.explain_missing("kornia", error) from error
 
 __all__ = ["RandomColorist"]
 
@@ -103,13 +103,12 @@ class RandomColorist(IntensityAugmentationBase2D):
     ) -> None:
         """Check every option once, here."""
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-        opened, _ = hosts.open_bank(bank)
-        self.core = Colorist(opened, p, "mean_std", space, sampler, strength, max_gain, seed=0, allow_split=allow_split)
+        self.core = adapters.build_colorist(locals(), seed=0, mask=None)  # masks are of batches here
         if not SPACES[space].is_linear:
             linear = ", ".join(name for name, each in SPACES.items() if each.is_linear)
             raise OptionError(f"space={space!r} is not linear; in Kornia choose from {linear}")
         self.mask = check.option(mask, foreground.RULES, "mask") if isinstance(mask, str) else mask
-        self.apply_to = check.option(apply_to, ("all", "mask"), "apply_to")
+        self.apply_to = self.core.apply_to
         basis = None if space == "rgb" else SPACES[space].basis
         self._basis = None if basis is None else formulas.mixing_tensors(basis)
         self._param_generator = _Styles(self.core)
@@ -117,7 +116,7 @@ class RandomColorist(IntensityAugmentationBase2D):
 
     def apply_transform(
         self,
-        input: Tensor,  # noqa: A002 - the host's signature
+        input: Tensor,  # noqa: A002 - the framework's signature
         params: dict[str, Tensor],
         flags: dict[str, Any],  # noqa: ARG002
         transform: Tensor | None = None,  # noqa: ARG002

@@ -1,7 +1,7 @@
 """Colorist for MONAI: channel first, MetaTensors kept, one style for all keys of a dictionary.
 
 Under a plain PyTorch loader MONAI's transforms draw the same in all workers, and again in the next epoch. Here each number
-from ``self.R`` is told apart by the worker's own seed: workers and epochs differ under any loader, and ``set_random_state``
+from ``self.R`` is mixed with the worker's own seed: workers and epochs differ under any loader, and ``set_random_state``
 still decides.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist import _adapters as hosts
+from recolorist import _adapters as adapters
 from recolorist.augment import colorist as augment
 from recolorist.augment.colorist import Draw
 from recolorist.augment.samplers import Sampler
@@ -30,7 +30,7 @@ try:
 
     from recolorist.torch.tensors import recolour_tensor
 except ModuleNotFoundError as error:
-    raise hosts.missing("monai", error) from error
+    raise adapters.explain_missing("monai", error) from error
 
 __all__ = ["RandColorist", "RandColoristD", "RandColoristDict", "RandColoristd"]
 
@@ -54,7 +54,7 @@ class RandColorist(RandomizableTransform):
         ('MetaTensor', torch.uint8, (3, 24, 16))
     """
 
-    backend = [TransformBackends.TORCH, TransformBackends.NUMPY]  # noqa: RUF012 - the host's attribute
+    backend = [TransformBackends.TORCH, TransformBackends.NUMPY]  # noqa: RUF012 - the framework's attribute
 
     def __init__(
         self,
@@ -74,21 +74,7 @@ class RandColorist(RandomizableTransform):
     ) -> None:
         """Check every option once, here."""
         RandomizableTransform.__init__(self, prob)
-        self.core = augment.Colorist(
-            hosts.open_bank(bank)[0],
-            1.0,  # the host's prob is asked in randomize
-            method,
-            space,
-            sampler,
-            strength,
-            max_gain,
-            max_clip,
-            mask,
-            seed=0,
-            apply_to=apply_to,
-            data_range=data_range,
-            allow_split=allow_split,
-        )
+        self.core = adapters.build_colorist(locals(), p=1.0, seed=0)  # randomize asks for prob
         self._place = 0
 
     def set_random_state(self, seed: int | None = None, state: np.random.RandomState | None = None) -> RandColorist:
@@ -96,15 +82,15 @@ class RandColorist(RandomizableTransform):
         super().set_random_state(seed, state)
         return self
 
-    def randomize(self, data: Any = None) -> None:  # noqa: ARG002 - the host's signature
+    def randomize(self, data: Any = None) -> None:  # noqa: ARG002 - the framework's signature
         """Draw: whether to do anything, and the place in the streams from which the style comes."""
-        self._place = hosts.apart(int(self.R.randint(_NUMBERS, dtype=np.int64)))
-        self._do_transform = hosts.tossed(self.prob, self._place)
+        self._place = adapters.mix_worker_seed(int(self.R.randint(_NUMBERS, dtype=np.int64)))
+        self._do_transform = adapters.draw_chance(self.prob, self._place)
 
     def __call__(
         self,
         img: Any,
-        randomize: bool = True,  # noqa: FBT002 - the host's signature
+        randomize: bool = True,  # noqa: FBT002 - the framework's signature
         *,
         mask: Any = None,
         key: Any = None,
@@ -120,7 +106,7 @@ class RandColorist(RandomizableTransform):
             self.randomize()
         if not self._do_transform:
             return tensor
-        drawn = hosts.drawn(self.core, self._place, key=key, label=label, domain=domain)
+        drawn = adapters.draw_style(self.core, self._place, key=key, label=label, domain=domain)
         matched = self._matched(tensor, drawn, mask)
         return convert_to_dst_type(matched.reshape(tensor.shape), dst=tensor)[0]
 
@@ -188,7 +174,7 @@ class RandColoristd(RandomizableTransform, MapTransform):
     def randomize(self, data: Any = None) -> None:
         """Draw once for all keys."""
         self.array.randomize(data)
-        self._do_transform = self.array._do_transform  # noqa: SLF001 - the host's name for it
+        self._do_transform = self.array._do_transform  # noqa: SLF001 - the framework's name
 
     def __call__(self, data: Mapping[Any, Any]) -> dict[Any, Any]:
         """Augment the images of one sample."""

@@ -1,15 +1,16 @@
-"""Colorist as a transform of torchvision v2: everything it keeps, from PIL images to videos in nested samples."""
+"""Colorist as a transform of torchvision v2, for PIL images, tensors and videos in samples of any structure."""
 
 from __future__ import annotations
 
+import os
 from typing import Any, Literal
 
 import numpy as np
 import PIL.Image
 import torch
 
+from recolorist import _adapters as adapters
 from recolorist._torchvision_ops import declare_missing_ops
-from recolorist.augment.colorist import Colorist as Core
 from recolorist.augment.colorist import Draw, MaskRule
 from recolorist.augment.samplers import Sampler
 from recolorist.augment.streams import stream
@@ -31,24 +32,43 @@ class Colorist(v2.Transform):
     """With probability ``p``, give the images of a sample the colour statistics of one style drawn from a bank.
 
     Images (PIL, ``tv_tensors.Image``, plain tensors; uint8, uint16, or floating point in 0 to ``data_range``) and videos keep
-    their type, dtype, shape and device; masks, boxes, key points and everything else pass through untouched. Put it before
-    ``Normalize``. A batch (..., C, H, W) takes one style, and each image is measured by itself; the frames of a video are
+    their type, dtype, shape and device. Masks, boxes, key points and everything else pass through untouched. Put it before
+    ``Normalize``. A batch (..., C, H, W) takes one style, and each image is measured by itself. The frames of a video are
     measured together, so that it does not flicker. All images of one call share the draw.
 
-    Random numbers come from torch's generator alone, which the loader seeds differently in each worker and epoch: the same
+    Random numbers come from torch's generator alone, which the loader seeds differently in each worker and epoch. The same
     ``torch.manual_seed`` and the same number of workers repeat a run. For colours that do not depend on the number of workers use
-    :class:`recolorist.torch.ColoristDataset`. The options are those of :class:`recolorist.Colorist`.
+    :class:`recolorist.torch.ColoristDataset`.
 
-    >>> import numpy as np
-    >>> tiles = np.random.default_rng(0).integers(0, 256, (8, 24, 16, 3), dtype=np.uint8)
-    >>> transform = Colorist(StyleBank.build(tiles, split="train"), p=1.0)
-    >>> transform(tv_tensors.Image(tiles[0].transpose(2, 0, 1))).dtype
-    torch.uint8
+    Args:
+        bank: A :class:`recolorist.StyleBank`, or the path of a saved one.
+        p: Probability of changing a sample.
+        method: A key of :data:`recolorist.MATCHERS`.
+        space: A key of :data:`recolorist.SPACES`.
+        sampler: A name of :mod:`recolorist.samplers`, or a callable.
+        strength: 0 leaves the image, 1 matches it fully; a pair is a range to draw from.
+        max_gain: Largest factor on a channel.
+        max_clip: Largest share of values that may be clipped.
+        mask: ``"tissue"``, ``"fundus"``, or a callable from image to mask.
+        apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
+        data_range: Largest value of floating-point images.
+        preprocessing: What was done to the images before; a bank made otherwise is warned of.
+        allow_split: Accept banks of other splits than training.
+
+    Raises:
+        OptionError: An option is unknown or outside its limits.
+
+    Example:
+        >>> import numpy as np
+        >>> tiles = np.random.default_rng(0).integers(0, 256, (8, 24, 16, 3), dtype=np.uint8)
+        >>> transform = Colorist(StyleBank.build(tiles, split="train"), p=1.0)
+        >>> transform(tv_tensors.Image(tiles[0].transpose(2, 0, 1))).dtype
+        torch.uint8
     """
 
     def __init__(
         self,
-        bank: StyleBank,
+        bank: StyleBank | str | os.PathLike[str],
         p: float = 0.3,
         method: str = "mean_std",
         space: str = "rgb",
@@ -65,57 +85,42 @@ class Colorist(v2.Transform):
     ) -> None:
         """Check every option once, here."""
         super().__init__()
-        self.core = Core(
-            bank,
-            p,
-            method,
-            space,
-            sampler,
-            strength,
-            max_gain,
-            max_clip,
-            mask,
-            0,  # the streams are chosen by torch's numbers
-            apply_to=apply_to,
-            data_range=data_range,
-            preprocessing=preprocessing,
-            allow_split=allow_split,
-        )
+        self.core = adapters.build_colorist(locals(), seed=0)  # torch's numbers choose the stream
         self.p = self.core.p
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:  # noqa: ARG002 - torchvision's signature
-        """Toss the coin, and draw the number that selects a style; None: leave everything."""
+        """Draw whether to change the sample, and the number that selects a style; None leaves the sample as it is."""
         if self.p < 1 and torch.rand(()) >= self.p:
             return {"number": None}
         return {"number": int(torch.randint(_FIRST, _LAST, ()))}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """Do what was drawn to one part of the sample."""
+        """Apply the draw to one part of the sample."""
         if params["number"] is None or not _is_picture(inpt):
             return inpt
-        drawn = self.core.draw_from(stream(0, 0, params["number"]))
+        draw = self.core.draw_from(stream(0, 0, params["number"]))
         if not isinstance(inpt, torch.Tensor):
-            return self.core.recolour(inpt, drawn)
-        pixels = inpt.as_subclass(torch.Tensor)
-        changed = self._video(pixels, drawn) if isinstance(inpt, tv_tensors.Video) else recolour_tensor(self.core, pixels, drawn)
+            return self.core.recolour(inpt, draw)
+        pixels, is_video = inpt.as_subclass(torch.Tensor), isinstance(inpt, tv_tensors.Video)
+        changed = self._recolour_video(pixels, draw) if is_video else recolour_tensor(self.core, pixels, draw)
         return tv_tensors.wrap(changed, like=inpt) if isinstance(inpt, tv_tensors.TVTensor) else changed
 
     def extra_repr(self) -> str:
-        """The options, as torch prints modules."""
+        """Return the options as torch prints modules."""
         return repr(self.core).removeprefix("Colorist(").rpartition(", seed=")[0]
 
-    def _video(self, video: torch.Tensor, drawn: Draw) -> torch.Tensor:
-        """Frames (..., T, C, H, W) side by side are one picture, and are measured as one."""
+    def _recolour_video(self, video: torch.Tensor, draw: Draw) -> torch.Tensor:
+        """Recolour frames (..., T, C, H, W) as one tall picture, so that they are measured together."""
         if video.ndim < 4:
             raise ImageError(f"a video of shape {tuple(video.shape)} came; accepted are (..., T, C, H, W)")
         self.core.warn_once_of_size(np.broadcast_to(np.uint8(0), (*video.shape[-2:], 1)))  # a frame, not the tall picture
         tall = video.movedim(-4, -3)  # (..., C, T, H, W)
-        changed = recolour_tensor(self.core, tall.flatten(-3, -2), drawn)
+        changed = recolour_tensor(self.core, tall.flatten(-3, -2), draw)
         return changed.view(tall.shape).movedim(-3, -4).contiguous()
 
 
 def _is_picture(inpt: Any) -> bool:
-    """Images and videos, and tensors that torchvision takes for an image; masks and boxes are tv_tensors of other types."""
+    """Whether torchvision takes this for an image or a video; masks and boxes are tv_tensors of other types."""
     if isinstance(inpt, tv_tensors.TVTensor):
         return isinstance(inpt, (tv_tensors.Image, tv_tensors.Video))
     return isinstance(inpt, (torch.Tensor, PIL.Image.Image))

@@ -228,3 +228,19 @@ def test_every_error_is_ours() -> None:
 def test_opened_is_a_view() -> None:
     assert np.shares_memory(check.open_image(COLOUR).array, COLOUR)
     assert check.open_image(COLOUR[..., 0]).array.shape == (6, 7, 1)
+
+
+class TestRanges:
+    @pytest.mark.parametrize(
+        ("value", "ends"),
+        [(1, (1.0, 1.0)), ((0, 1), (0.0, 1.0)), ([0.25, 0.25], (0.25, 0.25)), (np.float32(0.5), (0.5, 0.5))],
+    )
+    def test_a_number_a_tuple_and_a_list(self, value: Any, ends: tuple[float, float]) -> None:
+        assert check.number_range(value, 0, 1, "strength") == ends
+
+    @pytest.mark.parametrize(
+        "value", [(1,), (), (0.1, 0.2, 0.3), (0.9, 0.1), (-1, 1), [0, 2], (0, np.nan), ("0", "1"), "01", None, True]
+    )
+    def test_anything_else_is_refused(self, value: Any) -> None:
+        with pytest.raises(OptionError, match="strength="):
+            check.number_range(value, 0, 1, "strength")

@@ -124,8 +124,7 @@ class Colorist:
         bank.refuse_other_splits(allow=allow_split)
         self.p = check.number(p, 0, 1, "p")
         self.sampler = sampler if callable(sampler) else SAMPLERS[check.option(sampler, SAMPLERS, "sampler")]
-        low, high = strength if isinstance(strength, tuple) else (strength, strength)
-        self.strength = (check.number(low, 0, 1, "strength"), check.number(high, low, 1, "strength"))
+        self.strength = check.number_range(strength, 0, 1, "strength")
         self.options = match_options(method, space, self.strength[1], max_gain, "exact", False, True, apply_to)
         self.max_clip = None if max_clip is None else check.number(max_clip, 0, 1, "max_clip")
         self.mask = foreground.RULES[check.option(mask, foreground.RULES, "mask")] if isinstance(mask, str) else mask

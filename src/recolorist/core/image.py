@@ -150,6 +150,22 @@ def number(value: Any, low: float, high: float, name: str) -> float:
     raise OptionError(f"{name}={value!r}; accepted are numbers from {low:g} to {high:g}")
 
 
+def number_range(value: Any, low: float, high: float, name: str) -> tuple[float, float]:
+    """Return two numbers in ascending order within the limits; one number stands for both ends.
+
+    Lists are taken like tuples, since JSON and YAML have no tuples.
+
+    >>> number_range([0.5, 1], 0, 1, "strength"), number_range(0.5, 0, 1, "strength")
+    ((0.5, 1.0), (0.5, 0.5))
+    """
+    if not isinstance(value, (tuple, list)):
+        only = number(value, low, high, name)
+        return only, only
+    if len(value) != 2 or not all(map(is_number, value)) or not low <= value[0] <= value[1] <= high:
+        raise OptionError(f"{name}={value!r}; accepted is a number from {low:g} to {high:g}, or two of them in ascending order")
+    return float(value[0]), float(value[1])
+
+
 def truth(value: Any, name: str) -> bool:
     """Return the value if it is True or False.
 

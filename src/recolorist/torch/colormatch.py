@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
@@ -67,7 +68,7 @@ class ColorMatch(nn.Module):
 
     def __init__(
         self,
-        bank: StyleBank | None = None,
+        bank: StyleBank | str | os.PathLike[str] | None = None,
         p: float = 0.3,
         method: str = "mean_std",
         space: str = "rgb",
@@ -83,18 +84,18 @@ class ColorMatch(nn.Module):
         super().__init__()
         self.p = check.number(p, 0, 1, "p")
         self.space = _linear_space(method, space)
-        low, high = strength if isinstance(strength, tuple) else (strength, strength)
-        self.strength = (check.number(low, 0, 1, "strength"), check.number(high, low, 1, "strength"))
+        self.strength = check.number_range(strength, 0, 1, "strength")
         self.max_gain = check.number(max_gain, 0, math.inf, "max_gain")
         self.mode = check.option(mode, ("per_sample", "batch_fraction"), "mode")
         self.data_range = check.number(data_range, 1e-30, 1e30, "data_range")
         self.generator = generator
-        self.has_bank = bank is not None
-        if bank is not None:
-            bank.refuse_other_splits(allow=allow_split)
-            _refuse_other_moments(bank)
-        mean = np.zeros((0, 3)) if bank is None else bank.mean
-        cov = np.zeros((0, 3, 3)) if bank is None else bank.cov
+        styles = None if bank is None else StyleBank.of(bank)
+        self.has_bank = styles is not None
+        if styles is not None:
+            styles.refuse_other_splits(allow=allow_split)
+            _refuse_other_moments(styles)
+        mean = np.zeros((0, 3)) if styles is None else styles.mean
+        cov = np.zeros((0, 3, 3)) if styles is None else styles.cov
         self.register_buffer("bank_mean", torch.tensor(mean))
         self.register_buffer("bank_cov", torch.tensor(cov))
         rows, inverse = formulas.mixing_tensors(SPACES[self.space].basis)  # type: ignore[arg-type]  # linear: it has one

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Callable, Mapping, Sequence, Sized
 from typing import Any, Literal, Protocol
 
@@ -17,6 +18,8 @@ from recolorist.errors import OptionError, RecoloristError
 from recolorist.torch.fused import ToNormalizedTensor
 from recolorist.torch.parameters import WithParameters, affine_of
 from recolorist.torch.tensors import image_of, recolour_tensor
+
+__all__ = ["ColoristDataset", "MapStyle", "RepeatedEpochError"]
 
 Part = int | str | Callable[[Any], Any]
 
@@ -38,28 +41,41 @@ class MapStyle(Protocol):
 class ColoristDataset(Dataset[Any]):
     """Wrap a map-style dataset: the image of each sample gets new colours, drawn for (seed, epoch, index of the sample).
 
-    ``colorist`` is a :class:`recolorist.Colorist`, or a bank and ``options`` for one. Give it a seed to repeat a run.
-    ``image`` says where in a tuple or dictionary the image is; ``key``, ``label``, ``domain`` and ``mask`` say where the sample
-    keeps these, or compute them from it. Without ``key`` the number of the sample is its key, which is right where the bank
-    was built from the same dataset. ``transform`` gets the image afterwards; a :class:`ToNormalizedTensor` is fused.
-    ``parameters=True`` leaves the image and hands out what was drawn, for :class:`ParameterCollate`.
+    Call ``set_epoch`` before every pass; workers that are already running hear of it. A sample that comes twice without it raises
+    :class:`RepeatedEpochError`, because it would get the same colours again.
 
-    Call ``set_epoch`` before every pass; workers that live on hear of it. A sample that comes twice without it raises
-    :class:`RepeatedEpochError`, for the same colours would come again. Samplers with replacement need ``on_repeat="allow"``.
+    Args:
+        dataset: Anything with a length and samples by number.
+        colorist: A :class:`recolorist.Colorist`; or a bank, or the path of one, for a Colorist with ``options``. Give it a
+            seed to repeat a run.
+        image: Position or key of the image in a sample.
+        key: Position or key of the image's key, or a function from the sample to it. Without one the number of the sample is
+            its key, which is right where the bank was built from the same dataset.
+        label: Where the label is, as for ``key``.
+        domain: Where the domain is.
+        mask: Where the mask is.
+        transform: Called with the image afterwards; a :class:`ToNormalizedTensor` is fused.
+        on_repeat: ``"allow"`` is for samplers with replacement.
+        parameters: Leave the image as it is and return what was drawn beside it, for :class:`ParameterCollate`.
+        **options: Options of :class:`recolorist.Colorist`.
 
-    >>> import numpy as np
-    >>> tiles = np.random.default_rng(0).integers(0, 256, (6, 8, 9, 3), dtype=np.uint8)
-    >>> data = ColoristDataset([(tile, 0) for tile in tiles], StyleBank.build(tiles, split="train"), p=1.0, seed=1)
-    >>> first = data[2][0]
-    >>> data.set_epoch(1)
-    >>> np.array_equal(first, data[2][0])
-    False
+    Raises:
+        OptionError: The dataset has no length, or an option is unknown or outside its limits.
+
+    Example:
+        >>> import numpy as np
+        >>> tiles = np.random.default_rng(0).integers(0, 256, (6, 8, 9, 3), dtype=np.uint8)
+        >>> data = ColoristDataset([(tile, 0) for tile in tiles], StyleBank.build(tiles, split="train"), p=1.0, seed=1)
+        >>> first = data[2][0]
+        >>> data.set_epoch(1)
+        >>> np.array_equal(first, data[2][0])
+        False
     """
 
     def __init__(
         self,
         dataset: MapStyle,
-        colorist: Colorist | StyleBank,
+        colorist: Colorist | StyleBank | str | os.PathLike[str],
         *,
         image: int | str = 0,
         key: Part | None = None,
@@ -111,7 +127,7 @@ class ColoristDataset(Dataset[Any]):
         return len(self._seen)
 
     def __getitem__(self, index: int) -> Any:
-        """One sample with new colours, or as it was, as the coin says."""
+        """Return one sample with new colours, or as it was with probability 1 - p."""
         now, number = self._now.tolist(), self._number(index)
         return self._recoloured(number, self.dataset[number], *now)
 
