@@ -25,7 +25,8 @@ _GUESTS: Final = {
     "src/recolorist_lab/metrics": ("torch",),
     "tests/lab/baselines": ("torch",),
     "tests/lab/metrics": ("torch", "torchmetrics", "torch_fidelity", "lpips"),
-    "tests/lab/test_weights.py": ("torch",),
+    "tests/lab/assets/test_weights.py": ("torch",),
+    "tests/lab/assets/test_zoo.py": ("torch", "timm"),
 }
 
 collect_ignore = [path for path, frameworks in _GUESTS.items() if any(find_spec(name) is None for name in frameworks)]

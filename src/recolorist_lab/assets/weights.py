@@ -12,7 +12,6 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -26,17 +25,17 @@ if TYPE_CHECKING:
 
     from recolorist_lab.assets.download import Link, Tick
 
-__all__ = ["WEIGHTS", "WeightFile", "WeightsError", "cache_folder", "found", "identity", "path_of", "state_of"]
+__all__ = ["WEIGHTS", "DownloadError", "WeightFile", "WeightsError", "cache_folder", "found", "identity", "path_of", "state_of"]
 
 _CHUNK: Final = 1 << 20
-_AT_MOST: Final = 1 << 30  # what a file of unknown size may have
-_TRIES: Final = 3  # nobody may be watching: say soon that there is no network
-_ADAIN: Final = "https://github.com/naoto0804/pytorch-AdaIN/releases/download/v0.0.0"
-_TORCHVISION: Final = "https://download.pytorch.org/models"
 
 
 class WeightsError(RecoloristError):
     """Weights that are not to be had here, or are not what they should be."""
+
+
+class DownloadError(RecoloristError):
+    """Weights that could not be downloaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +64,9 @@ WEIGHTS: Final[Mapping[str, WeightFile]] = MappingProxyType(
             "fid_inception_pool3.pth",
             "ed45cb790e0d3eb2034a7576b0dfea20c86072f59f07647fe50966c50c227d67",
             87_460_879,
-            None,
-            "Apache-2.0",
-            "Inception of the classic FID (TensorFlow, 2015-12-05) up to the pooled 2,048 features",
+            address=None,
+            licence="Apache-2.0",
+            what="Inception of the classic FID (TensorFlow, 2015-12-05) up to the pooled 2,048 features",
             instead=("fid_inception_official",),
             keys=r"(Conv2d|Mixed)_.*",
         ),
@@ -75,26 +74,26 @@ WEIGHTS: Final[Mapping[str, WeightFile]] = MappingProxyType(
             "pt_inception-2015-12-05-6726825d.pth",
             "6726825d",
             None,
-            "https://github.com/mseitzer/pytorch-fid/releases/download/fid_weights/pt_inception-2015-12-05-6726825d.pth",
-            "Apache-2.0",
-            "the same network with its classifier, as published",
+            address="https://github.com/mseitzer/pytorch-fid/releases/download/fid_weights/pt_inception-2015-12-05-6726825d.pth",
+            licence="Apache-2.0",
+            what="the same network with its classifier, as published",
             names=("weights-inception-2015-12-05-6726825d.pth",),
         ),
         "inception_v3": WeightFile(
             "inception_v3_google-0cc3c7bd.pth",
             "0cc3c7bd",
             None,
-            f"{_TORCHVISION}/inception_v3_google-0cc3c7bd.pth",
-            "BSD-3-Clause",
-            "torchvision's ImageNet Inception v3, for fid_backend='torchvision'",
+            address="https://download.pytorch.org/models/inception_v3_google-0cc3c7bd.pth",
+            licence="BSD-3-Clause",
+            what="torchvision's ImageNet Inception v3, for fid_backend='torchvision'",
         ),
         "alexnet_features": WeightFile(
             "alexnet_features.pth",
             "977ab27536b0aba222aabda4566fe5a7c2b331e180f1c908304a11cacfef0650",
             9_882_965,
-            None,
-            "BSD-3-Clause",
-            "convolutions of torchvision's AlexNet, for LPIPS alex",
+            address=None,
+            licence="BSD-3-Clause",
+            what="convolutions of torchvision's AlexNet, for LPIPS alex",
             instead=("alexnet",),
             keys=r"features\..*",
         ),
@@ -102,41 +101,41 @@ WEIGHTS: Final[Mapping[str, WeightFile]] = MappingProxyType(
             "alexnet-owt-7be5be79.pth",
             "7be5be79",
             None,
-            f"{_TORCHVISION}/alexnet-owt-7be5be79.pth",
-            "BSD-3-Clause",
-            "torchvision's AlexNet with its classifier, as published",
+            address="https://download.pytorch.org/models/alexnet-owt-7be5be79.pth",
+            licence="BSD-3-Clause",
+            what="torchvision's AlexNet with its classifier, as published",
         ),
         "vgg16": WeightFile(
             "vgg16-397923af.pth",
             "397923af",
             None,
-            f"{_TORCHVISION}/vgg16-397923af.pth",
-            "BSD-3-Clause",
-            "torchvision's VGG-16, for LPIPS vgg and for Styleformer",
+            address="https://download.pytorch.org/models/vgg16-397923af.pth",
+            licence="BSD-3-Clause",
+            what="torchvision's VGG-16, for LPIPS vgg and for Styleformer",
         ),
         "vgg19": WeightFile(
             "vgg19-dcbb9e9d.pth",
             "dcbb9e9d",
             None,
-            f"{_TORCHVISION}/vgg19-dcbb9e9d.pth",
-            "BSD-3-Clause",
-            "torchvision's VGG-19, behind the losses of StylizingViT",
+            address="https://download.pytorch.org/models/vgg19-dcbb9e9d.pth",
+            licence="BSD-3-Clause",
+            what="torchvision's VGG-19, behind the losses of StylizingViT",
         ),
         "vgg_normalised": WeightFile(
             "vgg_normalised.pth",
             "804ca2835ecf7539f0cd2a7ac3c18ce81e6f8468969ae7117ac0c148d286bb4a",
             80_102_481,
-            f"{_ADAIN}/vgg_normalised.pth",
-            "MIT; weights of Oxford's VGG group CC BY 4.0",
-            "normalised VGG-19 of the style-transfer networks, all 53 layers, as published",
+            address="https://github.com/naoto0804/pytorch-AdaIN/releases/download/v0.0.0/vgg_normalised.pth",
+            licence="MIT; weights of Oxford's VGG group CC BY 4.0",
+            what="normalised VGG-19 of the style-transfer networks, all 53 layers, as published",
         ),
         "vgg_normalised_relu4_1": WeightFile(
             "vgg_normalised_relu4_1.pth",
             "6664210481d349c54430f5328685a7d16e762f9010382213392acdf428cb42ec",
             14_029_997,
-            None,
-            "MIT; weights of Oxford's VGG group CC BY 4.0",
-            "layers 0 to 30 of the normalised VGG-19, up to relu4_1",
+            address=None,
+            licence="MIT; weights of Oxford's VGG group CC BY 4.0",
+            what="layers 0 to 30 of the normalised VGG-19, up to relu4_1",
             instead=("vgg_normalised",),
             keys=r"([0-9]|[12][0-9]|30)\..*",
         ),
@@ -144,9 +143,9 @@ WEIGHTS: Final[Mapping[str, WeightFile]] = MappingProxyType(
             "vgg_normalised_stage5_half.pth",
             "8ff1eeb0ccd3e5ae9f13ff54c39ed62cde54b496b2b2b1268433997910fbe781",
             18_882_263,
-            None,
-            "MIT; weights of Oxford's VGG group CC BY 4.0",
-            "layers 31 to 43 of the normalised VGG-19, relu4_1 to relu5_1, rounded to float16",
+            address=None,
+            licence="MIT; weights of Oxford's VGG group CC BY 4.0",
+            what="layers 31 to 43 of the normalised VGG-19, relu4_1 to relu5_1, rounded to float16",
             instead=("vgg_normalised",),
             keys=r"(3[1-9]|4[0-3])\..*",
         ),
@@ -154,9 +153,9 @@ WEIGHTS: Final[Mapping[str, WeightFile]] = MappingProxyType(
             "adain_decoder.pth",
             "379ca41d59f3a37eed3599bbbc2560c19da5c458870a5ffd3a9dd41aa88f9472",
             14_023_458,
-            f"{_ADAIN}/decoder.pth",
-            "MIT",
-            "AdaIN's decoder, as published",
+            address="https://github.com/naoto0804/pytorch-AdaIN/releases/download/v0.0.0/decoder.pth",
+            licence="MIT",
+            what="AdaIN's decoder, as published",
         ),
     }
 )
@@ -280,42 +279,13 @@ def _wanted(name: str) -> str:
 
 
 def _download(name: str, source: str, link: Link | None, tick: Tick | None) -> Path:
-    from recolorist_lab.assets.download import FetchError, Link
-    from recolorist_lab.assets.fetch import fetch_files
-    from recolorist_lab.data.cards import File
+    from recolorist_lab.assets.weight_downloads import download
 
-    wanted = WEIGHTS[source]
-    address = wanted.address or ""
-    if os.environ.get("RECOLORIST_OFFLINE", "0") not in ("", "0"):
-        raise WeightsError(f"{_wanted(name)}; RECOLORIST_OFFLINE forbids to download {address}")
-    folder = _own_folder(source)
-    file = File(wanted.file, address, wanted.bytes, f"sha256:{wanted.sha256}", at_most=_AT_MOST)
-    with _alone(folder):
-        try:
-            fetch_files((file,), folder, link=link or Link(tries=_TRIES), tick=tick)
-        except FetchError as error:
-            raise WeightsError(f"{_wanted(name)}; {address} could not be downloaded: {error}") from error
-    return _checked(wanted, folder / wanted.file)
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Several processes may want one file at once: one downloads, the others wait and find it there."""
+    file = WEIGHTS[source]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        stream = (folder / "lock").open("ab")
-    except OSError as error:
-        raise WeightsError(
-            f"{folder} cannot be written ({error.strerror}); name a folder for caches with RECOLORIST_CACHE"
-        ) from error
-    with stream:
-        try:
-            import fcntl
-
-            fcntl.flock(stream, fcntl.LOCK_EX)
-        except (ImportError, OSError):  # Windows, or a file system without locks: the part itself is still locked, and says so
-            pass
-        yield
+        return _checked(file, download(file, _own_folder(source), link, tick))
+    except DownloadError as error:
+        raise WeightsError(f"{_wanted(name)}; {error}") from error
 
 
 def _checked(file: WeightFile, path: Path) -> Path:

@@ -10,7 +10,7 @@ from recolorist.errors import OptionError
 from recolorist_lab.augmentations.base import Augmentation, Chain, Nothing
 from recolorist_lab.augmentations.images import TrainingImages
 from recolorist_lab.augmentations.table import AUGMENTATIONS, Family, Part, parse, settled
-from recolorist_lab.runs.config import seed_of
+from recolorist_lab.runs.seeds import seed_of
 
 Builder = Callable[[Part, TrainingImages, int], Augmentation]
 

@@ -25,8 +25,7 @@ from recolorist.augment.streams import stream
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import list_images, read_picture
 from recolorist_lab.baselines.recipe import Recipe
-from recolorist_lab.data.index import READING
-from recolorist_lab.data.loader import Samples
+from recolorist_lab.data.loader import READING, Samples
 from recolorist_lab.data.pixels import Bytes, resized, rgb8
 
 __all__ = ["Folder", "Images", "Loader", "SampleImages", "images_of", "view"]

@@ -177,7 +177,7 @@ def _read(path: Path, size: int | None) -> tuple[Tensor, bool]:
     """An image as a network takes it, and whether it was grey."""
     from recolorist.io.images import read_picture
     from recolorist_lab.baselines.crops import tensor_of
-    from recolorist_lab.data.index import READING
+    from recolorist_lab.data.loader import READING
     from recolorist_lab.data.pixels import resized, rgb8
 
     pixels = read_picture(path, READING).pixels

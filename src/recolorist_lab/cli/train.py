@@ -81,15 +81,12 @@ def train(
 def _cell(values: Mapping[str, Any]) -> Cell:
     """The very cell that a study with these settings has."""
     from recolorist_lab.runs.config import parse
-    from recolorist_lab.runs.fingerprint import code_fingerprint
     from recolorist_lab.runs.kinds import KINDS
     from recolorist_lab.runs.study import Cell
 
     kind = KINDS["classify"]
     config = parse(kind.config, values, "train")
-    return Cell(
-        "train", "classify", config, ("dataset", "seed"), code=code_fingerprint(kind.run.__module__), data=kind.data(config)
-    )
+    return Cell("train", "classify", config, ("dataset", "seed"), code=kind.fingerprint(config), data=kind.data(config))
 
 
 def _others(items: list[str], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from recolorist.errors import OptionError, RecoloristError
-from recolorist.io.images import Reading, read_picture
+from recolorist.io.images import read_picture
 from recolorist_lab.data import layouts_arrays, layouts_folders, layouts_tables
 from recolorist_lab.data.cards import Card
-from recolorist_lab.data.layouts import Found, MissingDataError
+from recolorist_lab.data.errors import MissingDataError
+from recolorist_lab.data.layouts import Found
+from recolorist_lab.data.loader import READING
 from recolorist_lab.data.manifest import Entry, Excluded, Facts, Manifest
 from recolorist_lab.data.statistics import differences
 
@@ -30,7 +32,6 @@ _FINDERS: Final[dict[str, Finder]] = {
     "retina": layouts_tables.retina,
 }
 _OPTIONS: Final[dict[str, tuple[str, ...]]] = {"retina": ("idrid",)}
-READING: Final = Reading(convert=True)
 
 
 class CountError(RecoloristError):

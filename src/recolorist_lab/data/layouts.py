@@ -9,16 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from recolorist.errors import RecoloristError
 from recolorist.io.images import FORMATS
 from recolorist_lab.data.cards import Card
+from recolorist_lab.data.errors import MissingDataError
 from recolorist_lab.data.manifest import Entry, Excluded
 
 PICTURES: Final = tuple(suffix for suffix, form in FORMATS.items() if form in ("PNG", "JPEG", "TIFF"))
-
-
-class MissingDataError(RecoloristError):
-    """Data that are not where they should be: says what, where it was looked for, and what to do."""
 
 
 @dataclass(slots=True)

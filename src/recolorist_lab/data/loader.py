@@ -9,20 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-import recolorist as rc
-from recolorist.core.moments import Moments
+from recolorist.core.moments import Moments, measure
 from recolorist.errors import ImageError, OptionError, RecoloristError
-from recolorist.io.images import read_picture
+from recolorist.io.images import Reading, read_picture
 from recolorist_lab.data.arrays import open_array
-from recolorist_lab.data.index import READING
 from recolorist_lab.data.manifest import Entry, Manifest
 from recolorist_lab.data.pixels import Box, Bytes, Resize, resized, rgb8
 
+READING: Final = Reading(convert=True)  #: how image files of datasets are read
 Label: TypeAlias = "int | NDArray[np.float32]"
 
 
@@ -58,7 +57,7 @@ class Sample(NamedTuple):
 
     def moments(self) -> Moments:
         """Colour statistics of the picture; a black border takes no part in them."""
-        measured: Moments = rc.measure(self.picture)
+        measured: Moments = measure(self.picture)
         return measured
 
 

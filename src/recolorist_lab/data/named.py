@@ -14,10 +14,9 @@ from typing import Any, Final
 
 from recolorist.errors import OptionError
 from recolorist_lab.data import synthetic
-from recolorist_lab.data.layouts import MissingDataError
+from recolorist_lab.data.errors import MissingDataError
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.manifest import Manifest
-from recolorist_lab.data.registry import CARDS
 from recolorist_lab.runs.config import digest, unknown
 
 __all__ = ["ABSENT", "FOLDER", "Named", "data_of", "data_root", "fingerprint_of", "named"]
@@ -135,6 +134,8 @@ def _path(dataset: str, root: str | Path | None) -> Path:
 
 
 def _sentence(dataset: str, path: Path) -> str:
+    from recolorist_lab.data.registry import CARDS
+
     make = f"recolorist-lab data index {dataset} --root {path.parent}" if dataset in CARDS else "recolorist-lab data index --help"
     return (
         f"the dataset {dataset!r} is not here: there is no {path}; set {FOLDER} to the folder that holds the manifest, "

@@ -10,8 +10,9 @@ from typing import Final
 
 from recolorist.errors import OptionError
 from recolorist_lab.data.cards import EXTRA_SPLITS, SPLITS, Task
+from recolorist_lab.data.errors import MissingDataError
 from recolorist_lab.data.index import Bar, opened_files
-from recolorist_lab.data.layouts import MissingDataError, pictures, relative, table
+from recolorist_lab.data.layouts import pictures, relative, table
 from recolorist_lab.data.manifest import Entry, Excluded, Facts, Manifest
 
 _SYNONYMS: Final = {"training": "train", "validation": "val", "valid": "val", "dev": "val", "testing": "test"}

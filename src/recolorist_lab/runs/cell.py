@@ -14,7 +14,6 @@ from recolorist.errors import RecoloristError
 from recolorist_lab.runs import checkpoints, environment
 from recolorist_lab.runs.claims import Claim, LedgerError, LostClaimError
 from recolorist_lab.runs.config import Json, canonical
-from recolorist_lab.runs.fingerprint import code_fingerprint
 from recolorist_lab.runs.kind import Input
 from recolorist_lab.runs.kinds import KINDS
 from recolorist_lab.runs.ledger import Ledger, writing
@@ -145,7 +144,7 @@ def died(ledger: Ledger, cell: Cell, times: int, how: str) -> Outcome:
 
 
 def _refuse_other_code(cell: Cell) -> None:
-    here = code_fingerprint(KINDS[cell.kind].run.__module__)
+    here = KINDS[cell.kind].fingerprint(cell.config)
     if here != cell.code:
         raise RecoloristError(
             f"{cell.name} was planned with other sources than the ones this worker has ({cell.code[:12]} and {here[:12]}); "

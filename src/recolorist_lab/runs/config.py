@@ -29,7 +29,6 @@ __all__ = [
     "operational",
     "parse",
     "roles",
-    "seed_of",
     "unknown",
 ]
 
@@ -108,15 +107,6 @@ def digest(value: Any) -> str:
     True
     """
     return hashlib.sha256(canonical(value)).hexdigest()
-
-
-def seed_of(*coordinates: str | int) -> int:
-    """A seed that depends on all of a run's coordinates, so that no two of its random streams are the same by accident.
-
-    >>> seed_of("pair", 0, 1) == seed_of("pair", 0, 1) != seed_of("pair", 1, 0)
-    True
-    """
-    return int(digest(list(coordinates))[:8], 16)
 
 
 def parse(config: type[Config], values: Mapping[str, Any], where: str) -> Config:

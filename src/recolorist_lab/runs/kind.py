@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from recolorist.errors import OptionError
 from recolorist_lab.runs.config import Json, roles, unknown
+from recolorist_lab.runs.fingerprint import code_fingerprint
 
 __all__ = ["SELECTIONS", "Context", "Heading", "Input", "Kind"]
 
@@ -79,6 +80,7 @@ class Kind:
         run: Runs one cell and returns its result.
         selection: The rule by which a number was picked, a key of ``SELECTIONS``.
         data: Identifies the data a cell reads, so that a result from other data is not taken for this one's.
+        code: Names the modules and packages that a configuration asks for, such as a network; imports need not be named.
         revision: Raised by hand when results change for a reason that sources do not show, such as compiled loops.
         headings: Title and order of the paper's studies of this kind, by the name of the study.
         alone: Whether a cell measures the machine, so that nothing may run beside it.
@@ -91,6 +93,7 @@ class Kind:
     run: Callable[[Any, Context], Mapping[str, Json]]
     selection: str = "none"
     data: Callable[[Any], str] = lambda _: "synthetic"
+    code: Callable[[Any], Iterable[str]] = lambda _: ()
     revision: int = 1
     headings: Mapping[str, Heading] = field(default_factory=dict)
     alone: bool = False
@@ -103,3 +106,7 @@ class Kind:
         unknown([self.selection], SELECTIONS, f"the selection rule of {self.config.__name__}")
         if self.run.__module__ == "__main__":
             raise OptionError("a kind must live in a module that workers can import, not in the script that was started")
+
+    def fingerprint(self, config: Any) -> str:
+        """Hash the code that can change the result of a configuration."""
+        return code_fingerprint(self.run.__module__, *sorted(set(self.code(config))))

@@ -18,7 +18,6 @@ from typing import Any, Final, NamedTuple
 
 from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.runs.config import Json, digest, identity_of, operational, parse, roles, unknown
-from recolorist_lab.runs.fingerprint import code_fingerprint
 from recolorist_lab.runs.kinds import KINDS
 
 __all__ = ["Cell", "Resources", "Study", "StudyError", "load"]
@@ -164,13 +163,14 @@ def _cells(grid: _Grid, where: str, earlier: Mapping[str, list[Cell]]) -> list[C
     _refuse_axes(fixed, axes, where)
     needs = _needs(grid.needs, where, earlier)
     resources = parse(Resources, _table(grid.resources, f"{where}: resources"), f"{where}: resources")
-    code = code_fingerprint(kind.run.__module__)
     cells = []
     for values in itertools.product(*axes.values()):
         point = dict(zip(axes, values, strict=True))
         config = parse(kind.config, {**fixed, **point}, where)
         inputs = tuple((need.grid, cell) for need in needs for cell in _matching(need, config, earlier[need.grid], where))
-        cells.append(Cell(grid.name, grid.kind, config, tuple(axes), inputs, resources, code, kind.data(config)))
+        cells.append(
+            Cell(grid.name, grid.kind, config, tuple(axes), inputs, resources, kind.fingerprint(config), kind.data(config))
+        )
     return cells
 
 

@@ -17,7 +17,6 @@ from recolorist_lab.baselines.registry import METHODS
 from recolorist_lab.data.named import ABSENT, fingerprint_of
 from recolorist_lab.data.registry import CARDS
 from recolorist_lab.runs.cell import run_cell
-from recolorist_lab.runs.fingerprint import code_fingerprint
 from recolorist_lab.runs.kinds import KINDS
 from recolorist_lab.runs.ledger import Ledger, Result
 from recolorist_lab.runs.study import Cell, Study
@@ -171,7 +170,7 @@ def _properties(book: Ledger, side: int) -> float:
 
 def _ran(book: Ledger, kind: str, config: Any) -> Result:
     known = KINDS[kind]
-    cell = Cell("measured", kind, config, code=code_fingerprint(known.run.__module__), data=known.data(config))
+    cell = Cell("measured", kind, config, code=known.fingerprint(config), data=known.data(config))
     outcome = run_cell(book.root, book.lease, cell)
     if outcome.name != "done":
         raise RecoloristError(f"the small {kind} cell that times are estimated from did not run: {outcome.message}")

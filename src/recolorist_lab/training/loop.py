@@ -12,8 +12,9 @@ from torch import Tensor
 
 from recolorist.errors import RecoloristError
 from recolorist_lab.augmentations import Augmentation
-from recolorist_lab.runs.config import Json, seed_of
+from recolorist_lab.runs.config import Json
 from recolorist_lab.runs.kind import Context
+from recolorist_lab.runs.seeds import seed_of
 from recolorist_lab.training import state
 from recolorist_lab.training.algorithms import Algorithm, Outcome
 from recolorist_lab.training.feed import Minibatch, loader

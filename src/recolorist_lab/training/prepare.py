@@ -8,7 +8,7 @@ import torch
 
 from recolorist_lab.augmentations import TrainingImages, build
 from recolorist_lab.data.named import named
-from recolorist_lab.runs.config import seed_of
+from recolorist_lab.runs.seeds import seed_of
 from recolorist_lab.training import algorithms, models
 from recolorist_lab.training.batches import Order
 from recolorist_lab.training.feed import Feed

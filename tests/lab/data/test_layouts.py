@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from recolorist.errors import OptionError
+from recolorist_lab.data.errors import MissingDataError
 from recolorist_lab.data.index import CountError, check, index
-from recolorist_lab.data.layouts import MissingDataError, base_of, pictures, table
+from recolorist_lab.data.layouts import base_of, pictures, table
 from recolorist_lab.data.layouts_folders import divide, held_out, kept_counts
 from recolorist_lab.data.manifest import Entry
 from tests.lab.fakes import blood, retina

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from recolorist.errors import OptionError
-from recolorist_lab.data.layouts import MissingDataError
+from recolorist_lab.data.errors import MissingDataError
 from recolorist_lab.data.named import ABSENT, FOLDER, data_root, fingerprint_of, named
 from recolorist_lab.data.synthetic import Recipe, make, write
 

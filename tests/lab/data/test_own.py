@@ -11,8 +11,8 @@ import pytest
 from PIL import Image
 
 from recolorist.errors import OptionError
+from recolorist_lab.data.errors import MissingDataError
 from recolorist_lab.data.index import check, index
-from recolorist_lab.data.layouts import MissingDataError
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.own import Columns, Plan, index_folder, index_table
 from recolorist_lab.data.registry import card_of

@@ -23,7 +23,6 @@ from typing import Any, Final
 import torch
 
 from recolorist_lab.runs.cell import run_cell
-from recolorist_lab.runs.fingerprint import code_fingerprint
 from recolorist_lab.runs.kinds import KINDS
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Cell
@@ -45,7 +44,7 @@ def cell() -> Cell:
     config = small(
         algorithm="selfreg", augmentation="colorist+random_flip", epochs=8, batch=6, patience=8, checkpoint_seconds=0.0
     )
-    return Cell("train", "classify", config, code=code_fingerprint(kind.run.__module__), data=kind.data(config))
+    return Cell("train", "classify", config, code=kind.fingerprint(config), data=kind.data(config))
 
 
 def live(ledger: Path) -> int:

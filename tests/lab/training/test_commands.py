@@ -15,9 +15,9 @@ from recolorist_lab.cli.main import app
 from recolorist_lab.runs.cell import run_cell
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import load
+from tests.lab.assets.test_zoo import made
 from tests.lab.fakes.parts import picture
 from tests.lab.training.contexts import TINY
-from tests.lab.training.test_zoo import made
 
 CONFIGS = Path(__file__).parents[3] / "configs"
 SMALL = {"size": 32, "epochs": 1, "batch": 16, "workers": 0, "accelerator": "cpu", "threads": 1}

@@ -16,8 +16,9 @@ from recolorist.core.match import MATCHERS, match
 from recolorist.core.spaces import SPACES
 from recolorist.demo.synthetic import SCANNERS, scan, tissue
 from recolorist.errors import OptionError
-from recolorist_lab.runs.config import Json, identity, seed_of, unknown
+from recolorist_lab.runs.config import Json, identity, unknown
 from recolorist_lab.runs.kind import Context
+from recolorist_lab.runs.seeds import seed_of
 
 __all__ = ["TransferCheck", "run"]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from recolorist_lab.data.named import data_of
 from recolorist_lab.runs.kind import Heading, Kind
 from recolorist_lab.studies.classify.cell import Classify, run
+from recolorist_lab.studies.code import code_of_classify
 
 if TYPE_CHECKING:
     from recolorist_lab.report.sections import Cells, Section
@@ -39,6 +40,7 @@ CLASSIFY: Final = Kind(
     run,
     selection="validation_loss",
     data=data_of,
+    code=code_of_classify,
     headings={
         "classify": Heading("Does it help: balanced accuracy", 30),
         "probability": Heading("How often to augment", 40),

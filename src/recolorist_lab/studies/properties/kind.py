@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from recolorist_lab.data.named import data_of
 from recolorist_lab.runs.kind import Heading, Kind
+from recolorist_lab.studies.code import code_of_data
 from recolorist_lab.studies.properties.cell import Properties, run
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ PROPERTIES: Final = Kind(
     Properties,
     run,
     data=data_of,
+    code=code_of_data,
     headings={"properties": Heading("What matching does to an image", 50)},
     seconds=_seconds,
     show=_show,

@@ -22,10 +22,10 @@ from recolorist._torchvision_ops import declare_missing_ops
 from recolorist.demo.synthetic import SCANNERS, tile
 from recolorist.errors import OptionError
 from recolorist_lab.baselines.registry import METHODS, build, class_of
-from recolorist_lab.runs.config import Json, identity, seed_of, unknown
+from recolorist_lab.runs.config import Json, identity, unknown
 from recolorist_lab.runs.energy import Energy, metered
 from recolorist_lab.runs.kind import Context
-from recolorist_lab.runs.seeds import SEEDS
+from recolorist_lab.runs.seeds import SEEDS, seed_of
 
 __all__ = ["COLORIST", "OURS", "PEER", "PERCENTILES", "Runtime", "native_size", "run"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from recolorist_lab.runs.kind import Heading, Kind
+from recolorist_lab.studies.code import code_of_runtime
 from recolorist_lab.studies.runtime.cell import Runtime, run
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def _show(section: Section, cells: Cells, ledger: Ledger) -> None:
 RUNTIME: Final = Kind(
     Runtime,
     run,
+    code=code_of_runtime,
     headings={"runtime": Heading("Time and energy of one image", 60)},
     alone=True,
     seconds=_seconds,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from recolorist_lab.data.named import data_of
 from recolorist_lab.runs.kind import Heading, Kind
+from recolorist_lab.studies.code import code_of_data
 from recolorist_lab.studies.spaces import cost
 from recolorist_lab.studies.spaces.cell import Spaces, run
 
@@ -37,8 +38,9 @@ SPACES: Final = Kind(
     Spaces,
     run,
     data=data_of,
+    code=code_of_data,
     headings={"spaces": Heading("Which colour space, which way of matching", 10)},
     seconds=_seconds,
     show=_show,
 )
-TRANSFER_COST: Final = Kind(cost.TransferCost, cost.run, data=data_of, show=_show_cost)
+TRANSFER_COST: Final = Kind(cost.TransferCost, cost.run, data=data_of, code=code_of_data, show=_show_cost)

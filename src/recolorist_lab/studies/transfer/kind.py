@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from recolorist_lab.data.named import data_of
 from recolorist_lab.runs.kind import Heading, Kind
+from recolorist_lab.studies.code import code_of_train, code_of_transfer
 from recolorist_lab.studies.transfer import train
 from recolorist_lab.studies.transfer.cell import Transfer, native_size, run
 
@@ -56,12 +57,19 @@ def _show_training(section: Section, cells: Cells, ledger: Ledger) -> None:
 
 
 TRANSFER: Final = Kind(
-    Transfer, run, data=data_of, headings={"transfer": Heading("How good is a transfer", 20)}, seconds=_seconds, show=_show
+    Transfer,
+    run,
+    data=data_of,
+    code=code_of_transfer,
+    headings={"transfer": Heading("How good is a transfer", 20)},
+    seconds=_seconds,
+    show=_show,
 )
 TRANSFER_TRAIN: Final = Kind(
     train.TransferTrain,
     train.run,
     data=data_of,
+    code=code_of_train,
     seconds=_seconds_of_training,
     kept=_kept_by_training,
     show=_show_training,

@@ -19,7 +19,7 @@ from recolorist_lab.studies.rehearsal.cell import chain
 from tests.lab.command import answer, begun, lab, session
 from tests.lab.study_files import finished, grid, rehearsal, until
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 # Those that take seconds; the quick studies that take minutes have tests of their own, cut short.
 QUICK = [ROOT / "configs" / f"{name}.quick.toml" for name in ("check", "properties")]
 

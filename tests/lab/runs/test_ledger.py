@@ -139,7 +139,7 @@ class TestStates:
         assert (ledger.state(cell).name, ledger.state(cell).detail) == ("failed", "this cell was asked to fail, and does")
         text = (ledger.folder(cell) / "failed.json").read_text("utf-8")
         assert "cell.py:" in text
-        assert str(Path(__file__).parents[2]) not in text
+        assert str(Path(__file__).parents[3]) not in text
 
     def test_a_failed_cell_is_not_run_again_until_asked(self, ledger: Ledger, tmp_path: Path) -> None:
         cell = one(tmp_path, trouble="raise", witness=str(tmp_path))

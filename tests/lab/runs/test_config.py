@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,17 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import recolorist
 from recolorist.errors import OptionError
-from recolorist_lab.runs import fingerprint
-from recolorist_lab.runs.config import canonical, digest, identity, identity_of, operational, parse, roles, seed_of
-from recolorist_lab.runs.fingerprint import code_fingerprint, essence, sources
+from recolorist_lab.runs.config import canonical, digest, identity, identity_of, operational, parse, roles
 from recolorist_lab.runs.kind import Kind
 from recolorist_lab.runs.kinds import KINDS
+from recolorist_lab.runs.seeds import seed_of
 from recolorist_lab.runs.study import Cell, StudyError, load
 from tests.lab.study_files import grid, rehearsal, with_code
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 STUDIES = sorted((ROOT / "configs").glob("*.toml"))
 
 # Two values that are accepted for every field of every kind; a kind that is added must add its fields here.
@@ -389,56 +385,3 @@ class TestStudy:
         path = rehearsal(tmp_path, grid([1]), grid([2], name="score", needs=[{"grid": "train", "on": ["index"]}]))
         with pytest.raises(StudyError, match="no cell of 'train' has index=2"):
             load(path)
-
-
-@pytest.fixture
-def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The library's sources, copied to where they may be edited."""
-    folder = tmp_path / "recolorist"
-    shutil.copytree(Path(recolorist.__file__).parent, folder, ignore=shutil.ignore_patterns("__pycache__", "*.so", "studio"))
-    genuine = fingerprint._root
-    monkeypatch.setattr(fingerprint, "_root", lambda package: folder if package == "recolorist" else genuine(package))
-    code_fingerprint.cache_clear()
-    yield folder
-    code_fingerprint.cache_clear()
-
-
-class TestFingerprint:
-    KIND = "recolorist_lab.studies.check.cell"
-
-    def edited(self, path: Path, old: str, new: str) -> str:
-        text = path.read_text("utf-8")
-        assert old in text
-        path.write_text(text.replace(old, new, 1), "utf-8")
-        code_fingerprint.cache_clear()
-        return code_fingerprint(self.KIND)
-
-    def test_follows_imports_through_our_packages_only(self) -> None:
-        found = sources(self.KIND)
-        assert {
-            self.KIND,
-            "recolorist.core.match",
-            "recolorist.core.moments",
-            "recolorist.core.kernels.fallback",
-            "recolorist.demo.tissue",
-        } <= set(found)
-        assert not {"recolorist.cli.main", "recolorist.bank.style_bank", "recolorist_lab.runs.ledger", "numpy"} & set(found)
-
-    def test_changes_with_code_that_the_study_uses(self, copy: Path) -> None:
-        before = code_fingerprint(self.KIND)
-        assert self.edited(copy / "demo" / "tissue.py", "import annotations\n", "import annotations\n\nEXTRA = 1\n") != before
-
-    def test_does_not_change_with_a_copy_comments_docstrings_or_other_code(self, copy: Path) -> None:
-        before = code_fingerprint(self.KIND)
-        assert self.edited(copy / "demo" / "tissue.py", "import annotations\n", "import annotations\n# a comment\n") == before
-        assert self.edited(copy / "io" / "files.py", '"""Writing files', '"""Surely writing files') == before
-        assert self.edited(copy / "errors.py", '"""What Recolorist raises.', '"""Everything Recolorist raises.') == before
-        assert self.edited(copy / "cli" / "main.py", "import annotations\n", "import annotations\n\nEXTRA = 1\n") == before
-        shutil.rmtree(copy)
-        shutil.copytree(Path(recolorist.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
-        code_fingerprint.cache_clear()
-        assert code_fingerprint(self.KIND) == before
-
-    def test_text_that_looks_like_a_comment_counts(self) -> None:
-        assert essence('a = "# one"\n') != essence('a = "# two"\n')
-        assert essence('a = 1\n"""not a docstring"""\n') != essence('a = 1\n"""nor is this"""\n')

@@ -1,0 +1,64 @@
+"""Which modules a configuration asks for, beside the module of its kind: they belong to the fingerprint of its code.
+
+Modules that a kind loads for every configuration need not be named; imports are followed. A test runs cells and compares.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from recolorist_lab.augmentations.table import AUGMENTATIONS, Family, parse
+from recolorist_lab.baselines.registry import METHODS
+from recolorist_lab.data import synthetic
+
+__all__ = ["code_of_classify", "code_of_data", "code_of_runtime", "code_of_train", "code_of_transfer"]
+
+_FAMILIES: Final[dict[Family, tuple[str, ...]]] = {
+    "nothing": (),
+    "torchvision": ("recolorist_lab.augmentations.heuristics",),
+    "targeted": ("recolorist_lab.augmentations.targeted",),
+    "colorist": ("recolorist_lab.augmentations.colour", "recolorist.augment.colorist"),
+    "histogram": ("recolorist_lab.augmentations.colour",),
+    "hed": ("recolorist_lab.augmentations.hed",),
+}
+_IMAGES: Final = "recolorist.io.images"
+_FILES: Final = "recolorist.io"
+_TENSORS: Final = "recolorist.torch"
+_WEIGHTS: Final = "recolorist_lab.assets.weights"
+_STORED: Final = ("recolorist_lab.baselines.options", "recolorist_lab.baselines.store")
+
+
+def code_of_data(config: Any) -> tuple[str, ...]:
+    """Name the code that reads a dataset: images in files are decoded, synthetic ones are drawn."""
+    return () if config.dataset.partition(":")[0] == synthetic.NAME else (_FILES, _IMAGES)
+
+
+def code_of_classify(config: Any) -> tuple[str, ...]:
+    """Name the code of the augmentation."""
+    parts = parse(config.augmentation)
+    modules = [module for part in parts for module in _FAMILIES[AUGMENTATIONS[part.name].family]]
+    batches = any(part.options.get("mode") == "batch_fraction" for part in parts)
+    return (*modules, *((_TENSORS,) if batches else ()), *code_of_data(config))
+
+
+def code_of_runtime(config: Any) -> tuple[str, ...]:
+    """Name the code of the method that is timed."""
+    return (_TENSORS, "recolorist.bank.style_bank") if config.method == "colorist_batch" else _network(config.method)
+
+
+def code_of_transfer(config: Any) -> tuple[str, ...]:
+    """Name the code of the method that transfers, and of reading its weights."""
+    network = _network(config.method)
+    weights = (*_STORED, "recolorist_lab.baselines.pretrained", _WEIGHTS) if network else ()
+    return (*network, *weights, *code_of_data(config))
+
+
+def code_of_train(config: Any) -> tuple[str, ...]:
+    """Name the code of the network that is trained."""
+    training = ("recolorist_lab.baselines.run", "recolorist_lab.baselines.crops", *_STORED)
+    weights = (_WEIGHTS,) if config.encoder == "auto" else ()
+    return (*_network(config.method), *training, *weights, *code_of_data(config))
+
+
+def _network(method: str) -> tuple[str, ...]:
+    return (METHODS[method].module,) if method in METHODS else ()

@@ -1,0 +1,133 @@
+"""The modules behind a cell: all that it loads while it runs, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from recolorist.errors import OptionError
+from recolorist_lab.augmentations.table import NAMES
+from recolorist_lab.baselines.registry import METHODS
+from recolorist_lab.data.own import Plan, index_folder
+from recolorist_lab.runs.kinds import KINDS
+from recolorist_lab.runs.sources import HARMLESS, ON_REQUEST, sources
+from tests.lab.runs.loaded import computes, loaded, loaded_by_import
+
+DATA = "synthetic:hospitals=3,tiles=8,size=64"
+SMALL: dict[str, dict[str, Any]] = {
+    "classify": {"dataset": DATA, "seed": 1, "model": "test_resnet", "size": 32, "epochs": 1, "batch": 4, "workers": 0}
+    | {"validation": "train", "accelerator": "cpu", "threads": 1},
+    "properties": {"dataset": DATA, "pairs": 2, "size": 32},
+    "rehearsal": {"index": 0},
+    "runtime": {"size": 64, "iterations": 5, "warmups": 0, "seconds": 0.1, "threads": 1},
+    "spaces": {"dataset": DATA, "pairs": 2, "size": 32, "metrics": ["ssim"], "threads": 1},
+    "transfer": {"dataset": DATA, "pairs": 2, "size": 32, "metrics": ["ssim"], "threads": 1},
+    "transfer_check": {"space": "rgb", "method": "mean_std", "pairs": 1, "size": 32},
+    "transfer_cost": {"dataset": DATA, "pairs": 2, "size": 32, "rounds": 3, "spaces": ["rgb"], "methods": ["mean_std"]},
+    "transfer_train": {"dataset": DATA, "iterations": 1, "batch": 1, "load_size": 32, "crop_size": 32, "encoder": "random"}
+    | {"threads": 1},
+}
+#: Every kind, and for those with choices, each sort of choice.
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("classify", {"augmentation": "none", "algorithm": "sd"}),
+    ("classify", {"augmentation": "colorist", "harmonise": True}),
+    ("classify", {"augmentation": "gray_scale+hed_jitter+targeted(corruptions='pathmnist')+histogram"}),
+    ("classify", {"augmentation": "colorist(mode='batch_fraction')"}),
+    ("properties", {"mask": "tissue"}),
+    ("rehearsal", {}),
+    ("runtime", {"method": "adain"}),
+    ("runtime", {"method": "colorist"}),
+    ("runtime", {"method": "colorist_batch"}),
+    ("spaces", {}),
+    ("transfer", {"method": "colorist"}),
+    ("transfer_check", {}),
+    ("transfer_cost", {}),
+    ("transfer_train", {"method": "contrimix"}),
+]
+
+
+def counted(kind: str, values: dict[str, Any]) -> set[str]:
+    """The modules in the fingerprint of a cell."""
+    plain = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    entry = KINDS[kind]
+    modules = sources(entry.run.__module__, *entry.code(entry.config(**plain)))
+    return {name for name, path in modules.items() if path.name != "__init__.py" or computes(path)}
+
+
+def ran(kind: str, values: dict[str, Any]) -> set[str]:
+    """The modules that the cell loads, without those that cannot change its result."""
+    names = loaded(KINDS[kind].run.__module__, KINDS[kind].config.__name__, values)
+    return {name for name in names if not any(name == place or name.startswith(f"{place}.") for place in HARMLESS)}
+
+
+#: Loaded by `import recolorist`, whatever is used of it.
+WITH_THE_LIBRARY = {
+    "recolorist.errors",
+    *(f"recolorist.core.{name}" for name in ("apply", "audit", "gains", "histograms", "image")),
+} | {
+    f"recolorist.core.{name}"
+    for name in ("batches", "kernels", "kernels.fallback", "match", "moments", "options", "plan", "spaces")
+}
+#: The compiled loops have no source; the NumPy fallback gives the same bits and stands for them.
+COMPILED = {"recolorist.core.kernels._kernels"}
+
+
+class TestSources:
+    def test_every_kind_has_a_case(self) -> None:
+        assert {kind for kind, _ in CASES} == set(KINDS) == set(SMALL)
+
+    @pytest.mark.parametrize(("kind", "choice"), CASES, ids=str)
+    def test_are_the_modules_that_the_cell_loads(self, kind: str, choice: dict[str, Any]) -> None:
+        values = SMALL[kind] | choice
+        names = ran(kind, values) - COMPILED
+        assert not names - counted(kind, values)
+        assert not counted(kind, values) - names - WITH_THE_LIBRARY
+
+    def test_of_stored_images_have_the_decoders(self, tmp_path: Path) -> None:
+        pixels = np.random.default_rng(0).integers(0, 256, (8, 40, 40, 3), dtype=np.uint8)
+        for number, suffix in enumerate(("png", "jpg") * 4):
+            path = tmp_path / f"hospital{number % 2}" / "a" / f"{number}.{suffix}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(pixels[number]).save(path)
+        index_folder(tmp_path, Plan("own")).write(tmp_path / "own.parquet")
+        values = SMALL["properties"] | {"dataset": "own", "root": str(tmp_path)}
+        names = ran("properties", values) - COMPILED
+        assert {"recolorist.io.images", "recolorist.io.pillow"} <= names
+        assert names <= counted("properties", values)
+        assert all(name.startswith("recolorist.io.") for name in counted("properties", values) - names)  # other formats
+
+    def test_of_every_network_have_its_parts(self) -> None:
+        modules = [method.module for method in METHODS.values()]
+        for module, parts in loaded_by_import(modules, "recolorist_lab.baselines").items():
+            assert set(parts) <= set(sources("recolorist_lab.studies.runtime.cell", module)), module
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_of_every_augmentation_have_its_module(self, name: str) -> None:
+        with_it = counted("classify", SMALL["classify"] | {"augmentation": name})
+        own = with_it - counted("classify", SMALL["classify"])
+        assert any(module.startswith("recolorist_lab.augmentations.") for module in own) is (name != "none")
+
+    @pytest.mark.parametrize("name", [*HARMLESS, *ON_REQUEST])
+    def test_the_lists_name_modules_that_there_are(self, name: str) -> None:
+        root = Path(__file__).parents[3].joinpath("src", *name.split("."))
+        assert root.with_suffix(".py").is_file() or (root / "__init__.py").is_file()
+
+    def test_every_reason_is_given(self) -> None:
+        assert all(len(reason) > 10 for reason in (*HARMLESS.values(), *ON_REQUEST.values()))
+
+    def test_refuses_what_is_not_a_module(self) -> None:
+        with pytest.raises(OptionError, match=r"'recolorist_lab\.nothing' is not a module"):
+            sources("recolorist_lab.nothing")
+
+    def test_follows_a_plugin_through_its_own_package(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        package = tmp_path / "their_plugin"
+        package.mkdir()
+        (package / "__init__.py").write_text("", "utf-8")
+        (package / "network.py").write_text("import numpy\nfrom their_plugin.parts import layer\n", "utf-8")
+        (package / "parts.py").write_text("from recolorist.errors import OptionError\nlayer = 1\n", "utf-8")
+        monkeypatch.syspath_prepend(str(tmp_path))
+        assert set(sources("their_plugin.network")) == {"their_plugin.network", "their_plugin.parts", "recolorist.errors"}
