@@ -57,7 +57,7 @@ HARMLESS: Final = MappingProxyType(
 ON_REQUEST: Final = MappingProxyType(
     {
         "recolorist.augment.colorist": "the augmentation",
-        "recolorist.bank.json": "nothing: no cell reads or writes a bank as JSON",
+        "recolorist.bank.json_form": "nothing: no cell reads or writes a bank as JSON",
         "recolorist.bank.style_bank": "styles from a bank",
         "recolorist.io": "images in files; synthetic ones are in memory",
         "recolorist.torch": "batches of tensors",

@@ -108,7 +108,7 @@ def computes(package: Path) -> bool:
             own.append(node.name)
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             own.extend(ast.unparse(target) for target in (node.targets if isinstance(node, ast.Assign) else [node.target]))
-    return bool(set(own) - {"__all__", "__getattr__", "_LATER"})
+    return bool(set(own) - {"KIND_PLACES", "__all__", "__getattr__", "_LATER"})
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ from recolorist.errors import OptionError
 from recolorist_lab.runs.config import canonical, digest, identity, identity_of, operational, parse, roles
 from recolorist_lab.runs.kind import Kind
 from recolorist_lab.runs.kinds import KINDS
-from recolorist_lab.runs.seeds import seed_of
 from recolorist_lab.runs.study import Cell, StudyError, load
 from tests.lab.study_files import grid, rehearsal, with_code
 
@@ -265,10 +264,6 @@ class TestRunId:
     def test_what_json_cannot_hold_is_refused(self, value: Any) -> None:
         with pytest.raises(OptionError, match="cannot be kept as JSON"):
             digest({"value": value})
-
-    def test_seeds_differ_with_every_coordinate(self) -> None:
-        seeds = [seed_of(name, run, pair) for name in "ab" for run in range(20) for pair in range(20)]
-        assert len(set(seeds)) == 800
 
 
 class TestParse:
