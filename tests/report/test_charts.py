@@ -59,12 +59,13 @@ class TestBank:
         assert len(circles(chart)) == 6
 
 
-class TestDrift:
-    @pytest.fixture(scope="class")
-    def chart(self) -> str:
-        trained, now = bank(40), bank(12, shift=60)
-        return charts.drift_chart(trained, now, drift.region_of(trained))
+@pytest.fixture(scope="module")
+def chart() -> str:
+    trained, now = bank(40), bank(12, shift=60)
+    return charts.drift_chart(trained, now, drift.region_of(trained))
 
+
+class TestDrift:
     def test_it_counts_what_lies_outside(self, chart: str) -> None:
         found = re.search(r"(\d+) of 12 images lie outside", chart)
         assert found

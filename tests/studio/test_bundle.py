@@ -139,10 +139,10 @@ def test_no_style_attribute_which_the_policy_would_refuse(html: str) -> None:
 
 def test_a_module_the_bundler_cannot_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for source in ('import * as all from "./exact.mjs";\n', "export default 3;\n"):
-        monkeypatch.setattr(bundle, "_text", lambda _, source=source: source)
+        monkeypatch.setattr(bundle, "_read", lambda *_, source=source: source)
         with pytest.raises(rc.RecoloristError, match="the bundler does not know"):
             bundle.bundle("any")
-    monkeypatch.setattr(bundle, "_text", lambda _: 'const end = "</script>";\n')
+    monkeypatch.setattr(bundle, "_read", lambda *_: 'const end = "</script>";\n')
     with pytest.raises(rc.RecoloristError, match="would end its script"):
         bundle.bundle("any")
 
