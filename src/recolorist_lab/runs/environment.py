@@ -15,19 +15,36 @@ from typing import Any, Final
 from recolorist.core import kernels
 from recolorist_lab.runs.config import Json
 
-__all__ = ["describe"]
+__all__ = ["LIBRARIES", "describe"]
 
-_LIBRARIES: Final = (
+#: The distributions whose version can change a result; a test compares them with what is imported.
+LIBRARIES: Final = (
     "recolorist",
-    "numpy",
-    "pillow",
-    "scikit-image",
-    "scipy",
-    "torch",
-    "torchvision",
     "albumentations",
+    "colorist-aug",
+    "imagecodecs",
+    "lightning-fabric",
+    "lpips",
     "monai",
+    "numpy",
+    "opencv-python",
+    "opencv-python-headless",
+    "openslide-python",
+    "pillow",
+    "pyarrow",
+    "pydicom",
     "ray",
+    "safetensors",
+    "scikit-image",
+    "scikit-learn",
+    "scipy",
+    "tifffile",
+    "timm",
+    "torch",
+    "torch-fidelity",
+    "torchmetrics",
+    "torchvision",
+    "zarr",
 )
 
 
@@ -47,7 +64,7 @@ def _lasting() -> dict[str, Json]:
         "platform": f"{platform.system()} {platform.machine()}",
         "cpu": _cpu(),
         "cores": os.cpu_count(),
-        "versions": {name: version for name in _LIBRARIES if (version := _version(name))},
+        "versions": {name: version for name in LIBRARIES if (version := _version(name))},
         "commit": _commit(),
     }
 

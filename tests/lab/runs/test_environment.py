@@ -1,0 +1,78 @@
+"""What is recorded of the environment of a result."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from recolorist_lab.runs import environment
+from recolorist_lab.runs.environment import LIBRARIES, describe
+
+SOURCE = Path(__file__).parents[3] / "src"
+#: Folders whose modules compute what results are made of.
+COMPUTES = [
+    *(SOURCE / "recolorist" / name for name in ("core", "io", "bank", "augment", "torch", "demo")),
+    *(SOURCE / "recolorist_lab" / name for name in ("augmentations", "baselines", "data", "metrics", "studies", "training")),
+]
+#: Imported there, and unable to change a result.
+ONLY_SHOW = {"matplotlib", "rich", "tensorboard"}
+#: Distributions that are not installed everywhere, by the name of their module.
+OPTIONAL = {
+    "colorist": "colorist-aug",
+    "cv2": "opencv-python-headless",
+    "lightning_fabric": "lightning-fabric",
+    "openslide": "openslide-python",
+    "skimage": "scikit-image",
+    "torch_fidelity": "torch-fidelity",
+}
+
+
+def imported(path: Path) -> set[str]:
+    """The packages that a module imports, wherever the import stands."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.add(node.module or "")
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("import_module", "load"):
+            names |= {part.value for part in node.args[:1] if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+    return {name.partition(".")[0] for name in names} - set(sys.stdlib_module_names) - {"", "recolorist", "recolorist_lab"}
+
+
+def distributions(module: str) -> set[str]:
+    known = metadata.packages_distributions().get(module, [OPTIONAL.get(module, module)])
+    return {name.lower().replace("_", "-") for name in known}
+
+
+def test_every_library_behind_a_result_is_recorded() -> None:
+    modules = {name for folder in COMPUTES for path in folder.rglob("*.py") for name in imported(path)}
+    assert {"numpy", "torch", "timm", "cv2", "lpips", "scipy", "lightning_fabric", "torch_fidelity"} <= modules
+    unrecorded = {name for name in modules - ONLY_SHOW if not distributions(name) & set(LIBRARIES)}
+    assert not unrecorded
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["timm", "lightning-fabric", "lpips", "torch-fidelity", "torchmetrics", "scikit-learn", "pillow", "scipy", "numpy", "torch"],
+)
+def test_the_version_that_is_installed_is_recorded(name: str) -> None:
+    versions = describe()["versions"]
+    assert isinstance(versions, dict)
+    try:
+        assert versions[name] == metadata.version(name)
+    except metadata.PackageNotFoundError:
+        assert name not in versions
+
+
+def test_no_library_is_named_twice() -> None:
+    assert len(set(LIBRARIES)) == len(LIBRARIES)
+
+
+def test_without_git_the_commit_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    assert environment._commit() is None
