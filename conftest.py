@@ -1,4 +1,4 @@
-"""What must hold before anything is collected; examples of a framework's guest run only where the framework is installed."""
+"""Settings before anything is collected; examples of an adapter run only where its framework is installed."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ with suppress(ValueError):  # only a main thread may say so
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
-_GUESTS: Final = {
+_ADAPTERS: Final = {
     "src/recolorist/albumentations.py": ("albumentations",),
     "src/recolorist/huggingface.py": ("datasets",),
     "src/recolorist/kornia.py": ("kornia", "torch"),
@@ -29,4 +29,4 @@ _GUESTS: Final = {
     "tests/lab/assets/test_zoo.py": ("torch", "timm"),
 }
 
-collect_ignore = [path for path, frameworks in _GUESTS.items() if any(find_spec(name) is None for name in frameworks)]
+collect_ignore = [path for path, frameworks in _ADAPTERS.items() if any(find_spec(name) is None for name in frameworks)]

@@ -50,7 +50,7 @@ def loopback() -> Iterator[str]:
 
 @pytest.fixture(params=["c", "numpy"])
 def kernel(request: pytest.FixtureRequest) -> Iterator[kernels.KernelName]:
-    """Run the test with the compiled loops, then with their NumPy twins."""
+    """Run the test with the compiled loops, then with their NumPy fallback."""
     name: kernels.KernelName = request.param
     if name == "c" and kernels._compiled is None:
         pytest.skip("the compiled loops were not built here")
