@@ -7,6 +7,7 @@ two-sided. Nothing is drawn from a global generator: an interval is the same eve
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
@@ -97,22 +98,19 @@ def friedman(samples: Samples) -> Friedman:
     """Friedman's test of at least three treatments, with mid-ranks where scores are equal.
 
     >>> result = friedman({"a": [1, 1, 1, 1], "b": [2, 2, 3, 2], "c": [3, 3, 2, 3]})
-    >>> result.statistic, result.df, result.ranks["a"], result.kendall_w
+    >>> round(result.statistic, 9), result.df, result.ranks["a"], round(result.kendall_w, 9)
     (6.5, 2, 1.0, 0.8125)
     """
     from scipy import stats
 
     table = _table(samples, least=3)
     blocks, treatments = table.shape
-    ranks = _ranks(table)
-    ties = sum(float((count**3 - count).sum()) for row in table for count in [_counts(row)])
-    spread = float(((ranks.mean(axis=0) - (treatments + 1) / 2) ** 2).sum())
-    free = 1.0 - ties / (blocks * (treatments**3 - treatments))
-    # where every block is one great tie there is nothing to tell apart
-    statistic = 0.0 if free <= 0 else 12.0 * blocks * spread / (treatments * (treatments + 1)) / free
-    p = float(stats.chi2.sf(statistic, treatments - 1))
-    named = dict(zip(samples, ranks.mean(axis=0).tolist(), strict=True))
-    return Friedman(statistic, treatments - 1, p, blocks, named, statistic / (blocks * (treatments - 1)))
+    if np.ptp(table, axis=1).any():
+        statistic, p = (float(value) for value in stats.friedmanchisquare(*table.T))
+    else:
+        statistic, p = 0.0, 1.0  # every block is one great tie, of which SciPy forms 0 / 0
+    ranks = dict(zip(samples, _ranks(table).mean(axis=0).tolist(), strict=True))
+    return Friedman(statistic, treatments - 1, p, blocks, ranks, statistic / (blocks * (treatments - 1)))
 
 
 def wilcoxon(first: ArrayLike, second: ArrayLike, *, z_n: ZN = "reduced") -> Wilcoxon:
@@ -191,13 +189,11 @@ def bootstrap(
             f"level={level}, resamples={resamples}, seed={seed}; a level in (0, 1), 100 resamples, and a seed from 0"
         )
     estimate = float(statistic(sample, axis=0))
-    tails = ((1 - level) / 2, (1 + level) / 2)
     if np.ptp(sample) == 0:
         low = high = estimate
     else:
-        found = _resampled(sample, statistic, resamples, seed)
-        low, high = np.quantile(found, tails if method == "percentile" else _corrected(sample, statistic, found, estimate, tails))
-    return Interval(estimate, float(low), float(high), level, method, resamples, seed, len(sample))
+        low, high = _interval(sample, statistic, level, resamples, seed, method)
+    return Interval(estimate, low, high, level, method, resamples, seed, len(sample))
 
 
 def critical_difference(samples: Samples, alpha: float = 0.05) -> CriticalDifference:
@@ -278,30 +274,30 @@ def _exact(t: float, ranks: Array) -> float:
     return min(1.0, 2.0 * float(share[: round(2.0 * t) + 1].sum()))
 
 
-def _resampled(sample: Array, statistic: Callable[..., Any], resamples: int, seed: int) -> Array:
-    rng = np.random.default_rng(seed)
-    step = max(1, _CHUNK // len(sample))
-    parts = [
-        statistic(sample[rng.integers(0, len(sample), (min(step, resamples - start), len(sample)))], axis=1)
-        for start in range(0, resamples, step)
-    ]
-    return np.concatenate(parts)
-
-
-def _corrected(
-    sample: Array, statistic: Callable[..., Any], found: Array, estimate: float, tails: tuple[float, float]
+def _interval(
+    sample: Array, statistic: Callable[..., Any], level: float, resamples: int, seed: int, method: Method
 ) -> tuple[float, float]:
-    """The percentiles that BCa reads off instead of the plain ones."""
-    from scipy.special import ndtr, ndtri
+    """Ask SciPy for the interval; one that it cannot form is an error."""
+    from scipy import stats
 
-    left_out = np.stack([np.delete(sample, place) for place in range(len(sample))])
-    lean = np.mean(statistic(left_out, axis=1)) - statistic(left_out, axis=1)
-    spread = float((lean**2).sum())
-    skewness = float((lean**3).sum()) / (6.0 * spread**1.5) if spread > 0 else 0.0
-    below = (np.count_nonzero(found < estimate) + 0.5 * np.count_nonzero(found == estimate)) / len(found)
-    bias = float(ndtri(min(max(below, 0.5 / len(found)), 1 - 0.5 / len(found))))
-    shifted = [bias + float(ndtri(tail)) for tail in tails]
-    low, high = (float(ndtr(bias + value / (1.0 - skewness * value))) for value in shifted)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # SciPy warns of what is refused below
+        ends = stats.bootstrap(
+            (sample,),
+            statistic,
+            n_resamples=resamples,
+            batch=max(1, _CHUNK // len(sample)),
+            vectorized=True,
+            confidence_level=level,
+            method="BCa" if method == "bca" else "percentile",
+            random_state=np.random.default_rng(seed),
+        ).confidence_interval
+    low, high = float(ends.low), float(ends.high)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise OptionError(
+            f"method={method!r} gives no interval, because leaving out one value does not change the statistic; "
+            'use method="percentile"'
+        )
     return low, high
 
 

@@ -200,6 +200,11 @@ class TestBootstrap:
         found = bootstrap([2.0, 2.0, 2.0])
         assert (found.low, found.estimate, found.high) == (2.0, 2.0, 2.0)
 
+    def test_an_interval_that_cannot_be_formed_is_refused(self) -> None:
+        with pytest.raises(OptionError, match='use method="percentile"'):
+            bootstrap([1.0, 1.0, 1.0, 1.0, 5.0], np.median)
+        assert bootstrap([1.0, 1.0, 1.0, 1.0, 5.0], np.median, method="percentile").low == 1.0
+
     @pytest.mark.parametrize("options", [{"level": 1.0}, {"resamples": 10}, {"seed": -1}, {"method": "basic"}])
     def test_refuses(self, options: dict[str, Any]) -> None:
         with pytest.raises(OptionError):
