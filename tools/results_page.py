@@ -18,7 +18,7 @@ from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Study, load
 from recolorist_lab.studies import publish
 from recolorist_lab.studies.classify import hospitals as hospitals_table
-from recolorist_lab.studies.probability import figure as probability_figure
+from recolorist_lab.studies.classify import probability_figure
 from recolorist_lab.studies.properties import figure as properties_figure
 from recolorist_lab.studies.properties import table as properties_table
 from recolorist_lab.studies.properties.cell import FILE

@@ -13,10 +13,10 @@ from recolorist.errors import OptionError
 from recolorist.io.files import atomic_write
 from recolorist_lab.baselines import store
 from recolorist_lab.baselines.sheet import contact_sheet, pictures
-from recolorist_lab.baselines.trainer import Record, Trainer
+from recolorist_lab.baselines.trainer import BaselineTrainer, Record
 from recolorist_lab.runs import checkpoints, sealed
 
-__all__ = ["Outcome", "Schedule", "identity_of", "run"]
+__all__ = ["Schedule", "TrainingSummary", "identity_of", "run"]
 
 RUN: Final = "run.json"
 LOG: Final = "log.jsonl"
@@ -36,7 +36,7 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TrainingSummary:
     """What a run came to."""
 
     weights: Path
@@ -48,13 +48,13 @@ class Outcome:
 
 
 def run(
-    trainer: Trainer,
+    trainer: BaselineTrainer,
     folder: Path,
     schedule: Schedule | None = None,
     *,
     resume: bool = True,
     tick: Callable[[Record], None] | None = None,
-) -> Outcome:
+) -> TrainingSummary:
     """Train to the end of the recipe; a folder of the same run that was broken off goes on, one of another run is refused."""
     plan = schedule or Schedule()
     told = identity_of(trainer)
@@ -71,10 +71,10 @@ def run(
     about = {**told, "steps": trainer.step, "loss": last.loss if last else {}}
     weights = store.save(trainer.model, folder / f"{told['method']}.safetensors", about=about)
     done = trainer.step - resumed
-    return Outcome(weights, trainer.step, resumed, seconds, seconds / done if done else 0.0, last)
+    return TrainingSummary(weights, trainer.step, resumed, seconds, seconds / done if done else 0.0, last)
 
 
-def identity_of(trainer: Trainer) -> dict[str, Any]:
+def identity_of(trainer: BaselineTrainer) -> dict[str, Any]:
     """What makes this run this run. The number of iterations does only where the learning rate depends on it."""
     made = trainer.model.made
     if made is None:
@@ -96,7 +96,7 @@ def identity_of(trainer: Trainer) -> dict[str, Any]:
     }
 
 
-def _begin(trainer: Trainer, folder: Path, told: dict[str, Any], *, resume: bool) -> int:
+def _begin(trainer: BaselineTrainer, folder: Path, told: dict[str, Any], *, resume: bool) -> int:
     """Make the folder this run's, or go on in it; the step to go on from."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / RUN
@@ -117,7 +117,7 @@ def _begin(trainer: Trainer, folder: Path, told: dict[str, Any], *, resume: bool
     return trainer.step
 
 
-def _keep(trainer: Trainer, folder: Path, plan: Schedule, record: Record) -> None:
+def _keep(trainer: BaselineTrainer, folder: Path, plan: Schedule, record: Record) -> None:
     done, final = trainer.step, trainer.step >= trainer.recipe.iterations
     if plan.log and (final or done % plan.log == 0):
         with (folder / LOG).open("a", encoding="utf-8") as file:
@@ -129,7 +129,7 @@ def _keep(trainer: Trainer, folder: Path, plan: Schedule, record: Record) -> Non
         checkpoints.save(folder, done, trainer.state())
 
 
-def sample(trainer: Trainer, count: int = _SHOWN) -> bytes:
+def sample(trainer: BaselineTrainer, count: int = _SHOWN) -> bytes:
     """A picture of what the model does now: contents above, styles below them, results at the bottom; always the same pairs."""
     content = trainer.loader.batch(_CONTENT, 0, count).to(trainer.device)
     style = trainer.loader.batch(_STYLE, 0, count).to(trainer.device)

@@ -21,7 +21,7 @@ from recolorist_lab.baselines.base import Baseline, Optimisation, Step
 from recolorist_lab.baselines.crops import Images, Loader
 from recolorist_lab.baselines.recipe import Recipe
 
-__all__ = ["DivergedError", "Record", "Trainer", "device_of"]
+__all__ = ["BaselineTrainer", "DivergedError", "Record", "device_of"]
 
 _FORMAT: Final = "recolorist.baseline.checkpoint/1"
 _CONTENT, _STYLE = 0, 1  # the shuffles
@@ -43,7 +43,7 @@ class Record(NamedTuple):
     rate: dict[str, float]
 
 
-class Trainer:
+class BaselineTrainer:
     """A training run of one method on one collection of images."""
 
     def __init__(

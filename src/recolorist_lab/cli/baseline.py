@@ -134,7 +134,7 @@ def train(
     from recolorist_lab.baselines.registry import build
     from recolorist_lab.baselines.run import Schedule, run
     from recolorist_lab.baselines.start import begin_with
-    from recolorist_lab.baselines.trainer import Trainer, device_of
+    from recolorist_lab.baselines.trainer import BaselineTrainer, device_of
 
     model = build(method, encoder=encoder, seed=seed, **parsed(method, option or ()))
     if start is not None:
@@ -152,7 +152,7 @@ def train(
     if iterations is not None:
         recipe = recipe.by_iterations()
     images = images_of(data, split=split, root=root)
-    trainer = Trainer(model, images, recipe, seed=seed, device=device_of(device), threads=jobs)
+    trainer = BaselineTrainer(model, images, recipe, seed=seed, device=device_of(device), threads=jobs)
     try:
         with _bar(trainer.recipe.iterations) as tick:
             done = run(trainer, out, Schedule(checkpoint_every, sample_every, log_every), tick=tick)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from recolorist_lab.runs.ledger import Ledger
     from recolorist_lab.runs.sweep import Report
     from recolorist_lab.studies.estimate import Needs
-    from recolorist_lab.studies.reproduce import Plan
+    from recolorist_lab.studies.reproduce import Reproduction
 
 __all__ = ["register"]
 
@@ -100,7 +100,7 @@ def reproduce(
 # ---- the full study: what it needs, and whether to start --------------------------------------------------------------------
 
 
-def _prepared(plan: Plan, book: Ledger, say: Any, *, start: bool, yes: bool, partial: bool) -> tuple[Plan, Needs]:
+def _prepared(plan: Reproduction, book: Ledger, say: Any, *, start: bool, yes: bool, partial: bool) -> tuple[Reproduction, Needs]:
     """Say what is needed, ask, fetch what may be fetched; the plan is read again, since the data are part of every run id."""
     from dataclasses import replace
 
@@ -209,7 +209,7 @@ def _fetch(needs: Needs, say: Any) -> None:
 # ---- running and reporting --------------------------------------------------------------------------------------------------
 
 
-def _done(plan: Plan, book: Ledger, out: Path, say: Any, where: dict[str, Any], *, bars: bool) -> dict[str, Any]:
+def _done(plan: Reproduction, book: Ledger, out: Path, say: Any, where: dict[str, Any], *, bars: bool) -> dict[str, Any]:
     from recolorist.collections.run import terminated_like_interrupted
     from recolorist_lab.cli import sweep as cli_sweep
     from recolorist_lab.report.build import build

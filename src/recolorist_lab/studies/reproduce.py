@@ -23,7 +23,7 @@ from recolorist_lab.runs.remembered import remember
 from recolorist_lab.runs.study import Cell, Study, load
 from recolorist_lab.runs.sweep import Engine, Progress, Report, run_study
 
-__all__ = ["NETWORKS", "Plan", "configs", "on_device", "planned", "run"]
+__all__ = ["NETWORKS", "Reproduction", "configs", "on_device", "planned", "run"]
 
 #: Weights of the networks that measure a transfer.
 NETWORKS: Final = ("fid_inception", "alexnet_features")
@@ -37,7 +37,7 @@ Bars = Callable[[str], AbstractContextManager[Told]]
 
 
 @dataclass(frozen=True)
-class Plan:
+class Reproduction:
     """What will be run, in this order, and what was left out and why."""
 
     files: Mapping[str, Path]  #: by name of the study
@@ -63,7 +63,7 @@ def configs() -> Path:
     raise OptionError("the studies of the paper are not with this installation; name their folder with --configs")
 
 
-def planned(folder: Path, *, quick: bool, only: Sequence[str] = ()) -> Plan:
+def planned(folder: Path, *, quick: bool, only: Sequence[str] = ()) -> Reproduction:
     """The studies of a folder, or their quick twins.
 
     A quick twin that needs the networks' weights gives way to the one beside it that does without, if they are not on this
@@ -92,7 +92,7 @@ def planned(folder: Path, *, quick: bool, only: Sequence[str] = ()) -> Plan:
         else:
             files[name] = found[name]
     studies = tuple(load(path) for path in files.values())
-    return Plan({study.name: path for study, path in zip(studies, files.values(), strict=True)}, studies, tuple(left_out))
+    return Reproduction({study.name: path for study, path in zip(studies, files.values(), strict=True)}, studies, tuple(left_out))
 
 
 def _is(path: Path, quick: bool) -> bool:
@@ -116,7 +116,7 @@ def _moved(cell: Cell, device: str) -> Cell:
 
 
 def run(
-    plan: Plan, ledger: Ledger, engines: Engines, jobs: int, bars: Bars, said: Callable[[str, Report], None]
+    plan: Reproduction, ledger: Ledger, engines: Engines, jobs: int, bars: Bars, said: Callable[[str, Report], None]
 ) -> dict[str, Report]:
     """Run every study to its end; one that fails somewhere does not keep the others from running.
 

@@ -16,7 +16,7 @@ from recolorist_lab.runs.config import Json
 from recolorist_lab.runs.kind import Context
 from recolorist_lab.runs.seeds import seed_of
 from recolorist_lab.training import state
-from recolorist_lab.training.algorithms import Algorithm, Outcome
+from recolorist_lab.training.algorithms import Algorithm, StepLoss
 from recolorist_lab.training.feed import Minibatch, loader
 from recolorist_lab.training.optimise import adamw, set_rate
 from recolorist_lab.training.predict import Reader, predict
@@ -26,14 +26,14 @@ from recolorist_lab.training.scores import Predictions, chosen, confusion, recal
 from recolorist_lab.training.settings import Settings
 from recolorist_lab.training.watch import Now, Watchers
 
-__all__ = ["Trainer", "TrainingError"]
+__all__ = ["ClassifierTrainer", "TrainingError"]
 
 
 class TrainingError(RecoloristError):
     """A run that cannot go on."""
 
 
-class Trainer:
+class ClassifierTrainer:
     """One run on one device of perhaps several. ``context`` is None on all but the first."""
 
     def __init__(
@@ -46,7 +46,7 @@ class Trainer:
         self.module, self.optimiser = fabric.setup(self.algorithm, adamw(self.algorithm, settings))
         self.bare: torch.optim.Optimizer = self.optimiser.optimizer  # without Fabric's wrapper: its rates and its memory
         self.batches = loader(ready.feed, ready.order, settings.workers, pin=fabric.device.type == "cuda")
-        self.progress = state.Progress()
+        self.progress = state.Counters()
         self.best: dict[str, Tensor] = {}
         self._saved = time.monotonic()
 
@@ -123,7 +123,7 @@ class Trainer:
             part = self._moved(next(parts), number)
             weight = len(part.targets) * settings.devices / size  # uneven shares count by their images
             with self.fabric.no_backward_sync(self.module, enabled=number + 1 < settings.accumulate):
-                outcome: Outcome = self.module(*part)
+                outcome: StepLoss = self.module(*part)
                 self.fabric.backward(outcome.loss * weight)
             finite &= self._noted(outcome, part)
         if self._agreed(finite) and self._clipped():
@@ -144,7 +144,7 @@ class Trainer:
         domains = part.domains if self.order.split_by_domain else torch.zeros_like(part.domains)
         return Minibatch(self.normalise(images), part.targets.to(device, non_blocking=True), domains.to(device))
 
-    def _noted(self, outcome: Outcome, part: Minibatch) -> bool:
+    def _noted(self, outcome: StepLoss, part: Minibatch) -> bool:
         """Add to the epoch's sums; False if the loss is not finite."""
         loss = float(outcome.loss.detach())
         if not math.isfinite(loss):

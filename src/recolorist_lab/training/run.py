@@ -16,7 +16,7 @@ from recolorist_lab.training import models, state
 from recolorist_lab.training.feed import Feed
 from recolorist_lab.training.followers import following
 from recolorist_lab.training.harmony import Harmony
-from recolorist_lab.training.loop import Trainer
+from recolorist_lab.training.loop import ClassifierTrainer
 from recolorist_lab.training.predict import Reader, predict
 from recolorist_lab.training.prepare import Prepared, prepare
 from recolorist_lab.training.scores import brief, scores
@@ -43,7 +43,7 @@ def work(settings: Settings, context: Context | None) -> Mapping[str, Json] | No
     ready = prepare(settings, rank=fabric.global_rank)
     val = Reader.of(Feed(ready.splits.val), fabric, settings.batch, settings.workers)
     looking = watchers(settings.tensorboard, _name(settings)) if context is not None else watchers()
-    trainer = Trainer(settings, ready, val, fabric, context, looking)
+    trainer = ClassifierTrainer(settings, ready, val, fabric, context, looking)
     try:
         trainer.fit()
     finally:
@@ -91,7 +91,9 @@ def _tested(settings: Settings, ready: Prepared, val: Reader, fabric: Any) -> di
     return found
 
 
-def _keep(settings: Settings, ready: Prepared, trainer: Trainer, found: dict[str, dict[str, Json]], context: Context) -> None:
+def _keep(
+    settings: Settings, ready: Prepared, trainer: ClassifierTrainer, found: dict[str, dict[str, Json]], context: Context
+) -> None:
     """Weights in timm's own keys with what it takes to use them, and everything that was measured."""
     facts = ready.splits.train.manifest.facts
     config = {
@@ -115,7 +117,7 @@ def _keep(settings: Settings, ready: Prepared, trainer: Trainer, found: dict[str
     context.keep("history.json", _json(trainer.progress.history))
 
 
-def _result(ready: Prepared, trainer: Trainer, found: dict[str, dict[str, Json]]) -> Mapping[str, Json]:
+def _result(ready: Prepared, trainer: ClassifierTrainer, found: dict[str, dict[str, Json]]) -> Mapping[str, Json]:
     now = trainer.progress
     sizes: dict[str, Json] = {name: len(part) for name, part in ready.splits._asdict().items() if part is not None}
     return {

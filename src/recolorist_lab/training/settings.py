@@ -29,7 +29,7 @@ class Settings:
     augmentation: str = identity("none")  # options in parentheses: "colorist(mode='batch_fraction')+random_flip"
     algorithm: str = identity("plain")
     probability: float | None = identity(None)  # of the augmentation; None is its own default
-    variant: Literal["upstream", "lab"] = identity("upstream")  # of the algorithm: DomainBed's, or the authors' port
+    variant: Literal["upstream", "authors"] = identity("upstream")  # of the algorithm: DomainBed's, or the authors' port
     minibatches: Literal["pooled", "by_domain"] = identity("pooled")
     model: str = identity("densenet121")  # any of timm's names
     size: int = identity(224)

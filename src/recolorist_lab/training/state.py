@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from recolorist.errors import RecoloristError
 from recolorist_lab.runs.config import Json
 
-__all__ = ["CheckpointError", "Progress", "frozen_copy", "pack", "restore", "snapshot", "unpack", "weights"]
+__all__ = ["CheckpointError", "Counters", "frozen_copy", "pack", "restore", "snapshot", "unpack", "weights"]
 
 _KEY: Final = "recolorist"  # one entry only: several would be written in no fixed order
 _MODULE, _BEST, _OPTIMISER = "module.", "best.", "optimiser."
@@ -26,7 +26,7 @@ class CheckpointError(RecoloristError):
 
 
 @dataclass
-class Progress:
+class Counters:
     """The counters of a run. Times are not among them: they would make two equal runs unequal."""
 
     epoch: int = 0  # the one under way
@@ -83,7 +83,7 @@ def snapshot(
     module: nn.Module,
     optimiser: torch.optim.Optimizer,
     best: Mapping[str, Tensor],
-    progress: Progress,
+    progress: Counters,
     scaler: Mapping[str, Json] | None = None,
 ) -> bytes:
     """Everything the next minibatch depends on. What is random in it is keyed by its number, so no generator is among it."""
@@ -96,7 +96,7 @@ def snapshot(
 
 def restore(
     data: bytes, module: nn.Module, optimiser: torch.optim.Optimizer
-) -> tuple[dict[str, Tensor], Progress, dict[str, Any]]:
+) -> tuple[dict[str, Tensor], Counters, dict[str, Any]]:
     """Put a snapshot back; returns the best weights so far, the counters, and the state of the loss scaler if there was one."""
     tensors, facts = unpack(data)
     try:
@@ -106,7 +106,7 @@ def restore(
             number, _, part = name.partition(".")
             state.setdefault(int(number), {})[part] = tensor
         optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
-        return _below(tensors, _BEST), Progress(**facts["progress"]), facts["scaler"]
+        return _below(tensors, _BEST), Counters(**facts["progress"]), facts["scaler"]
     except (RuntimeError, KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"the checkpoint does not fit this run: {error}; delete it to begin again") from error
 

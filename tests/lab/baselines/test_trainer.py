@@ -17,7 +17,7 @@ from recolorist_lab.baselines.crops import Images, images_of
 from recolorist_lab.baselines.recipe import Recipe, constant, cosine_by_epoch
 from recolorist_lab.baselines.run import Schedule, run
 from recolorist_lab.baselines.sheet import contact_sheet
-from recolorist_lab.baselines.trainer import DivergedError, Trainer, device_of
+from recolorist_lab.baselines.trainer import BaselineTrainer, DivergedError, device_of
 from recolorist_lab.runs import checkpoints, sealed
 from tests.lab.baselines import kit
 from tests.lab.baselines.small import RECIPE, Plain, Small, fresh
@@ -28,15 +28,15 @@ def images() -> Images:
     return images_of("synthetic:hospitals=3,tiles=6,size=24")
 
 
-def trainer(images: Images, kind: type[Small] = Small, recipe: Recipe = RECIPE, seed: int = 0, **options: Any) -> Trainer:
-    return Trainer(fresh(kind, **options), images, recipe, seed=seed)
+def trainer(images: Images, kind: type[Small] = Small, recipe: Recipe = RECIPE, seed: int = 0, **options: Any) -> BaselineTrainer:
+    return BaselineTrainer(fresh(kind, **options), images, recipe, seed=seed)
 
 
-def bits(one: Trainer) -> dict[str, torch.Tensor]:
+def bits(one: BaselineTrainer) -> dict[str, torch.Tensor]:
     return kit.snapshot(one.model)
 
 
-def same(one: Trainer, other: Trainer) -> bool:
+def same(one: BaselineTrainer, other: BaselineTrainer) -> bool:
     return not kit.changed(other.model, bits(one))
 
 
@@ -257,7 +257,7 @@ class TestFiles:
     def test_weights_come_back_with_their_model(self, images: Images, tmp_path: Path) -> None:
         model = build("efdm", encoder="random", seed=5, alpha=0.5)
         recipe = model.defaults.but(batch=1, iterations=1, load_size=24, crop_size=16)
-        done = run(Trainer(model, images, recipe), tmp_path)
+        done = run(BaselineTrainer(model, images, recipe), tmp_path)
         back = store.load(done.weights)
         content, style = kit.tiles(1, 16), kit.tiles(1, 16, seed=1)
         assert torch.equal(back.stylise(content, style), model.stylise(content, style))

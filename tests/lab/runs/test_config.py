@@ -31,7 +31,7 @@ VALUES: dict[str, dict[str, tuple[Any, Any]]] = {
         "augmentation": ("none", "colorist"),
         "algorithm": ("plain", "erm"),
         "probability": (None, 0.5),
-        "variant": ("upstream", "lab"),
+        "variant": ("upstream", "authors"),
         "minibatches": ("pooled", "by_domain"),
         "model": ("densenet121", "test_resnet"),
         "size": (224, 64),

@@ -90,7 +90,7 @@ class TestAll:
         assert tuple(TABLE) == ALGORITHMS
 
     @pytest.mark.parametrize("name", ALGORITHMS)
-    @pytest.mark.parametrize("variant", ["upstream", "lab"])
+    @pytest.mark.parametrize("variant", ["upstream", "authors"])
     @pytest.mark.parametrize("multilabel", [False, True])
     def test_one_step_moves_the_features_and_has_a_finite_loss(self, name: str, variant: str, *, multilabel: bool) -> None:
         algorithm = TABLE[name](network(), MANY if multilabel else ONE, variant)
@@ -154,7 +154,7 @@ class TestIbErm:
         assert int(algorithm.counter) == ANNEAL
         assert not torch.equal(algorithm(images, labels, one).loss, plain)
 
-    @pytest.mark.parametrize(("variant", "weight"), [("upstream", 100.0), ("lab", 0.001)])
+    @pytest.mark.parametrize(("variant", "weight"), [("upstream", 100.0), ("authors", 0.001)])
     def test_the_penalty_is_the_mean_over_domains_of_the_unbiased_variance(self, variant: Any, weight: float) -> None:
         assert LAMBDA[variant] == weight
         net = network()
@@ -172,7 +172,7 @@ class TestIbErm:
         assert float(spread(torch.randn(1, D))) == 0.0
 
     def test_upstream_the_optimiser_starts_afresh_once(self) -> None:
-        for variant, wanted in (("upstream", [False, True, False]), ("lab", [False, False, False])):
+        for variant, wanted in (("upstream", [False, True, False]), ("authors", [False, False, False])):
             algorithm = IBERM(network(), ONE, variant)  # type: ignore[arg-type]
             algorithm.counter.fill_(ANNEAL - 1)
             seen = []
@@ -186,7 +186,7 @@ class TestIbErm:
 
 
 class TestRsc:
-    @pytest.mark.parametrize("variant", ["upstream", "lab"])
+    @pytest.mark.parametrize("variant", ["upstream", "authors"])
     def test_it_is_the_equation(self, variant: Any) -> None:
         """The six steps once more, in NumPy, with its percentiles."""
         net = network()
@@ -223,7 +223,7 @@ class TestRsc:
         assert np.array_equal(below_percentile(values, 1 / 3).numpy(), values.numpy() < limit)
 
     def test_the_port_looks_at_the_images_twice(self) -> None:
-        for variant, calls in (("upstream", 1), ("lab", 2)):
+        for variant, calls in (("upstream", 1), ("authors", 2)):
             net = network()
             RSC(net, ONE, variant)(*batch())  # type: ignore[arg-type]
             assert net.calls == calls
@@ -243,7 +243,7 @@ class TestRsc:
 
 
 class TestSelfReg:
-    @pytest.mark.parametrize("variant", ["upstream", "lab"])
+    @pytest.mark.parametrize("variant", ["upstream", "authors"])
     def test_it_is_the_equation(self, variant: Any) -> None:
         net = network()
         algorithm = SelfReg(net, ONE, variant)
@@ -252,7 +252,7 @@ class TestSelfReg:
         p, q, lam = algorithm.partners(labels)
         F = net.features(images)
         Z, P = net.head(F), algorithm.projection(F)
-        R = P if variant == "lab" else F
+        R = P if variant == "authors" else F
         mse = lambda a, b: ((a - b) ** 2).mean()  # noqa: E731
         A, B = mse(Z, Z[p]), mse(Z, lam * Z[p] + (1 - lam) * Z[q])
         C, D_ = 0.3 * mse(R, P[p]), 0.3 * mse(R, lam * P[p] + (1 - lam) * P[q])
@@ -303,7 +303,7 @@ class TestSelfReg:
         assert draws.var() == pytest.approx(0.125, abs=0.01)  # of Beta(½, ½)
 
     def test_the_projection_is_trained_in_the_port_only(self) -> None:
-        for variant, trained in (("upstream", False), ("lab", True)):
+        for variant, trained in (("upstream", False), ("authors", True)):
             algorithm = SelfReg(network(), ONE, variant)  # type: ignore[arg-type]
             groups = adamw(algorithm, Settings("synthetic", 0)).param_groups
             known = {id(parameter) for group in groups for parameter in group["params"]}

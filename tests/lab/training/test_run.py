@@ -19,7 +19,7 @@ from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.manifest import Entry, Facts, Manifest
 from recolorist_lab.training import loop
 from recolorist_lab.training.algorithms import ib_erm
-from recolorist_lab.training.algorithms.base import Outcome
+from recolorist_lab.training.algorithms.base import StepLoss
 from recolorist_lab.training.algorithms.erm import Plain
 from recolorist_lab.training.loop import TrainingError
 from recolorist_lab.training.prepare import prepare
@@ -95,7 +95,7 @@ class TestResume:
             context.saved = whole.saved[: number + 1]
             assert run(small(**how), context) == result
             assert context.kept == whole.kept
-        assert not same(done(**how, variant="lab")[1].weights(), whole.weights())
+        assert not same(done(**how, variant="authors")[1].weights(), whole.weights())
 
     def test_counters_and_optimiser_are_among_it(self) -> None:
         _, whole = done(algorithm="ib_erm", epochs=1, checkpoint_seconds=0.0)
@@ -229,10 +229,10 @@ class TestMinibatches:
         forward = Plain.forward
         calls = []
 
-        def sometimes(self: Plain, images: Tensor, targets: Tensor, domains: Tensor) -> Outcome:
+        def sometimes(self: Plain, images: Tensor, targets: Tensor, domains: Tensor) -> StepLoss:
             loss, logits = forward(self, images, targets, domains)
             calls.append(1)
-            return Outcome(loss * float("nan") if len(calls) == 2 else loss, logits)
+            return StepLoss(loss * float("nan") if len(calls) == 2 else loss, logits)
 
         monkeypatch.setattr(Plain, "forward", sometimes)
         result, context = done()

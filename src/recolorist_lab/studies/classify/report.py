@@ -14,9 +14,8 @@ from recolorist_lab.report.sections import Cells, Row, Section
 from recolorist_lab.report.table import GAP, Cell, Column, Table, label
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.studies.classify import hospitals as hospitals_table
+from recolorist_lab.studies.classify import probability_figure, probability_table
 from recolorist_lab.studies.classify import table as classify_table
-from recolorist_lab.studies.probability import figure as probability_figure
-from recolorist_lab.studies.probability import table as probability_table
 
 __all__ = ["show"]
 

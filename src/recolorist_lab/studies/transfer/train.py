@@ -14,7 +14,7 @@ from recolorist_lab.runs.kind import Context
 from recolorist_lab.runs.seeds import SEEDS
 
 if TYPE_CHECKING:
-    from recolorist_lab.baselines.trainer import Trainer
+    from recolorist_lab.baselines.trainer import BaselineTrainer
 
 __all__ = ["SAMPLE", "WEIGHTS", "TransferTrain", "recipe_of", "run"]
 
@@ -89,20 +89,20 @@ def run(config: TransferTrain, context: Context) -> Mapping[str, Json]:
     }
 
 
-def trainer_of(config: TransferTrain) -> Trainer:
+def trainer_of(config: TransferTrain) -> BaselineTrainer:
     """The method, made and ready to learn."""
     import torch
 
     from recolorist_lab.baselines.crops import images_of
     from recolorist_lab.baselines.options import parsed
     from recolorist_lab.baselines.registry import build
-    from recolorist_lab.baselines.trainer import Trainer
+    from recolorist_lab.baselines.trainer import BaselineTrainer
 
     if config.threads:
         torch.set_num_threads(config.threads)
     model = build(config.method, encoder=config.encoder, seed=config.seed, **parsed(config.method, config.options))
     images = images_of(config.dataset, split=config.split, root=config.root or None)  # type: ignore[arg-type]
-    return Trainer(model, images, recipe_of(config, model), seed=config.seed, device=config.device)
+    return BaselineTrainer(model, images, recipe_of(config, model), seed=config.seed, device=config.device)
 
 
 def recipe_of(config: TransferTrain, model: Any) -> Any:

@@ -11,12 +11,12 @@ from torch.nn import functional
 
 from recolorist_lab.training.models import Classifier
 
-__all__ = ["Algorithm", "Outcome", "Task", "Variant"]
+__all__ = ["Algorithm", "StepLoss", "Task", "Variant"]
 
-Variant: TypeAlias = Literal["upstream", "lab"]
+Variant: TypeAlias = Literal["upstream", "authors"]
 
 
-class Outcome(NamedTuple):
+class StepLoss(NamedTuple):
     """The loss of a minibatch, and the logits it was seen with."""
 
     loss: Tensor
@@ -69,7 +69,7 @@ class Algorithm(nn.Module, ABC):
         self.network, self.task, self.variant = network, task, variant
 
     @abstractmethod
-    def forward(self, images: Tensor, targets: Tensor, domains: Tensor) -> Outcome:
+    def forward(self, images: Tensor, targets: Tensor, domains: Tensor) -> StepLoss:
         """The loss of a minibatch."""
 
     def refreshes(self) -> bool:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final
 
 from torch import Tensor
 
-from recolorist_lab.training.algorithms.base import Algorithm, Outcome
+from recolorist_lab.training.algorithms.base import Algorithm, StepLoss
 
 __all__ = ["ERM", "SD", "SD_REG", "Plain"]
 
@@ -16,10 +16,10 @@ SD_REG: Final = 0.1
 class ERM(Algorithm):
     """The mean loss and nothing else."""
 
-    def forward(self, images: Tensor, targets: Tensor, domains: Tensor) -> Outcome:  # noqa: ARG002 - none is needed
+    def forward(self, images: Tensor, targets: Tensor, domains: Tensor) -> StepLoss:  # noqa: ARG002 - none is needed
         """The mean loss."""
         logits = self.network(images)
-        return Outcome(self.task.loss(logits, targets), logits)
+        return StepLoss(self.task.loss(logits, targets), logits)
 
 
 class Plain(ERM):
@@ -35,10 +35,10 @@ class Plain(ERM):
 class SD(Algorithm):
     """Spectral decoupling: large logits are paid for, in the mean over images and classes."""
 
-    def forward(self, images: Tensor, targets: Tensor, domains: Tensor) -> Outcome:  # noqa: ARG002 - none is needed
+    def forward(self, images: Tensor, targets: Tensor, domains: Tensor) -> StepLoss:  # noqa: ARG002 - none is needed
         """The mean loss plus a share of the mean square of all logits."""
         logits = self.network(images)
-        return Outcome(self.task.loss(logits, targets) + SD_REG * logits.square().mean(), logits)
+        return StepLoss(self.task.loss(logits, targets) + SD_REG * logits.square().mean(), logits)
 
     def facts(self) -> dict[str, Any]:
         """The one number, which is the same in both variants."""

@@ -8,12 +8,12 @@ from typing import Any, Final
 import torch
 from torch import Tensor
 
-from recolorist_lab.training.algorithms.base import Algorithm, Outcome, Task, Variant
+from recolorist_lab.training.algorithms.base import Algorithm, StepLoss, Task, Variant
 from recolorist_lab.training.models import Classifier
 
 __all__ = ["ANNEAL", "IBERM", "LAMBDA", "spread"]
 
-LAMBDA: Final = MappingProxyType({"upstream": 100.0, "lab": 0.001})
+LAMBDA: Final = MappingProxyType({"upstream": 100.0, "authors": 0.001})
 ANNEAL: Final = 500  # updates without the penalty
 
 
@@ -29,7 +29,7 @@ class IBERM(Algorithm):
         super().__init__(network, task, variant)
         self.register_buffer("counter", torch.zeros((), dtype=torch.int64))
 
-    def forward(self, images: Tensor, targets: Tensor, domains: Tensor) -> Outcome:
+    def forward(self, images: Tensor, targets: Tensor, domains: Tensor) -> StepLoss:
         """Until the penalty comes in this is empirical risk minimisation to the last bit."""
         features = self.network.features(images)
         logits = self.network.head(features)
@@ -37,7 +37,7 @@ class IBERM(Algorithm):
         loss = torch.stack([self.task.loss(logits[one], targets[one]) for one in slices]).mean()
         if int(self.counter) >= ANNEAL:
             loss = loss + LAMBDA[self.variant] * torch.stack([spread(features[one]) for one in slices]).mean()
-        return Outcome(loss, logits)
+        return StepLoss(loss, logits)
 
     def refreshes(self) -> bool:
         """Once, at the boundary."""

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from recolorist_lab.training.algorithms.base import Algorithm, Outcome, Task
+from recolorist_lab.training.algorithms.base import Algorithm, StepLoss, Task
 
 __all__ = ["DROP", "RSC", "below_percentile", "evidence"]
 
-DROP: Final = MappingProxyType({"upstream": 1.0 / 3.0, "lab": 0.33})  # of features, and of images
+DROP: Final = MappingProxyType({"upstream": 1.0 / 3.0, "authors": 0.33})  # of features, and of images
 
 
 class RSC(Algorithm):
@@ -22,14 +22,14 @@ class RSC(Algorithm):
     The lab's port makes a second forward pass for the last step, which moves batch norm's running statistics twice an update.
     """
 
-    def forward(self, images: Tensor, targets: Tensor, domains: Tensor) -> Outcome:  # noqa: ARG002 - none is needed
+    def forward(self, images: Tensor, targets: Tensor, domains: Tensor) -> StepLoss:  # noqa: ARG002 - none is needed
         """Mute, then predict again."""
         features = self.network.features(images)
         logits = self.network.head(features)
         mask = self._mask(features, logits, targets)
-        if self.variant == "lab":
+        if self.variant == "authors":
             features = self.network.features(images)
-        return Outcome(self.task.loss(self.network.head(features * mask), targets), logits)
+        return StepLoss(self.task.loss(self.network.head(features * mask), targets), logits)
 
     def facts(self) -> dict[str, Any]:
         """The share that is muted."""
@@ -65,6 +65,6 @@ def below_percentile(values: Tensor, drop: float) -> Tensor:
 
 def _truth(task: Task, variant: str, targets: Tensor) -> Tensor:
     """With several labels to an image, all of them; the lab's port takes the first, and class 0 where there is none."""
-    if task.multilabel and variant == "lab":
+    if task.multilabel and variant == "authors":
         return functional.one_hot(targets.argmax(1), task.classes)
     return task.one_hot(targets)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from recolorist_lab.training.algorithms.base import Algorithm, Outcome, Task, Variant
+from recolorist_lab.training.algorithms.base import Algorithm, StepLoss, Task, Variant
 from recolorist_lab.training.models import Classifier
 
 __all__ = ["FEATURE_WEIGHT", "Partners", "SelfReg", "dissimilarity", "projection"]
@@ -34,21 +34,21 @@ class SelfReg(Algorithm):
 
     def __init__(self, network: Classifier, task: Task, variant: Variant = "upstream") -> None:
         super().__init__(network, task, variant)
-        self.projection = projection(network.width).requires_grad_(variant == "lab")
+        self.projection = projection(network.width).requires_grad_(variant == "authors")
 
-    def forward(self, images: Tensor, targets: Tensor, domains: Tensor) -> Outcome:  # noqa: ARG002 - none is needed
+    def forward(self, images: Tensor, targets: Tensor, domains: Tensor) -> StepLoss:  # noqa: ARG002 - none is needed
         """The loss; the partners come from torch's global generator."""
         features = self.network.features(images)
         logits = self.network.head(features)
         projected = self.projection(features)
         loss = self.task.loss(logits, targets)
-        reference = projected if self.variant == "lab" else features
+        reference = projected if self.variant == "authors" else features
         unlike = dissimilarity(logits, reference, projected, self.partners(targets))
-        return Outcome(loss + loss.detach().clamp(max=1.0) * unlike, logits)
+        return StepLoss(loss + loss.detach().clamp(max=1.0) * unlike, logits)
 
     def partners(self, targets: Tensor) -> Partners:
         """Two permutations within each class, and one draw of Beta(½, ½). An image alone in its class is its own partner."""
-        keys = targets.argmax(1) if self.task.multilabel and self.variant == "lab" else targets
+        keys = targets.argmax(1) if self.task.multilabel and self.variant == "authors" else targets
         first, second = torch.empty(len(keys), dtype=torch.int64), torch.empty(len(keys), dtype=torch.int64)
         share = float(torch.distributions.Beta(torch.tensor(_BETA), torch.tensor(_BETA)).sample())
         for places in self.task.groups(keys.cpu()):

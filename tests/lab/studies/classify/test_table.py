@@ -15,9 +15,9 @@ from recolorist_lab.report import figures
 from recolorist_lab.report.table import Column, text_of
 from recolorist_lab.report.writers import markdown
 from recolorist_lab.studies.classify import hospitals as hospitals_table
+from recolorist_lab.studies.classify import probability_figure
 from recolorist_lab.studies.classify import table as classify_table
 from recolorist_lab.studies.classify.table import DIGITS, MEDMNIST, OOD, aggregates, main_table, method_of, sets, summary
-from recolorist_lab.studies.probability import figure as probability_figure
 
 PUBLISHED = {one.dataset: one.printed for one in CHECKPOINTS.values()}
 

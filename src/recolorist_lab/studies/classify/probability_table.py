@@ -10,8 +10,8 @@ from recolorist_lab.paper.numbers import PROPERTIES
 from recolorist_lab.report.rows import finished
 from recolorist_lab.report.table import Cell, Column, Digits, Number, Table, label
 from recolorist_lab.runs.config import Json
+from recolorist_lab.studies.classify.probability_figure import Curve, aggregate
 from recolorist_lab.studies.classify.table import DIGITS, MEDMNIST, OOD, summary
-from recolorist_lab.studies.probability.figure import Curve, aggregate
 
 __all__ = ["table"]
 

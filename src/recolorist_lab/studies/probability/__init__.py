@@ -1,1 +1,0 @@
-"""The probability study: cell, table and figure."""
