@@ -27,9 +27,9 @@ def lab(*words: str | Path, timeout: float = 600) -> subprocess.CompletedProcess
     )
 
 
-def answer(*words: str | Path, code: int = 0) -> Any:
+def answer(*words: str | Path, code: int = 0, timeout: float = 100) -> Any:
     """Run it with --json, demand the exit code, and return what it said."""
-    done = lab(*words, "--json")
+    done = lab(*words, "--json", timeout=timeout)
     assert done.returncode == code, done.stderr + done.stdout
     return json.loads(done.stdout)
 

@@ -11,6 +11,7 @@ import typer
 from recolorist._version import __version__
 from recolorist.errors import RecoloristError
 from recolorist_lab.cli import baseline as cli_baseline
+from recolorist_lab.cli import compare as cli_compare
 from recolorist_lab.cli import data as cli_data
 from recolorist_lab.cli import metrics as cli_metrics
 from recolorist_lab.cli import report as cli_report
@@ -46,6 +47,7 @@ def _options(*, version: _Version = False) -> None:
 
 for _register in (
     cli_baseline.register,
+    cli_compare.register,
     cli_data.register,
     cli_metrics.register,
     cli_report.register,

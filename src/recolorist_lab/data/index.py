@@ -83,7 +83,7 @@ def _held_against(manifest: Manifest, card: Card, *, allow_different: bool) -> M
 
 
 def opened_files(
-    entries: Sequence[Entry], root: Path, jobs: int = 2, bar: Bar | None = None
+    entries: Sequence[Entry], root: Path, jobs: int = 2, bar: Bar | None = None, *, follow_links: bool = False
 ) -> tuple[list[Entry], list[Excluded]]:
     """Decode every image file once: entries with the sizes of their files, and those that cannot be opened, with the reason.
 
@@ -91,7 +91,7 @@ def opened_files(
     """
     good: list[Entry] = []
     bad: list[Excluded] = []
-    for entry, result in zip(entries, _results(entries, root, jobs, bar), strict=True):
+    for entry, result in zip(entries, _results(entries, root, jobs, bar, follow_links=follow_links), strict=True):
         if isinstance(result, str):
             bad.append(Excluded(entry.path, result))
         else:
@@ -99,20 +99,22 @@ def opened_files(
     return good, bad
 
 
-def _results(entries: Sequence[Entry], root: Path, jobs: int, bar: Bar | None) -> Iterator[int | str | None]:
+def _results(
+    entries: Sequence[Entry], root: Path, jobs: int, bar: Bar | None, *, follow_links: bool = False
+) -> Iterator[int | str | None]:
     with ThreadPoolExecutor(max(1, jobs)) as pool:  # decoding releases the lock
-        results = pool.map(lambda entry: look(entry, root), entries)
+        results = pool.map(lambda entry: look(entry, root, follow_links=follow_links), entries)
         yield from bar(results, len(entries)) if bar else results
 
 
-def look(entry: Entry, root: Path) -> int | str | None:
+def look(entry: Entry, root: Path, *, follow_links: bool = False) -> int | str | None:
     """The size of an entry's file in bytes, or a sentence on why it cannot be used; None for a row of an array."""
     if entry.row is not None:
         return None
     path = root / entry.path
     if not path.is_file():
         return "is not there"
-    if not path.resolve().is_relative_to(root):
+    if not follow_links and not path.resolve().is_relative_to(root):
         return "is a link that leaves the folder"
     try:
         shape = read_picture(path, READING).pixels.shape

@@ -7,8 +7,9 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from recolorist import optional
 from recolorist.io.images import FORMATS
 from recolorist_lab.data.cards import Card
 from recolorist_lab.data.errors import MissingDataError
@@ -93,16 +94,25 @@ def relative(path: Path, root: Path) -> str:
 
 
 def table(path: Path, columns: Iterable[str]) -> list[dict[str, str]]:
-    """The rows of a CSV that has at least these columns; blank lines are passed over."""
+    """The rows of a CSV or Parquet table that has at least these columns; blank lines are passed over."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [row for row in map(_plain, csv.DictReader(file)) if any(row.values())]
+        if path.suffix.lower() == ".parquet":
+            rows = _parquet_rows(path)
+        else:
+            with path.open(encoding="utf-8-sig", newline="") as file:
+                rows = [row for row in map(_plain, csv.DictReader(file)) if any(row.values())]
     except (OSError, ValueError, csv.Error) as error:
         raise MissingDataError(f"{path} cannot be read as a table: {error}") from error
     absent = [name for name in columns if rows and name not in rows[0]]
     if absent or not rows:
         raise MissingDataError(f"{path} has no {'column ' + ', '.join(absent) if absent else 'rows'}; is it the right file?")
     return rows
+
+
+def _parquet_rows(path: Path) -> list[dict[str, str]]:
+    parquet: Any = optional.load("pyarrow.parquet", "read Parquet tables")
+    lines = parquet.read_table(path).to_pylist()
+    return [{str(name): "" if value is None else str(value).strip() for name, value in line.items()} for line in lines]
 
 
 def _plain(row: Mapping[str | None, str | list[str] | None]) -> dict[str, str]:

@@ -207,6 +207,17 @@ class Manifest:
         return Manifest(self.table, replace(self.facts, **changes))
 
 
+def is_manifest(path: str | Path) -> bool:
+    """Whether a file is a Parquet file with a manifest's metadata."""
+    if Path(path).suffix.lower() != ".parquet":
+        return False
+    parquet: Any = optional.load("pyarrow.parquet", _WHY)
+    try:
+        return b"recolorist" in (parquet.read_schema(Path(path)).metadata or {})
+    except Exception:  # noqa: BLE001 - Arrow has its own errors; whoever reads the file says what is wrong with it
+        return False
+
+
 def _schema(arrow: Any) -> Any:
     types = dict.fromkeys(_TEXT, arrow.string()) | {
         "row": arrow.int64(),

@@ -35,6 +35,7 @@ class Plan:
     test_domains: tuple[str, ...] = ()
     multilabel: bool = False
     classes: tuple[str, ...] = ()  #: in index order; sorted by name if not given
+    follow_links: bool = False  #: use images that are links to files outside the folder
     group_pattern: str = ""  #: regular expression that finds the patient or slide in an image's path
 
     def split_of(self, domain: str, told: str = "") -> str:
@@ -187,7 +188,7 @@ def _manifest(rows: Sequence[_Row], root: Path, plan: Plan, jobs: int, bar: Bar 
         )
     number = {name: place for place, name in enumerate(classes)}
     entries = [replace(row.entry, labels=tuple(sorted(number[name] for name in row.names))) for row in usable]
-    good, bad = opened_files(entries, root, jobs, bar)
+    good, bad = opened_files(entries, root, jobs, bar, follow_links=plan.follow_links)
     left_out = (*excluded, *bad)
     if not good:
         raise MissingDataError(f"none of the {len(rows):,} images below {root} can be used; the first: {left_out[0].reason}")

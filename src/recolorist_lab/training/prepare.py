@@ -14,6 +14,7 @@ from recolorist_lab.training.batches import Order
 from recolorist_lab.training.feed import Feed
 from recolorist_lab.training.normalise import Normalise
 from recolorist_lab.training.predict import domains_of
+from recolorist_lab.training.pretrained import load_weights
 from recolorist_lab.training.settings import Settings
 from recolorist_lab.training.splits import Splits, divide
 
@@ -43,5 +44,7 @@ def prepare(settings: Settings, rank: int = 0) -> Prepared:
     kind = algorithms.TABLE[settings.algorithm]
     torch.manual_seed(seed_of("weights", settings.seed))
     network = models.build(settings.model, task.classes, own_head=kind.own_head)
+    if settings.weights:
+        load_weights(network.net, settings.weights_file, settings.weights)
     feed = Feed(splits.train, order.names, augmentation=augmentation)
     return Prepared(splits, images, Normalise.of(images.bank()), feed, order, kind(network, task, settings.variant))

@@ -32,6 +32,7 @@ class Settings:
     variant: Literal["upstream", "authors"] = identity("upstream")  # of the algorithm: DomainBed's, or the authors' port
     minibatches: Literal["pooled", "by_domain"] = identity("pooled")
     model: str = identity("densenet121")  # any of timm's names
+    weights: str = identity("")  # sha256 of the weights to start from; "" is random ones
     size: int = identity(224)
     resize: Literal["letterbox", "squash"] = identity("letterbox")
     epochs: int = identity(100)
@@ -51,6 +52,7 @@ class Settings:
     source_share: float = identity(0.0)  # of the training split, held out to measure accuracy at the source
     harmonise: bool = identity(default=False)  # also test on images matched to the training split
     root: str = operational("")  # folder of the data; else RECOLORIST_DATA
+    weights_file: str = operational("")  # where the weights are
     workers: int = operational(4)
     accelerator: str = operational("auto")
     threads: int = operational(0)  # of torch in each process; 0 leaves it alone

@@ -26,11 +26,11 @@ _PATIENCE: Final = 5.0  # seconds a cell has to give up its claim before it is k
 class LocalEngine:
     """Up to ``jobs`` processes on this machine."""
 
-    def __init__(self, ledger: Ledger, jobs: int) -> None:
+    def __init__(self, ledger: Ledger, jobs: int, preload: str = "recolorist_lab.runs.engines.preload") -> None:
         if jobs < 1:
             raise OptionError(f"jobs={jobs}; at least one process is needed")
         self._ledger, self._jobs = ledger, jobs
-        self._context = _context()
+        self._context = _context(preload)
         self._running: dict[Any, tuple[Cell, Connection]] = {}
         self._stillborn: list[tuple[Cell, Outcome]] = []
         for name in _ONE_THREAD:
@@ -88,12 +88,12 @@ def _outcome(process: Any, pipe: Connection) -> Outcome:
     return Outcome("died", f"by signal {-code}" if code < 0 else f"with exit code {code}")
 
 
-def _context() -> Any:
+def _context(preload: str) -> Any:
     """Processes are forked from a clean server that has imported what they need, where the system can do that."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["__main__", "recolorist_lab.runs.engines.preload"])
+    context.set_forkserver_preload(["__main__", preload])
     return context
 
 

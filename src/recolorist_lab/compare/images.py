@@ -1,0 +1,135 @@
+"""Find the images of a comparison in a folder or a table, and keep them once, at the size the network sees."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from recolorist.errors import OptionError
+from recolorist_lab.data.index import Bar
+from recolorist_lab.data.layouts import MissingDataError, pictures, relative
+from recolorist_lab.data.loader import Samples
+from recolorist_lab.data.manifest import Entry, Manifest, is_manifest
+from recolorist_lab.data.own import Columns, Plan, index_folder, index_table
+
+__all__ = ["Source", "find_images", "store_images"]
+
+_NAME: Final = "images"
+_TABLES: Final = (".csv", ".parquet")
+_LAYOUTS: Final = "hospital/class/*.png, or class/*.png with --test-share for images of one hospital"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the images of a comparison are, and what names their class, hospital and patient.
+
+    Attributes:
+        path: A folder, a table (CSV or Parquet), or a manifest as `recolorist-lab data index` writes it.
+        root: Folder that a table's paths are relative to; by default the table's own.
+        columns: Names of a table's columns.
+        group_pattern: Regular expression that finds the patient or slide in an image's path.
+        is_one_hospital: Whether a share of the images is held out, because there is no second hospital.
+    """
+
+    path: Path
+    root: Path | None = None
+    columns: Columns = field(default_factory=Columns)
+    group_pattern: str = ""
+    is_one_hospital: bool = False
+
+
+def find_images(source: Source, jobs: int = 2, bar: Bar | None = None) -> tuple[Manifest, Path]:
+    """Index the images of a comparison.
+
+    Args:
+        source: Where they are.
+        jobs: Threads that open files.
+        bar: Shows progress.
+
+    Returns:
+        A manifest of all images, and the folder that its paths are relative to.
+
+    Raises:
+        OptionError: If the layout of the folder is not understood.
+        MissingDataError: If there is no image.
+    """
+    plan = Plan(_NAME, group_pattern=source.group_pattern, follow_links=True)
+    if source.path.is_dir():
+        label, domain = _levels(source)
+        manifest = index_folder(source.path, plan, label_from=label, domain_from=domain, jobs=jobs, bar=bar)
+        return manifest, source.path.resolve()
+    if not source.path.is_file() or source.path.suffix.lower() not in _TABLES:
+        raise MissingDataError(f"{source.path} is neither a folder nor a table ({' or '.join(_TABLES)}); check the path")
+    root = (source.root or source.path.parent).resolve()
+    if is_manifest(source.path):
+        return Manifest.read(source.path), root
+    return index_table(source.path, plan, root=root, columns=source.columns, jobs=jobs, bar=bar), root
+
+
+def _levels(source: Source) -> tuple[int, int | None]:
+    """Find which levels of folders name class and hospital; None where there is one hospital."""
+    paths = [relative(path, source.path) for path in pictures(source.path)]
+    if not paths:
+        raise MissingDataError(f"{source.path} holds no PNG, JPEG or TIFF file; check the path")
+    depths = Counter(path.count("/") for path in paths)
+    if len(depths) > 1 or 0 in depths:
+        odd = next(path for path in paths if path.count("/") == min(depths))
+        raise OptionError(f"{odd} lies at another depth than other images, or in no folder; accepted is {_LAYOUTS}")
+    if 1 in depths:
+        if not source.is_one_hospital:
+            raise OptionError(
+                f"{source.path} holds images as class/*.png, so there is no second hospital to test on; hold out a share of them "
+                "with --test-share 0.3, or lay them out as hospital/class/*.png"
+            )
+        return 0, None
+    hospitals = {path.split("/")[0] for path in paths}
+    if source.is_one_hospital and len(hospitals) > 1:
+        raise OptionError(
+            f"--test-share is for images of one hospital, and {source.path} has {len(hospitals)} folders of hospitals; leave it "
+            f"out to test on each of them in turn, or lay the images out as class/*.png"
+        )
+    return 1, 0
+
+
+def store_images(manifest: Manifest, root: Path, folder: Path, size: int) -> Manifest:
+    """Write all images, resized, into one array, so that no training decodes a file again.
+
+    The name of the array holds the hash of its pixels. A changed image is therefore another dataset, and old results are not
+    taken for those of the new images.
+
+    Args:
+        manifest: The images.
+        root: Folder that the manifest's paths are relative to.
+        folder: Where to write the array.
+        size: Side of the square in pixels; shapes are kept, with a border.
+
+    Returns:
+        A manifest of the rows of the array.
+    """
+    samples = Samples(manifest, root=root, size=size, resize="letterbox")
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = folder / f".{_NAME}.part.npy"
+    stored: Any = np.lib.format.open_memmap(partial, "w+", np.uint8, (len(samples), size, size, 3))
+    digest, boxes = hashlib.sha256(f"{size}".encode()), []
+    for place, sample in enumerate(samples):
+        stored[place] = sample.image
+        digest.update(sample.image.tobytes())
+        boxes.append(None if sample.box == (0, 0, size, size) else sample.box)
+    stored.flush()
+    del stored
+    name = f"{_NAME}-{digest.hexdigest()[:16]}.npy"
+    partial.replace(folder / name)
+    return Manifest.of(_rows(manifest, name, boxes), manifest.facts)
+
+
+def _rows(manifest: Manifest, name: str, boxes: Sequence[Any]) -> list[Entry]:
+    return [
+        replace(entry, path=name, row=place, box=box, bytes=None, split="train")
+        for place, (entry, box) in enumerate(zip(manifest, boxes, strict=True))
+    ]

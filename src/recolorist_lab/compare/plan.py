@@ -1,0 +1,142 @@
+"""What a comparison trains, as a study of the ledger, and how long it will take."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from recolorist.errors import OptionError
+from recolorist.io.files import atomic_write
+from recolorist_lab.augmentations.table import parse
+from recolorist_lab.compare.folds import Fold
+from recolorist_lab.runs.ledger import Ledger
+from recolorist_lab.runs.study import Study, load
+
+__all__ = ["BASELINE", "METHODS", "Training", "seconds_per_training", "write_study", "write_timing"]
+
+BASELINE: Final = "none"
+#: Augmentations that are compared unless others are named.
+METHODS: Final = ("colorist", "color_jitter", "randaugment", "colorist+randaugment")
+_TIMED_EPOCHS: Final = (1, 2)
+
+
+@dataclass(frozen=True)
+class Training:
+    """How every network of a comparison is trained.
+
+    Attributes:
+        methods: Augmentations, each compared with training without any.
+        model: Name of a network of timm.
+        weights: File of weights to start from; empty for random ones.
+        size: Side of the images in pixels.
+        epochs: Passes over the training images; the best epoch on held-out training images is tested.
+        batch: Images in a minibatch.
+        threads: Threads of each process.
+    """
+
+    methods: tuple[str, ...] = METHODS
+    model: str = "test_resnet"
+    weights: str = ""
+    size: int = 48
+    epochs: int = 10
+    batch: int = 32
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        for method in self.methods:
+            parse(method)
+        if len(set(self.methods)) < len(self.methods) or not self.methods:
+            raise OptionError(f"the methods are {', '.join(self.methods) or 'none'}; name each once, and one at least")
+
+    @property
+    def every_method(self) -> tuple[str, ...]:
+        """The baseline, then the methods compared with it."""
+        return (BASELINE, *(method for method in self.methods if method != BASELINE))
+
+    def settings(self, folder: Path, fold: Fold) -> dict[str, Any]:
+        """The fields that are the same in all trainings on one division."""
+        from recolorist_lab.training.pretrained import identity_of_weights
+
+        started = {"weights": identity_of_weights(self.weights), "weights_file": self.weights} if self.weights else {}
+        return {
+            "dataset": fold.name,
+            "root": str(folder.resolve()),
+            "model": self.model,
+            **started,
+            "size": self.size,
+            "resize": "letterbox",
+            "batch": self.batch,
+            "validation": "train",
+            "validation_share": 0.2,
+            "harmonise": True,
+            "workers": 0,
+            "threads": self.threads,
+            "checkpoint_seconds": 60.0,
+        }
+
+
+def write_study(path: Path, folder: Path, folds: Sequence[Fold], training: Training) -> Study:
+    """Write the study of a comparison, and read it back.
+
+    Args:
+        path: The TOML file to write; `recolorist-lab sweep status` takes it as well.
+        folder: Folder of the images and the divisions' manifests.
+        folds: The divisions.
+        training: How networks are trained.
+
+    Returns:
+        The study: a cell for every division, method and seed.
+    """
+    epochs = {"epochs": training.epochs, "patience": training.epochs}
+    grids = [
+        _grid(
+            fold.name,
+            {**training.settings(folder, fold), **epochs},
+            {"augmentation": list(training.every_method), "seed": list(fold.seeds)},
+        )
+        for fold in folds
+    ]
+    return _written(path, "compare", grids)
+
+
+def write_timing(path: Path, folder: Path, folds: Sequence[Fold], training: Training) -> Study:
+    """Write the study of short trainings from which the time of a whole one is estimated."""
+    fixed = {**training.settings(folder, folds[0]), "seed": 0, "augmentation": training.every_method[-1]}
+    return _written(path, "timing", [_grid("timing", fixed, {"epochs": list(_TIMED_EPOCHS)})])
+
+
+def seconds_per_training(timing: Study, ledger: Ledger, training: Training) -> float:
+    """Estimate the time of one training from the short ones.
+
+    Args:
+        timing: The finished study of short trainings.
+        ledger: Where their results are.
+        training: How networks are trained.
+
+    Returns:
+        Seconds.
+    """
+    short, longer = (ledger.result(cell).seconds for cell in timing.cells)
+    epoch = max(longer - short, 0.1 * short) / (_TIMED_EPOCHS[1] - _TIMED_EPOCHS[0])
+    return max(short - epoch * _TIMED_EPOCHS[0], 0.0) + epoch * training.epochs
+
+
+def _grid(name: str, fixed: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> str:
+    return f'[[grid]]\nname = {_toml(name)}\nkind = "classify"\nset = {_table(fixed)}\naxes = {_table(axes)}\n'
+
+
+def _table(values: Mapping[str, Any]) -> str:
+    return "{ " + ", ".join(f"{name} = {_toml(value)}" for name, value in values.items()) + " }"
+
+
+def _toml(value: Any) -> str:
+    """Plain values are written in the same way in JSON and TOML."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _written(path: Path, name: str, grids: Sequence[str]) -> Study:
+    atomic_write(path, "\n".join([f'name = "{name}"\n', *grids]).encode())
+    return load(path)

@@ -1,0 +1,121 @@
+"""Write a comparison: a table for the terminal, a page in Markdown and HTML, the picture, and all numbers as JSON."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Final
+
+from recolorist.io.files import atomic_write
+from recolorist.report.page import page
+from recolorist_lab.compare.figure import draw
+from recolorist_lab.compare.results import Comparison, Difference
+from recolorist_lab.compare.words import can_conclude, cannot_conclude
+from recolorist_lab.report import figures
+
+__all__ = ["plain_text", "write_report"]
+
+_PICTURE: Final = "compare.png"
+_STYLE: Final = "td, th { padding: 0.2em 0.9em 0.2em 0; text-align: left } img { max-width: 100% }"
+
+
+def write_report(comparison: Comparison, folder: Path) -> list[Path]:
+    """Write all files of a report.
+
+    Args:
+        comparison: The results.
+        folder: Where to write; files of an earlier report are replaced.
+
+    Returns:
+        The files: `report.md`, `report.html`, `compare.png` and `results.json`.
+    """
+    picture = figures.render(draw(comparison), "png")
+    numbers = json.dumps({**comparison.to_json(), **_sentences(comparison)}, indent=1, ensure_ascii=False, allow_nan=False)
+    files = {
+        "report.md": _markdown(comparison).encode(),
+        "report.html": _html(comparison, picture).encode(),
+        _PICTURE: picture,
+        "results.json": f"{numbers}\n".encode(),
+    }
+    return [atomic_write(folder / name, content) for name, content in files.items()]
+
+
+def plain_text(comparison: Comparison) -> str:
+    """The table and the sentences for a terminal."""
+    rows = _rows(comparison)
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    for heading, sentences in _sections(comparison):
+        lines += ["", heading, *(f"- {sentence}" for sentence in sentences)]
+    return "\n".join(lines)
+
+
+def _rows(comparison: Comparison) -> list[list[str]]:
+    """The table: a heading, then a row for each method."""
+    where = "held-out images" if comparison.is_one_hospital else "unseen hospital"
+    rows = [["method", where, "difference, points (95 %)", "better on", "harmonised", *comparison.targets]]
+    for method in comparison.methods:
+        gain = method.difference
+        each = [f"{float(value):.3f}" for value in method.unseen.mean(axis=1)]
+        better = "" if gain is None else f"{gain.better} of {gain.targets}"
+        mean, matched = f"{float(method.unseen.mean()):.3f}", f"{float(method.harmonised.mean()):.3f}"
+        rows.append([method.title, mean, _interval(gain), better, matched, *each])
+    return rows
+
+
+def _interval(gain: Difference | None) -> str:
+    return "" if gain is None else f"{100 * gain.mean:+.1f} ({100 * gain.low:+.1f} to {100 * gain.high:+.1f})"
+
+
+def _sections(comparison: Comparison) -> list[tuple[str, Sequence[str]]]:
+    found = [("What can be concluded", can_conclude(comparison)), ("What cannot be concluded", cannot_conclude(comparison))]
+    return [*found, *([("About the images", comparison.notes)] if comparison.notes else [])]
+
+
+def _sentences(comparison: Comparison) -> dict[str, list[str]]:
+    return {"can_conclude": can_conclude(comparison), "cannot_conclude": cannot_conclude(comparison)}
+
+
+def _about(comparison: Comparison) -> str:
+    training = comparison.training
+    images = ", ".join(f"{target} {count:,}" for target, count in comparison.images.items())
+    how = (
+        f"{comparison.seeds} seeds, each with test images of its own"
+        if comparison.is_one_hospital
+        else f"each hospital left out of training in turn, {comparison.seeds} seeds"
+    )
+    return (
+        f"Images tested on: {images}. Classes: {', '.join(comparison.classes)}. {training.model}, {training.size} pixels, "
+        f"{training.epochs} epochs, {how}. The epoch tested is the one with the lowest loss on a fifth of the training images, "
+        "held out. Harmonised: every test image is matched to the average style of the training images first. Differences are "
+        "between trainings with the same target and seed; intervals come from a bootstrap over targets, then seeds."
+    )
+
+
+def _markdown(comparison: Comparison) -> str:
+    head, *rows = _rows(comparison)
+    lines = ["# Does it help?", "", f"![Methods against balanced accuracy]({_PICTURE})", ""]
+    lines += [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in (head, ["---"] * len(head), *rows)]
+    for heading, sentences in _sections(comparison):
+        lines += ["", f"## {heading}", "", *(f"- {sentence}" for sentence in sentences)]
+    return "\n".join([*lines, "", "## How it was measured", "", _about(comparison), ""])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|")
+
+
+def _html(comparison: Comparison, picture: bytes) -> str:
+    head, *rows = _rows(comparison)
+    encoded = base64.b64encode(picture).decode()
+    body = [f'<img alt="Methods against balanced accuracy" src="data:image/png;base64,{encoded}">', "<table>"]
+    body += [f"<tr>{''.join(f'<th>{escape(cell)}</th>' for cell in head)}</tr>"]
+    body += [f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows]
+    body += ["</table>"]
+    for heading, sentences in (*_sections(comparison), ("How it was measured", [_about(comparison)])):
+        items = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
+        body.append(f"<h2>{escape(heading)}</h2><ul>{items}</ul>")
+    return page("Does it help?", "\n".join(body), _STYLE)

@@ -1,0 +1,174 @@
+"""Results of a comparison: scores from the ledger, paired differences, and their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist_lab.augmentations.table import AUGMENTATIONS, parse
+from recolorist_lab.compare.folds import Fold
+from recolorist_lab.compare.plan import BASELINE, Training
+from recolorist_lab.runs.ledger import Ledger
+from recolorist_lab.runs.study import Study
+
+__all__ = ["Comparison", "Difference", "MethodResult", "collect", "difference", "title_of"]
+
+Floats = NDArray[np.float64]
+
+LEVEL: Final = 0.95
+_RESAMPLES: Final = 10_000
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A mean paired difference and its bootstrap interval at 95 %."""
+
+    mean: float
+    low: float
+    high: float
+    better: int  #: targets whose mean over seeds is higher than the baseline's
+    targets: int
+
+    @property
+    def is_gain(self) -> bool:
+        """The whole interval is above zero."""
+        return self.low > 0
+
+    @property
+    def is_loss(self) -> bool:
+        """The whole interval is below zero."""
+        return self.high < 0
+
+
+@dataclass(frozen=True)
+class MethodResult:
+    """One method: balanced accuracies of every target (rows) and seed (columns), and the difference to the baseline."""
+
+    name: str
+    title: str
+    unseen: Floats
+    harmonised: Floats
+    known: Floats  #: on held-out images of the training hospitals
+    difference: Difference | None  #: None for the baseline itself
+    harmonised_difference: Difference  #: harmonised, to the baseline on images as they are
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Everything that a report says."""
+
+    targets: tuple[str, ...]
+    classes: tuple[str, ...]
+    images: Mapping[str, int]  #: of each target
+    methods: tuple[MethodResult, ...]
+    training: Training
+    seeds: int
+    is_one_hospital: bool
+    notes: tuple[str, ...] = ()
+
+    @property
+    def baseline(self) -> MethodResult:
+        """Training without augmentation."""
+        return self.methods[0]
+
+    @property
+    def chance(self) -> float:
+        """Balanced accuracy of guessing."""
+        return 1.0 / len(self.classes)
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as plain values."""
+        methods = [
+            {
+                **{key: value for key, value in asdict(method).items() if not isinstance(value, np.ndarray)},
+                **{name: getattr(method, name).tolist() for name in ("unseen", "harmonised", "known")},
+            }
+            for method in self.methods
+        ]
+        return {**asdict(self), "images": dict(self.images), "methods": methods, "level": LEVEL, "resamples": _RESAMPLES}
+
+
+def collect(study: Study, ledger: Ledger, folds: Sequence[Fold], training: Training, notes: Sequence[str] = ()) -> Comparison:
+    """Read all results of a finished comparison.
+
+    Args:
+        study: Its study.
+        ledger: Where the results are.
+        folds: Its divisions.
+        training: How networks were trained.
+        notes: Sentences about the images, for the report.
+
+    Returns:
+        Scores by method, target and seed, with paired differences.
+    """
+    is_shared = len(folds[0].seeds) == 1 and folds[0].target.startswith("split ")
+    scores: dict[tuple[str, str, int], Mapping[str, Any]] = {}
+    for cell in study.cells:
+        scores[cell.config.augmentation, cell.grid, cell.config.seed] = ledger.result(cell).result
+    tables = {
+        (method, name): np.array(
+            [[scores[method, fold.name, seed][name]["balanced_accuracy"] for seed in fold.seeds] for fold in folds], np.float64
+        )
+        for method in training.every_method
+        for name in ("test", "test_harmonised", "val")
+    }
+    base = tables[BASELINE, "test"]
+    methods = []
+    for method in training.every_method:
+        unseen, harmonised, known = (tables[method, name] for name in ("test", "test_harmonised", "val"))
+        gain = None if method == BASELINE else difference(unseen - base)
+        methods.append(MethodResult(method, title_of(method), unseen, harmonised, known, gain, difference(harmonised - base)))
+    return Comparison(
+        tuple(fold.target for fold in folds),
+        folds[0].manifest.facts.classes,
+        {fold.target: fold.manifest.sizes()["test"] for fold in folds},
+        tuple(methods),
+        training,
+        len(folds) if is_shared else len(folds[0].seeds),
+        is_shared,
+        tuple(notes),
+    )
+
+
+def difference(paired: Floats, seed: int = 0) -> Difference:
+    """Summarise paired differences, a row for every target and a column for every seed.
+
+    The interval is a bootstrap in two stages: targets are drawn with replacement, then seeds within each target.
+
+    Args:
+        paired: Score of a method less that of the baseline, for the same target and seed.
+        seed: Of the resampling.
+
+    Returns:
+        The mean and the 2.5 and 97.5 % quantiles of the resampled means.
+
+    Example:
+        >>> gain = difference(np.array([[0.10, 0.12], [0.05, 0.07], [0.02, 0.06]]))
+        >>> round(gain.mean, 3), gain.is_gain, gain.better
+        (0.07, True, 3)
+    """
+    targets, seeds = paired.shape
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, targets, (_RESAMPLES, targets))
+    columns = rng.integers(0, seeds, (_RESAMPLES, targets, seeds))
+    means = paired[rows[:, :, None], columns].mean(axis=(1, 2))
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    better = int((paired.mean(axis=1) > 0).sum())
+    return Difference(float(paired.mean()), float(low), float(high), better, targets)
+
+
+def title_of(method: str) -> str:
+    """Name a method for people.
+
+    >>> title_of("none"), title_of("colorist+randaugment"), title_of("hed_jitter")
+    ('no augmentation', 'Colorist + RandAugment', 'hed_jitter')
+    """
+    if method == BASELINE:
+        return "no augmentation"
+    if "(" in method:
+        return method
+    return " + ".join(AUGMENTATIONS[part.name].paper or part.name for part in parse(method))

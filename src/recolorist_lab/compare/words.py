@@ -1,0 +1,124 @@
+"""Say in sentences what a comparison shows, and what it cannot show."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from recolorist_lab.compare.results import Comparison, Difference, MethodResult
+
+__all__ = ["can_conclude", "cannot_conclude"]
+
+_NEAR_CHANCE: Final = 0.05  # above guessing; a network this close to it has learnt nothing
+_SMALL_DROP: Final = 0.03  # of balanced accuracy between known and unseen hospitals
+_FEW: Final = 6  # targets; fewer say little about the next one
+
+
+def can_conclude(comparison: Comparison) -> list[str]:
+    """Say what the results show.
+
+    Args:
+        comparison: The results.
+
+    Returns:
+        Sentences, the most important first.
+    """
+    base = comparison.baseline
+    if base.unseen.mean() < comparison.chance + _NEAR_CHANCE and base.known.mean() < comparison.chance + _NEAR_CHANCE:
+        return [_nothing_learnt(comparison)]
+    sentences = [_verdict(method, comparison) for method in comparison.methods if method.difference is not None]
+    return [_shift(comparison), *sentences, _harmonised(comparison)]
+
+
+def cannot_conclude(comparison: Comparison) -> list[str]:
+    """Say what the results do not show.
+
+    Args:
+        comparison: The results.
+
+    Returns:
+        Sentences.
+    """
+    targets, training = len(comparison.targets), comparison.training
+    sentences = []
+    if comparison.is_one_hospital:
+        sentences.append(
+            "How any method does on another hospital: all images, trained on and tested on, are of one. The intervals cover the "
+            "choice of test images and of seeds."
+        )
+    elif targets < _FEW:
+        sentences.append(
+            f"How large the gain would be at a further hospital: {targets} hospitals are too few for that. The intervals cover "
+            "these hospitals and the seeds."
+        )
+    started = "random weights" if not training.weights else "the weights given"
+    sentences.append(
+        f"What a larger network would gain: this is {training.model} from {started}, on images of {training.size} pixels, "
+        f"for {training.epochs} epochs. Repeat the comparison with the network that you use (--model, --weights, --size)."
+    )
+    compared = len(comparison.methods) - 1
+    if compared > 1:
+        sentences.append(
+            f"That the best method is the best: {compared} were compared, each with no augmentation, and the intervals are not "
+            "corrected for that. Settings of the methods were not tuned."
+        )
+    return sentences
+
+
+def _nothing_learnt(comparison: Comparison) -> str:
+    return (
+        f"The network did not learn the task: balanced accuracy is {comparison.baseline.known.mean():.2f} on held-out training "
+        f"images, and guessing gives {comparison.chance:.2f}. Nothing follows about the methods. Use more images, more --epochs, "
+        "or --weights."
+    )
+
+
+def _place(comparison: Comparison) -> str:
+    return "held-out images" if comparison.is_one_hospital else "unseen hospitals"
+
+
+def _shift(comparison: Comparison) -> str:
+    base = comparison.baseline
+    known, unseen = float(base.known.mean()), float(base.unseen.mean())
+    numbers = (
+        f"Without augmentation, balanced accuracy is {unseen:.3f} on {_place(comparison)} "
+        f"and {known:.3f} on held-out images of the hospitals trained on"
+    )
+    if comparison.is_one_hospital:
+        return f"Without augmentation, balanced accuracy on held-out images is {unseen:.3f}."
+    if known - unseen < _SMALL_DROP:
+        return f"{numbers}. The hospitals hardly differ for this network, so there is little for a method to gain."
+    return f"{numbers}: the change of hospital costs {100 * (known - unseen):.0f} points."
+
+
+def _verdict(method: MethodResult, comparison: Comparison) -> str:
+    gain = method.difference
+    assert gain is not None  # noqa: S101 - only methods with a difference come here
+    count = f"better on {gain.better} of {gain.targets} {'splits' if comparison.is_one_hospital else 'hospitals'}"
+    if gain.is_gain:
+        return f"{_capital(method.title)} raised it by {_points(gain)}; {count}."
+    if gain.is_loss:
+        return f"{_capital(method.title)} lowered it by {_points(gain, -1)}; {count}."
+    return f"{_capital(method.title)} made no difference that can be told from chance: {_signed(gain)}; {count}."
+
+
+def _harmonised(comparison: Comparison) -> str:
+    gain = comparison.baseline.harmonised_difference
+    start = "Matching each test image to the average training style, without retraining,"
+    if gain.is_gain:
+        return f"{start} raised it by {_points(gain)}."
+    if gain.is_loss:
+        return f"{start} lowered it by {_points(gain, -1)}."
+    return f"{start} made no difference that can be told from chance: {_signed(gain)}."
+
+
+def _points(gain: Difference, sign: int = 1) -> str:
+    ends = sorted((sign * gain.low, sign * gain.high))
+    return f"{100 * sign * gain.mean:.1f} points (95 % interval {100 * ends[0]:.1f} to {100 * ends[1]:.1f})"
+
+
+def _signed(gain: Difference) -> str:
+    return f"{100 * gain.mean:+.1f} points (95 % interval {100 * gain.low:+.1f} to {100 * gain.high:+.1f})"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

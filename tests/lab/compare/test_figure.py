@@ -1,0 +1,25 @@
+"""The picture: a dot for every target and method, an interval for every method but the baseline."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from recolorist_lab.compare.figure import draw
+from tests.lab.compare.conftest import made
+
+BASE = np.array([[0.60, 0.62], [0.55, 0.57], [0.7, 0.7]])
+
+
+def test_every_number_is_drawn() -> None:
+    left, right = draw(made({"none": BASE, "colorist": BASE + 0.1, "augmix": BASE - 0.1})).axes
+    dots = [line for line in left.lines if line.get_marker() == "o"]
+    assert np.allclose([line.get_xdata()[1] for line in dots], [0.71, 0.66, 0.8])
+    means = [float(line.get_xdata()[0]) for line in right.lines if line.get_marker() == "D"]
+    assert np.allclose(means, [10, -10])
+    assert [label.get_text() for label in left.get_yticklabels()] == ["no augmentation", "Colorist", "AugMix"]
+
+
+def test_many_hospitals_have_no_legend_of_names() -> None:
+    many = np.linspace(0.5, 0.9, 24).reshape(12, 2)
+    figure = draw(made({"none": many, "colorist": many + 0.01}))
+    assert {text.get_text() for text in figure.legends[0].get_texts()} == {"mean", "mean, test images harmonised"}

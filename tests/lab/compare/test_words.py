@@ -1,0 +1,37 @@
+"""Sentences follow from the numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from recolorist_lab.compare.words import can_conclude, cannot_conclude
+from tests.lab.compare.conftest import made
+
+BASE = np.array([[0.60, 0.62], [0.55, 0.57], [0.65, 0.61]])
+
+
+def test_a_gain_a_loss_and_neither() -> None:
+    mixed = BASE + np.array([[0.05, 0.04], [-0.05, -0.04], [0.0, 0.01]])
+    sentences = "\n".join(can_conclude(made({"none": BASE, "colorist": BASE + 0.1, "gray_scale": BASE - 0.1, "augmix": mixed})))
+    assert "Colorist raised it by 10.0 points (95 % interval 10.0 to 10.0); better on 3 of 3 hospitals." in sentences
+    assert "Gray Scale lowered it by 10.0 points" in sentences
+    assert "AugMix made no difference that can be told from chance" in sentences
+    assert "the change of hospital costs 30 points" in sentences
+
+
+def test_hospitals_that_do_not_differ() -> None:
+    assert "hardly differ" in can_conclude(made({"none": BASE, "colorist": BASE}, known=float(BASE.mean())))[0]
+
+
+def test_a_network_that_learnt_nothing_proves_nothing() -> None:
+    guesses = np.full((3, 2), 0.5)
+    sentences = can_conclude(made({"none": guesses, "colorist": guesses + 0.02}, known=0.51))
+    assert len(sentences) == 1
+    assert "Nothing follows about the methods" in sentences[0]
+
+
+def test_few_hospitals_and_one_hospital_are_said() -> None:
+    assert "3 hospitals are too few" in cannot_conclude(made({"none": BASE, "colorist": BASE}))[0]
+    one = made({"none": BASE[:, :1], "colorist": BASE[:, :1]}, is_one_hospital=True)
+    assert "all images, trained on and tested on, are of one" in cannot_conclude(one)[0]
+    assert not any("hospitals" in sentence for sentence in can_conclude(one))
