@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from recolorist.augment.streams import stream
 from recolorist.errors import ImageError
 from recolorist_lab.data.pixels import Box, Bytes
+
+__all__ = ["BATCH", "PURPOSE", "Augmentation", "Chain", "Chance", "Nothing", "inside", "refuse_other_images"]
 
 PURPOSE: Final = 301  # of the random streams; Colorist's own have another
 BATCH: Final = 302
@@ -23,6 +26,8 @@ class Augmentation(ABC):
     never written to; where nothing is done it is returned itself.
     """
 
+    options: ClassVar[Mapping[str, bool | int | float | str]] = MappingProxyType({})  #: of a plugin, with their defaults
+    default_p: ClassVar[float] = 1.0  #: of a plugin: the share of images it is applied to
     has_batch = False  #: whether :meth:`batch` does anything
     moves = False  #: whether pixels change place, so that the box of a letterboxed picture is no longer known
 

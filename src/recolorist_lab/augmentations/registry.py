@@ -12,6 +12,8 @@ from recolorist_lab.augmentations.images import TrainingImages
 from recolorist_lab.augmentations.table import AUGMENTATIONS, Family, Part, parse, settled
 from recolorist_lab.runs.seeds import seed_of
 
+__all__ = ["build"]
+
 Builder = Callable[[Part, TrainingImages, int], Augmentation]
 
 
@@ -83,6 +85,15 @@ def _hed(part: Part, _: TrainingImages, seed: int) -> Augmentation:
     return HedJitter(part, seed)
 
 
+def _plugin(part: Part, images: TrainingImages, seed: int) -> Augmentation:
+    plugin = AUGMENTATIONS[part.name].plugin
+    assert plugin is not None  # noqa: S101 - the family says so
+    made = plugin.load()(part, images, seed)
+    if not isinstance(made, Augmentation):
+        raise OptionError(f"{part.name} of {plugin.origin} is no Augmentation; derive its class from one")
+    return made
+
+
 _BUILDERS: Final[Mapping[Family, Builder]] = MappingProxyType(
     {
         "nothing": _nothing,
@@ -91,5 +102,6 @@ _BUILDERS: Final[Mapping[Family, Builder]] = MappingProxyType(
         "colorist": _colorist,
         "histogram": _histogram,
         "hed": _hed,
+        "plugin": _plugin,
     }
 )

@@ -13,10 +13,13 @@ from typing import Any, Final, Literal, NamedTuple
 
 from recolorist.core import image as check
 from recolorist.errors import OptionError
+from recolorist_lab.plugins import Plugin, Registry
 from recolorist_lab.runs.config import unknown
 
+__all__ = ["AUGMENTATIONS", "NAMES", "Entry", "Family", "Part", "Value", "parse", "settled"]
+
 Value = bool | int | float | str
-Family = Literal["nothing", "torchvision", "targeted", "colorist", "histogram", "hed"]
+Family = Literal["nothing", "torchvision", "targeted", "colorist", "histogram", "hed", "plugin"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,7 @@ class Entry:
     p: float = 1.0
     options: Mapping[str, Value] = field(default_factory=dict)
     moves: bool = False  #: pixels change place
+    plugin: Plugin | None = None  #: where it comes from, if from another package or a file
 
 
 _COLORIST: Final[Mapping[str, Value]] = MappingProxyType(
@@ -43,8 +47,7 @@ _COLORIST: Final[Mapping[str, Value]] = MappingProxyType(
     }
 )
 
-#: Every augmentation by its name, with the settings of the study.
-AUGMENTATIONS: Final[Mapping[str, Entry]] = MappingProxyType(
+_BUILT_IN: Final[Mapping[str, Entry]] = MappingProxyType(
     {
         "none": Entry("nothing", "the image as it is", "Baseline"),
         "augmix": Entry(
@@ -130,8 +133,18 @@ AUGMENTATIONS: Final[Mapping[str, Entry]] = MappingProxyType(
     }
 )
 
-#: The names, the paper's first.
-NAMES: Final = tuple(AUGMENTATIONS)
+
+def _entry_of(plugin: Plugin) -> Entry:
+    """The entry of an augmentation from outside; its class says what the table says of ours."""
+    found = plugin.load()
+    summary = (found.__doc__ or plugin.origin).strip().splitlines()[0]
+    return Entry("plugin", summary, p=found.default_p, options=dict(found.options), moves=found.moves, plugin=plugin)
+
+
+#: Every augmentation by its name, with the settings of the study; plugins come last.
+AUGMENTATIONS: Final = Registry("augmentations", _BUILT_IN, _entry_of)
+#: The names of those that are built in, the paper's first.
+NAMES: Final = tuple(_BUILT_IN)
 
 
 class Part(NamedTuple):

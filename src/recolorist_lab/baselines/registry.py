@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from recolorist.errors import OptionError
+from recolorist_lab.plugins import Plugin, Registry
 from recolorist_lab.runs.config import unknown
 
 if TYPE_CHECKING:
@@ -34,7 +35,13 @@ class Method(NamedTuple):
         return find_spec(self.module) is not None
 
 
-METHODS: Final = MappingProxyType(
+def _method_of(plugin: Plugin) -> Method:
+    """The line of a network from outside; what it prints is the class's own name."""
+    found = plugin.load()
+    return Method(found.name, found.__module__, found.__qualname__, plugin.origin)
+
+
+_BUILT_IN: Final = MappingProxyType(
     {
         "adain": Method("AdaIN", "recolorist_lab.baselines.networks.adain", "AdaIN", "ICCV 2017"),
         "artflow": Method("ArtFlow", "recolorist_lab.baselines.networks.artflow", "ArtFlow", "CVPR 2021"),
@@ -51,6 +58,10 @@ METHODS: Final = MappingProxyType(
         "wct2": Method("WCT2", "recolorist_lab.baselines.networks.wct2", "WCT2", "ICCV 2019"),
     }
 )
+
+
+#: Every network by its name; plugins come last.
+METHODS: Final = Registry("networks", _BUILT_IN, _method_of)
 
 
 def class_of(name: str) -> type[Baseline]:

@@ -15,6 +15,7 @@ import typer
 from recolorist.cli import common
 from recolorist.errors import OptionError
 from recolorist_lab.cli import baseline_files as files
+from recolorist_lab.cli.plugin import Plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +59,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="baseline")
 
 
-def list_(*, as_json: common.Json = False) -> None:
+def list_(*, _plugin: Plugins = None, as_json: common.Json = False) -> None:
     """List the methods: where published, on what terms, size, parameters, whether trained here, whether in place."""
     from recolorist_lab.baselines.registry import METHODS
 
@@ -78,7 +79,7 @@ def list_(*, as_json: common.Json = False) -> None:
     files.columns(table, right=(4, 5, 6))
 
 
-def info(method: files.Method, *, as_json: common.Json = False) -> None:
+def info(method: files.Method, *, _plugin: Plugins = None, as_json: common.Json = False) -> None:
     """Print all that is known of one method: paper, parts, options, recipe, official files."""
     from recolorist_lab.baselines.registry import class_of, options_of
 
@@ -124,6 +125,7 @@ def train(
     checkpoint_every: _Every = 1000,
     sample_every: _Every = 1000,
     log_every: _Every = 10,
+    _plugin: Plugins = None,
     as_json: common.Json = False,
 ) -> None:
     """Train a method on one dataset's training split; broken off, the same command goes on exactly where it was."""

@@ -11,6 +11,7 @@ import typer
 
 from recolorist.cli import common
 from recolorist.errors import OptionError
+from recolorist_lab.cli.plugin import Plugins
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -56,6 +57,7 @@ def stylise(
     option: Options = None,
     device: Device = "auto",
     force: common.Force = False,
+    _plugin: Plugins = None,
     as_json: common.Json = False,
 ) -> None:
     """Stylise images: each content takes the next style in turn, or with --mix all of them at once."""
@@ -87,6 +89,7 @@ def convert(
     out: _OutFile,
     sha256: _Sha = None,
     option: Options = None,
+    _plugin: Plugins = None,
     as_json: common.Json = False,
     force: common.Force = False,
 ) -> None:

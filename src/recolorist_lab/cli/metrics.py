@@ -10,6 +10,7 @@ import typer
 
 from recolorist.cli import common
 from recolorist.errors import OptionError
+from recolorist_lab.cli.plugin import Plugins
 
 if TYPE_CHECKING:
     from recolorist_lab.metrics import Evaluation, Triple
@@ -84,6 +85,7 @@ def metrics(
     no_cache: _NoCache = False,
     audit: _Audit = False,
     pairs: _Pairs = False,
+    _plugin: Plugins = None,
     as_json: common.Json = False,
 ) -> None:
     """Compare outputs with the contents and styles they were made of. One style serves all contents."""
@@ -204,6 +206,8 @@ def _print(found: Evaluation) -> None:
             interval = f"  ({found.kid_low:.5f} to {found.kid_high:.5f})" if name == "kid" else ""
             digits = 5 if name == "kid" else 4
             typer.echo(f"{title:<32}{value:>12.{digits}f}  {better} is better{interval}")
+    for name, value in found.added.items():
+        typer.echo(f"{name:<32}{value:>12.4f}  of a plugin")
     for name, what in found.choices.items():
         typer.echo(f"{name}: {what}")
     spent = sorted(found.seconds.items(), key=lambda item: -item[1])

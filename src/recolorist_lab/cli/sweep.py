@@ -14,6 +14,7 @@ import typer
 from recolorist.cli import common
 from recolorist.core.image import option
 from recolorist.errors import OptionError
+from recolorist_lab.cli.plugin import Plugins
 
 __all__ = ["bar", "engine_of", "register"]
 
@@ -60,6 +61,7 @@ def run(
     address: _Address = None,
     retries: _Retries = 3,
     lease: _Lease = 120.0,
+    _plugin: Plugins = None,
     as_json: common.Json = False,
 ) -> None:
     """Run every cell that has no result yet. It is always safe to start this again, and from several machines at once."""
@@ -99,7 +101,13 @@ def run(
 
 
 def status(
-    study: _Study, *, ledger: _Ledger = _HERE, watch: _Watch = False, cells: _Cells = False, as_json: common.Json = False
+    study: _Study,
+    *,
+    ledger: _Ledger = _HERE,
+    watch: _Watch = False,
+    cells: _Cells = False,
+    _plugin: Plugins = None,
+    as_json: common.Json = False,
 ) -> None:
     """How far a study is: cells by state, who is working on what, and about how long it will take."""
     from recolorist_lab.runs import status as view
@@ -115,7 +123,9 @@ def status(
         view.show(view.survey(plan, book), cells=cells)
 
 
-def retry(study: _Study, *, ledger: _Ledger = _HERE, only: _Only = None, as_json: common.Json = False) -> None:
+def retry(
+    study: _Study, *, ledger: _Ledger = _HERE, only: _Only = None, _plugin: Plugins = None, as_json: common.Json = False
+) -> None:
     """Forget the failures of a study, so that the next `sweep run` tries those cells again."""
     from recolorist_lab.runs.ledger import Ledger
     from recolorist_lab.runs.study import load
@@ -133,7 +143,7 @@ def retry(study: _Study, *, ledger: _Ledger = _HERE, only: _Only = None, as_json
     )
 
 
-def verify(studies: _Studies = None, *, ledger: _Ledger = _HERE, as_json: common.Json = False) -> None:
+def verify(studies: _Studies = None, *, ledger: _Ledger = _HERE, _plugin: Plugins = None, as_json: common.Json = False) -> None:
     """Read every result and every file kept with it, and compare them with their checksums."""
     from recolorist_lab.runs.ledger import Ledger
     from recolorist_lab.runs.status import damages
@@ -156,6 +166,7 @@ def gc(
     ledger: _Ledger = _HERE,
     unused: _Unused = False,
     dry_run: _Dry = False,
+    _plugin: Plugins = None,
     as_json: common.Json = False,
 ) -> None:
     """Remove what killed processes left behind. Results are only deleted with --unused, and only if no study named uses them."""
@@ -184,6 +195,7 @@ def export(
     partial: _Partial = False,
     timings: _Timings = False,
     force: _Force = False,
+    _plugin: Plugins = None,
     as_json: common.Json = False,
 ) -> None:
     """Write the table of a study; refused, naming the cells, if any is missing, stale or damaged."""

@@ -12,6 +12,7 @@ import typer
 
 from recolorist.cli import common
 from recolorist.errors import OptionError, RecoloristError
+from recolorist_lab.cli.plugin import Plugins
 from recolorist_lab.runs.seeds import SEEDS
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def train(
     root: _Root = "",
     ledger: _Ledger = _HERE,
     out: _Out = None,
+    _plugin: Plugins = None,
     force: common.Force = False,
     as_json: common.Json = False,
 ) -> None:

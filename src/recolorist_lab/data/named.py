@@ -7,6 +7,7 @@ mean the same data by one name is told by the fingerprint, which is part of the 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
@@ -17,12 +18,15 @@ from recolorist_lab.data import synthetic
 from recolorist_lab.data.errors import MissingDataError
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.manifest import Manifest
+from recolorist_lab.plugins import Registry
 from recolorist_lab.runs.config import digest, unknown
 
-__all__ = ["ABSENT", "FOLDER", "Named", "data_of", "data_root", "fingerprint_of", "named"]
+__all__ = ["ABSENT", "DATASETS", "FOLDER", "Named", "data_of", "data_root", "fingerprint_of", "named"]
 
 FOLDER: Final = "RECOLORIST_DATA"  #: the environment variable that names the folder of the data
 ABSENT: Final = "absent"  #: stands for the fingerprint of data that are not here
+#: Datasets that plugins add: a function from the folder of the data to a manifest whose paths are relative to it.
+DATASETS: Final[Registry[Callable[[Path], Manifest]]] = Registry("datasets", {}, lambda plugin: plugin.load())
 _SUFFIX: Final = ".parquet"
 
 
@@ -57,8 +61,9 @@ def named(dataset: str, root: str | Path | None = None) -> Named:
     """Open a dataset.
 
     Accepted are ``"synthetic"``, with a recipe if wanted (``"synthetic:hospitals=4,tiles=20,size=224,seed=1"``); the name of a
-    manifest in the data's folder (``"pathmnist"`` for `pathmnist.parquet`, as `recolorist-lab data index` writes it); and the
-    path of a manifest, ending in `.parquet`: absolute, relative to the data's folder, or relative to the present folder.
+    plugin's dataset; the name of a manifest in the data's folder (``"pathmnist"`` for `pathmnist.parquet`, as `recolorist-lab
+    data index` writes it); and the path of a manifest, ending in `.parquet`: absolute, relative to the data's folder, or relative
+    to the present folder.
 
     >>> found = named("synthetic:hospitals=3,tiles=4,size=16")
     >>> found.title, len(found.samples("train")), found.samples("train", size=32)[0].image.shape
@@ -68,6 +73,10 @@ def named(dataset: str, root: str | Path | None = None) -> Named:
         recipe = _recipe(dataset)
         tiles = synthetic.make(recipe)
         return Named(dataset, tiles.manifest, _of_recipe(recipe), tiles=tiles)
+    if dataset in DATASETS:
+        folder = data_root(root).resolve()
+        manifest = _indexed(dataset, folder)
+        return Named(dataset, manifest, manifest.fingerprint(), folder)
     path = _path(dataset, root)
     if not path.is_file():
         raise MissingDataError(_sentence(dataset, path))
@@ -86,6 +95,8 @@ def fingerprint_of(dataset: str, root: str | Path | None = None) -> str:
     """
     if _is_synthetic(dataset):
         return _of_recipe(_recipe(dataset))
+    if dataset in DATASETS:
+        return named(dataset, root).fingerprint if data_root(root).is_dir() else ABSENT
     return named(dataset, root).fingerprint if _path(dataset, root).is_file() else ABSENT
 
 
@@ -141,6 +152,15 @@ def _sentence(dataset: str, path: Path) -> str:
         f"the dataset {dataset!r} is not here: there is no {path}; set {FOLDER} to the folder that holds the manifest, "
         f"or make one with: {make}"
     )
+
+
+@lru_cache(maxsize=32)
+def _indexed(dataset: str, folder: Path) -> Manifest:
+    """The manifest that a plugin makes of a folder, made once in a process."""
+    manifest = DATASETS[dataset](folder)
+    if not isinstance(manifest, Manifest):
+        raise OptionError(f"the dataset {dataset!r} of a plugin gave {type(manifest).__name__}; it must give a Manifest")
+    return manifest
 
 
 @lru_cache(maxsize=32)

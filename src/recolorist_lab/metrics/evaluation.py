@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.core.audit import Audit
+from recolorist_lab.plugins import Registry
 
-__all__ = ["ALL", "PER_PAIR", "Evaluation", "Triple"]
+__all__ = ["ALL", "METRICS", "PER_PAIR", "Evaluation", "Metric", "Triple"]
+
+#: A metric from outside: contents, styles and outputs, float tensors (N, 3, H, W) in [0, 1], to a tensor of N values.
+Metric: TypeAlias = Callable[[Any, Any, Any], Any]
 
 #: Metrics of one pair; the evaluation reports their means and keeps the values.
 PER_PAIR: Final = ("ssim", "ssim_luminance", "gradient_similarity", "lpips", "wasserstein")
 #: Every metric that can be asked for.
 ALL: Final = (*PER_PAIR, "fid", "kid", "artfid")
+#: Metrics of one pair that plugins add; they are computed if they are named.
+METRICS: Final[Registry[Metric]] = Registry("metrics", {}, lambda plugin: cast("Metric", plugin.load()))
 
 
 class Triple(NamedTuple):
@@ -53,6 +59,7 @@ class Evaluation:
     artfid: float | None = None
     clipped: float | None = None
     pearson: float | None = None
+    added: Mapping[str, float] = field(default_factory=dict)  #: means of the metrics of plugins
     seconds: Mapping[str, float] = field(default_factory=dict)  #: by part; "read" is what the caller's iterator took
     choices: Mapping[str, str] = field(default_factory=dict)  #: forms and networks behind the numbers
     pairs: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)  #: values of every pair, in order
@@ -64,6 +71,6 @@ class Evaluation:
         {'ssim': [0.4, 0.6]}
         """
         told = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "pairs"}
-        told["seconds"], told["choices"] = dict(self.seconds), dict(self.choices)
+        told["added"], told["seconds"], told["choices"] = dict(self.added), dict(self.seconds), dict(self.choices)
         each = {name: [value if np.isfinite(value) else None for value in values.tolist()] for name, values in self.pairs.items()}
         return told | ({"pairs": each} if pairs else {})

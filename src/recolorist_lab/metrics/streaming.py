@@ -19,7 +19,7 @@ from recolorist_lab.metrics import inception, perceptual, structure
 from recolorist_lab.metrics.cache import FeatureCache, Shelf, digest_of
 from recolorist_lab.metrics.colour import wasserstein_levels
 from recolorist_lab.metrics.errors import RangeError
-from recolorist_lab.metrics.evaluation import ALL, PER_PAIR, Evaluation, Triple
+from recolorist_lab.metrics.evaluation import ALL, METRICS, PER_PAIR, Evaluation, Triple
 from recolorist_lab.metrics.frechet import artfid, fid
 from recolorist_lab.metrics.images import finite, levels
 from recolorist_lab.metrics.kernel import kid
@@ -153,16 +153,29 @@ class _Run:
                 with self.clock.part(name):
                     values = _MEASURES[name](group, self.choices).cpu().numpy()
                 self._keep(name, values)
+        self._add_plugins(group)
         self._audits(triples)
         if self.choices.featured:
             self._features(group)
         self.count += len(triples)
 
+    def _add_plugins(self, group: _Group) -> None:
+        for name in sorted(self.choices.metrics - set(ALL)):
+            with self.clock.part(name):
+                style = self._planes([one.style for one in group.triples]).float() / 255
+                content, output = group.unit()
+                values = torch.as_tensor(METRICS[name](content, style, output)).double().cpu().numpy()
+            if values.shape != (len(group.triples),):
+                raise OptionError(f"{name} gave values of shape {values.shape}; a metric gives one for each pair")
+            self._keep(name, values)
+
     def finish(self) -> Evaluation:
         if not self.count:
             raise OptionError("no pairs came; an evaluation needs one at least, and FID and KID more")
         pairs = {name: np.concatenate(values) for name, values in self.pairs.items()}
-        found = {name: float(values.mean()) for name, values in pairs.items() if name != "pearson"}
+        means = {name: float(values.mean()) for name, values in pairs.items() if name != "pearson"}
+        added = {name: means.pop(name) for name in sorted(self.choices.metrics - set(ALL))}
+        found = means
         defined = pairs["pearson"][np.isfinite(pairs["pearson"])] if "pearson" in pairs else np.empty(0)
         if len(defined):
             found["pearson"] = float(defined.mean())
@@ -170,7 +183,7 @@ class _Run:
             found |= self._distances()
         if "artfid" in self.choices.metrics:
             found["artfid"] = artfid(found["lpips"], found["fid"])
-        return Evaluation(self.count, **found, seconds=self.clock.seconds, choices=self._told(), pairs=pairs)
+        return Evaluation(self.count, **found, added=added, seconds=self.clock.seconds, choices=self._told(), pairs=pairs)
 
     def _opened(self, triples: list[Triple]) -> _Group:
         with self.clock.part("open"):
@@ -251,8 +264,8 @@ def _choices(
     metrics: Sequence[str], fid_backend: str, ssim_form: str, lpips_net: str, batch: int, device: str | torch.device
 ) -> _Choices:
     if isinstance(metrics, str) or not metrics:
-        raise OptionError(f"metrics is {metrics!r}; give a list of {', '.join(ALL)}")
-    asked = {option(one, ALL, "metrics") for one in metrics}
+        raise OptionError(f"metrics is {metrics!r}; give a list of {', '.join((*ALL, *METRICS))}")
+    asked = {option(one, (*ALL, *METRICS), "metrics") for one in metrics}
     if "artfid" in asked:
         asked |= {"lpips", "fid"}
     if batch < 1:

@@ -1,0 +1,26 @@
+"""The option `--plugin`, which all commands share that look something up by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["Plugins"]
+
+
+def _add(files: list[Path] | None) -> list[Path] | None:
+    """Use the files before anything else of the command is looked at."""
+    from recolorist_lab.plugins import add_file
+
+    for file in files or ():
+        add_file(file)
+    return files
+
+
+#: Files with augmentations, networks, metrics or datasets. They are in use when the command begins.
+Plugins = Annotated[
+    list[Path] | None,
+    typer.Option("--plugin", callback=_add, is_eager=True, help="File with augmentations, networks, … of your own."),
+]
