@@ -11,13 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from typer.testing import CliRunner
 
 from recolorist.errors import OptionError
 from recolorist_lab.augmentations import AUGMENTATIONS, TrainingImages, build, parse
 from recolorist_lab.baselines.registry import METHODS
 from recolorist_lab.baselines.registry import build as build_network
-from recolorist_lab.cli.main import app
 from recolorist_lab.data.named import DATASETS, named
 from recolorist_lab.data.synthetic import Recipe, make
 from recolorist_lab.metrics import Triple, evaluate
@@ -138,16 +136,6 @@ def test_a_class_of_another_kind_is_refused(tmp_path: Path) -> None:
     images = TrainingImages(make(Recipe(hospitals=3, tiles=4, size=16)).samples("train"))
     with pytest.raises(OptionError, match="is no Augmentation"):
         build("bad", images, seed=0)
-
-
-def test_the_command_line_takes_a_file(tmp_path: Path) -> None:
-    (tmp_path / "mean_shift.py").write_text(EXAMPLES["mean_shift"], "utf-8")
-    for number, name in enumerate(("content", "style")):
-        picture(tmp_path / name / "1.png", number, (16, 16))
-    words = ["baseline", "stylise", "mean_shift", "--plugin", tmp_path / "mean_shift.py", "--out", tmp_path / "out"]
-    done = CliRunner().invoke(app, [*map(str, words), "--content", str(tmp_path / "content"), "--style", str(tmp_path / "style")])
-    assert done.exit_code == 0, (done.output, done.exception)
-    assert len(list((tmp_path / "out").iterdir())) == 1
 
 
 def test_what_is_built_in_comes_first() -> None:

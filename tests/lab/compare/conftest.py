@@ -21,15 +21,19 @@ def tile(seed: int, label: int, tint: int) -> Image.Image:
     return Image.fromarray(pixels)
 
 
-@pytest.fixture
-def hospitals(tmp_path: Path) -> Path:
-    """Three hospitals with two classes of eight images each, as hospital/class/patient_image.png."""
+def lay_out(folder: Path) -> Path:
+    """Write three hospitals with two classes of eight images each, as hospital/class/patient_image.png."""
     for number in range(48):
         hospital, label = number % 3, number // 3 % 2
-        path = tmp_path / "images" / "abc"[hospital] / ("healthy", "ill")[label] / f"p{number // 12}_{number:02}.png"
+        path = folder / "images" / "abc"[hospital] / ("healthy", "ill")[label] / f"p{number // 12}_{number:02}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         tile(number, label, hospital).save(path)
-    return tmp_path / "images"
+    return folder / "images"
+
+
+@pytest.fixture
+def hospitals(tmp_path: Path) -> Path:
+    return lay_out(tmp_path)
 
 
 def made(scores: dict[str, Floats], *, known: float = 0.9, is_one_hospital: bool = False) -> Comparison:

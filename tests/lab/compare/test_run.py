@@ -1,4 +1,4 @@
-"""`recolorist-lab compare` as people run it: to the end, killed and begun again, on one hospital, and refused."""
+"""A comparison to its end: killed and begun again, and on one hospital."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import os
 import signal
 import time
 from pathlib import Path
-
-import pytest
 
 from tests.lab.command import answer, begun, lab
 
@@ -52,20 +50,3 @@ def test_one_hospital_is_divided_by_patient(hospitals: Path, tmp_path: Path) -> 
     assert numbers["is_one_hospital"] is True
     assert numbers["targets"] == ["split 1"]
     assert "all images, trained on and tested on, are of one" in numbers["cannot_conclude"][0]
-
-
-@pytest.mark.parametrize(
-    ("name", "more", "reason"),
-    [("a", (), "--test-share"), (".", ("-m", "colour"), "'colour' is unknown"), (".", ("--weights", "no.pth"), "cannot be read")],
-)
-def test_refusals_are_one_sentence(hospitals: Path, tmp_path: Path, name: str, more: tuple[str, ...], reason: str) -> None:
-    done = lab("compare", hospitals / name, "--out", tmp_path / "out", *words(*more))
-    assert done.returncode == 1
-    assert reason in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
-
-
-def test_a_folder_with_other_files_is_left_alone(hospitals: Path) -> None:
-    done = lab("compare", hospitals, "--out", hospitals, *words())
-    assert done.returncode == 1
-    assert "holds other files" in done.stderr
