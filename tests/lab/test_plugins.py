@@ -20,6 +20,9 @@ from recolorist_lab.data.named import DATASETS, named
 from recolorist_lab.data.synthetic import Recipe, make
 from recolorist_lab.metrics import Triple, evaluate
 from recolorist_lab.plugins import FILES, add_file
+from recolorist_lab.runs.fingerprint import code_fingerprint
+from recolorist_lab.runs.kinds import KINDS
+from recolorist_lab.training.settings import Settings
 from tests.lab.fakes.parts import noise, picture
 
 PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
@@ -136,6 +139,25 @@ def test_a_class_of_another_kind_is_refused(tmp_path: Path) -> None:
     images = TrainingImages(make(Recipe(hospitals=3, tiles=4, size=16)).samples("train"))
     with pytest.raises(OptionError, match="is no Augmentation"):
         build("bad", images, seed=0)
+
+
+def test_a_changed_plugin_makes_stale_what_uses_it_and_nothing_else(tmp_path: Path) -> None:
+    file = tmp_path / "sepia.py"
+    tiny = "synthetic:hospitals=3,tiles=4,size=16"
+
+    def fingerprints() -> list[str]:
+        code_fingerprint.cache_clear()
+        return [KINDS["classify"].fingerprint(Settings(tiny, 0, augmentation=name)) for name in ("sepia", "color_jitter")]
+
+    file.write_text(EXAMPLES["sepia"], "utf-8")
+    add_file(file)
+    before = fingerprints()
+    file.write_text("# a comment\n" + EXAMPLES["sepia"], "utf-8")
+    assert fingerprints() == before
+    file.write_text(EXAMPLES["sepia"].replace("0.66", "0.60"), "utf-8")
+    after = fingerprints()
+    assert after[0] != before[0]
+    assert after[1] == before[1]
 
 
 def test_what_is_built_in_comes_first() -> None:

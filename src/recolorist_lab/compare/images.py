@@ -12,8 +12,9 @@ from typing import Any, Final
 import numpy as np
 
 from recolorist.errors import OptionError
+from recolorist_lab.data.errors import MissingDataError
 from recolorist_lab.data.index import Bar
-from recolorist_lab.data.layouts import MissingDataError, pictures, relative
+from recolorist_lab.data.layouts import pictures, relative
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.manifest import Entry, Manifest, is_manifest
 from recolorist_lab.data.own import Columns, Plan, index_folder, index_table

@@ -10,6 +10,7 @@ from typing import Any, Final
 from recolorist_lab.augmentations.table import AUGMENTATIONS, Family, parse
 from recolorist_lab.baselines.registry import METHODS
 from recolorist_lab.data import synthetic
+from recolorist_lab.data.named import DATASETS
 
 __all__ = ["code_of_classify", "code_of_data", "code_of_runtime", "code_of_train", "code_of_transfer"]
 
@@ -20,6 +21,7 @@ _FAMILIES: Final[dict[Family, tuple[str, ...]]] = {
     "colorist": ("recolorist_lab.augmentations.colour", "recolorist.augment.colorist"),
     "histogram": ("recolorist_lab.augmentations.colour",),
     "hed": ("recolorist_lab.augmentations.hed",),
+    "plugin": (),  # its own module is named
 }
 _IMAGES: Final = "recolorist.io.images"
 _FILES: Final = "recolorist.io"
@@ -29,14 +31,18 @@ _STORED: Final = ("recolorist_lab.baselines.options", "recolorist_lab.baselines.
 
 
 def code_of_data(config: Any) -> tuple[str, ...]:
-    """Name the code that reads a dataset: images in files are decoded, synthetic ones are drawn."""
+    """Name the code that reads a dataset: images in files are decoded, synthetic ones are drawn, plugins index their own."""
+    if (plugin := DATASETS.module_of(config.dataset)) is not None:
+        return (plugin, _FILES, _IMAGES)
     return () if config.dataset.partition(":")[0] == synthetic.NAME else (_FILES, _IMAGES)
 
 
 def code_of_classify(config: Any) -> tuple[str, ...]:
-    """Name the code of the augmentation."""
+    """Name the code of the augmentation, and of reading weights."""
     parts = parse(config.augmentation)
     modules = [module for part in parts for module in _FAMILIES[AUGMENTATIONS[part.name].family]]
+    modules += [module for part in parts if (module := AUGMENTATIONS.module_of(part.name)) is not None]
+    modules += [_WEIGHTS] if config.weights else []
     batches = any(part.options.get("mode") == "batch_fraction" for part in parts)
     return (*modules, *((_TENSORS,) if batches else ()), *code_of_data(config))
 

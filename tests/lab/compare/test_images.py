@@ -10,7 +10,7 @@ import pytest
 
 from recolorist.errors import OptionError
 from recolorist_lab.compare.images import Source, find_images, store_images
-from recolorist_lab.data.layouts import MissingDataError
+from recolorist_lab.data.errors import MissingDataError
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.own import Columns
 from tests.lab.fakes.parts import picture

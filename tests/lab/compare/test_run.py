@@ -45,7 +45,7 @@ def test_killed_and_begun_again_it_ends_with_a_report(hospitals: Path, tmp_path:
 
 
 def test_one_hospital_is_divided_by_patient(hospitals: Path, tmp_path: Path) -> None:
-    share = ("--test-share", "0.5", "--group-pattern", r"(p\d+)_", "--out", tmp_path / "out")
+    share = ("--test-share", "0.25", "--group-pattern", r"(p\d+)_", "--out", tmp_path / "out")
     numbers = answer("compare", hospitals / "a", *share, *words(), timeout=900)
     assert numbers["is_one_hospital"] is True
     assert numbers["targets"] == ["split 1"]
