@@ -82,7 +82,7 @@ def _seconds(work: Callable[[Path], object], clock: Callable[[], float], folder:
 def _arm(name: str, source: Path, jobs: int) -> Callable[[Path], object]:
     if name in plain_loop.LOOPS:
         return lambda out: plain_loop.run(name, source, out, jobs)
-    from recolorist.collections import api as batch  # a plain loop has none of it in its processes
+    from recolorist import collections as batch  # a plain loop has none of it in its processes
 
     where, styles = batch.Where(jobs=jobs), batch.open_bank(source.with_name("styles.rcb"))
     works: dict[str, Callable[[Path], object]] = {
@@ -132,7 +132,7 @@ def _copied(folder: Path, source: Path, most: int, repeat: int) -> int:
 
 
 def _bank_of(source: Path) -> None:
-    from recolorist.collections import api as batch
+    from recolorist import collections as batch
 
     batch.build_bank(source, split="train").bank.save(source.with_name("styles.rcb"))
 

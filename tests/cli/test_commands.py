@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 import recolorist as rc
-from recolorist.collections import api as batch
+from recolorist import collections as batch
 from recolorist.io.images import read_image
 from tests.commands import collection, contents, done, picture, recolorist, shared_data
 
@@ -244,7 +244,7 @@ def test_a_chart_that_is_not_named_svg_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["--method", "histogram"], ["--method", "mean_sdt"], ["--apply-to", "maks"], ["--strength", "7"]]
+    "words", [["--method", "histogram"], ["--method", "mean_sdt"], ["--apply-to", "maks"], ["--strength", "7"], ["--mask", "x"]]
 )
 def test_harmonise_refuses_wrong_options(data: Path, pair: tuple[Path, Path], tmp_path: Path, words: list[str]) -> None:
     refused = recolorist("harmonise", data, tmp_path / "o", "--to", pair[1], *words)

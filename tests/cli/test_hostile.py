@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from recolorist.collections import api as batch
+from recolorist import collections as batch
 from recolorist.io.write import encode
 from tests.commands import collection, contents, done, picture, recolorist
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from recolorist.collections import api as batch
+from recolorist import collections as batch
 from tests.commands import COMMAND, contents, done, picture
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of this kind are not sent there")

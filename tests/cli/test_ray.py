@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from recolorist.collections import api as batch
+from recolorist import collections as batch
 from tests.commands import ENTRY, contents, picture
 
 pytestmark = [

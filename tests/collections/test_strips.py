@@ -12,12 +12,13 @@ import pytest
 from numpy.typing import NDArray
 
 import recolorist as rc
-from recolorist.collections.one_file import How, match_file
+from recolorist.collections import Masks, OutputOptions, match_file
 from recolorist.collections.strips import apply_strips, count_strips, measure_strips, write_strips
 from recolorist.collections.target import Target
 from recolorist.core import foreground
 from recolorist.core import image as check
 from recolorist.core.clipping import level_counts
+from recolorist.core.options import MatchOptions
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import Reading, open_strips, read_image
 from recolorist.io.pyramid import halved
@@ -112,7 +113,7 @@ class TestFiles:
         assert np.array_equal(read_image(tmp_path / f"out{suffix}"), rc.apply(image, plan))
         with pytest.raises(OptionError, match="exists"):
             match_file(tmp_path / "a.npy", plan, tmp_path / f"out{suffix}", reading=SMALL)
-        match_file(tmp_path / "a.npy", plan, tmp_path / f"out{suffix}", reading=SMALL, force=True)
+        match_file(tmp_path / "a.npy", plan, tmp_path / f"out{suffix}", reading=SMALL, output=OutputOptions(force=True))
 
     def test_slide(self, tmp_path: Path) -> None:
         pytest.importorskip("openslide")
@@ -127,8 +128,8 @@ class TestFiles:
         mask[100:500, 50:] = 255
         np.save(tmp_path / "mask.npy", mask)
         (tmp_path / "s.png").write_bytes(encode(picture(1), ".png"))
-        how = How(mask=str(tmp_path / "mask.npy"), apply_to=apply_to)
-        match_file(stored(tmp_path / "a.tif", image), tmp_path / "s.png", tmp_path / "o.tif", how, reading=SMALL)
+        masks, options = Masks(str(tmp_path / "mask.npy")), MatchOptions(apply_to=apply_to)  # type: ignore[arg-type]
+        match_file(stored(tmp_path / "a.tif", image), tmp_path / "s.png", tmp_path / "o.tif", options, masks=masks, reading=SMALL)
         expected = rc.match(image, picture(1), mask=mask, apply_to=apply_to)
         assert np.array_equal(read_image(tmp_path / "o.tif"), expected)
 
@@ -170,7 +171,13 @@ class TestRefused:
 
     def test_methods_that_need_all_pixels(self, tmp_path: Path, image: NDArray[Any]) -> None:
         with pytest.raises(OptionError, match="needs the whole image in memory"):
-            match_file(stored(tmp_path / "a.tif", image), tmp_path / "a.tif", tmp_path / "o.tif", How("histogram"), reading=SMALL)
+            match_file(
+                stored(tmp_path / "a.tif", image),
+                tmp_path / "a.tif",
+                tmp_path / "o.tif",
+                MatchOptions("histogram"),
+                reading=SMALL,
+            )
 
     def test_one_enormous_strip(self, tmp_path: Path, image: NDArray[Any], monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("recolorist.io.strips.MOST_BAND_BYTES", 100_000)

@@ -11,25 +11,16 @@ import pytest
 from numpy.typing import NDArray
 
 import recolorist as rc
+from recolorist import collections as batch
 from recolorist.augment.colorist import Colorist, PreprocessingWarning
-from recolorist.collections import api as batch
-from recolorist.collections.one_file import How, match_file
+from recolorist.collections import Masks, match_file
+from recolorist.core.options import MatchOptions
 from recolorist.errors import OptionError
 from recolorist.io.images import Reading, read_image
-from tests.commands import collection, picture
+from tests.commands import picture
 
 STYLE = rc.measure(picture(9))
 STRIPS = Reading(max_pixels=1000)  # every larger NPY or TIFF goes through in strips
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return collection(tmp_path / "data")
-
-
-@pytest.fixture
-def bank(folder: Path) -> rc.StyleBank:
-    return batch.build_bank(folder, split="train", domain_from=0).bank
 
 
 def slide_pixels(tissue_rows: int = 150, rows: int = 250, width: int = 300) -> NDArray[np.uint8]:
@@ -155,10 +146,10 @@ class TestApplyToMask:
     def test_match_with_a_saved_plan(self, tmp_path: Path, tissue_rows: int) -> None:
         pixels = slide_pixels(tissue_rows)
         source = saved(tmp_path / "in", pixels) / "a.npy"
-        how = How(mask="tissue", apply_to="mask")
+        masks, options = Masks("tissue"), MatchOptions(apply_to="mask")
         plan = rc.plan(rc.measure(pixels), STYLE)
         for name, reading in (("whole", Reading()), ("strips", STRIPS)):
-            match_file(source, plan, tmp_path / f"{name}.npy", how, reading=reading)
+            match_file(source, plan, tmp_path / f"{name}.npy", options, masks=masks, reading=reading)
         whole, strips = (read_image(tmp_path / f"{name}.npy") for name in ("whole", "strips"))
         assert np.array_equal(whole, strips)
         assert np.array_equal(whole[150:], pixels[150:]) is (tissue_rows == 150)
@@ -210,7 +201,11 @@ class TestRecordedAudit:
         np.save(tmp_path / "a.npy", self.half_clipped())
         np.save(tmp_path / "s.npy", picture(9))
         done = match_file(
-            tmp_path / "a.npy", tmp_path / "s.npy", tmp_path / "o.npy", How("histogram", mask="tissue", apply_to="mask")
+            tmp_path / "a.npy",
+            tmp_path / "s.npy",
+            tmp_path / "o.npy",
+            MatchOptions("histogram", apply_to="mask"),
+            masks=Masks("tissue"),
         )
         inside = self.half_clipped().min(axis=-1) < 0.86 * 255
         expected = rc.audit(self.half_clipped(), read_image(tmp_path / "o.npy"), mask=inside)

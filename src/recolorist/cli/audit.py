@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from recolorist.cli import common
+from recolorist.cli.options import with_options
+from recolorist.collections.options import AuditOptions, SourceOptions, Where
+from recolorist.io.images import Reading
 
 if TYPE_CHECKING:
-    from recolorist.collections.api import AuditResult
+    from recolorist.collections.tasks import AuditResult
 
 __all__ = ["register"]
 
 _Bank = Annotated[Path | None, typer.Option("--bank", help="Also try every image against styles of this bank.")]
 _Html = Annotated[Path | None, typer.Option("--html", help="Write a report with pictures: one file, no scripts.")]
-_MaxClip = Annotated[float, typer.Option("--max-clip", help="Share clipped by the median style that gets an image flagged.")]
+
+_CLIP: Final = "Share clipped by the median style from which an image is flagged."
+_MaxClip = Annotated[float, typer.Option("--max-clip", help=_CLIP)]
 
 
 def register(app: typer.Typer) -> None:
@@ -31,55 +36,33 @@ def register(app: typer.Typer) -> None:
     app.command("audit")(audit)
 
 
+@with_options(clip=_MaxClip)
 def audit(
     source: common.Source,
     *,
     bank: _Bank = None,
     lines: common.Lines = None,
     html: _Html = None,
-    mask: common.Mask = None,
-    max_clip: _MaxClip = 0.01,
-    max_gain: common.MaxGain = 10.0,
-    label_from: common.LabelFrom = "-1",
-    domain_from: common.DomainFrom = "none",
-    split: common.Split = None,
-    root: common.Root = None,
-    max_pixels: common.MaxPixels = None,
-    convert: common.Convert = False,
-    bits: common.Bits = None,
-    data_range: common.DataRange = None,
-    level: common.Level = 0,
-    jobs: common.Jobs = None,
-    engine: common.EngineName = "local",
-    address: common.Address = None,
+    options: AuditOptions,
+    select: SourceOptions,
+    reading: Reading,
+    where: Where,
     force: common.Force = False,
     as_json: common.Json = False,
 ) -> None:
-    """Say who would clip, who is flat, who is near blank."""
-    from recolorist.collections import api as batch
-    from recolorist.collections.audit import Limits
-    from recolorist.collections.target import as_line
+    """Report images that would clip, are flat or are nearly blank."""
+    from recolorist.collections.journal import as_line
+    from recolorist.collections.tasks import audit_images, open_bank
 
     common.refuse_existing(force, lines, html)
-    reading = common.reading_of(max_pixels, bits, data_range, level, convert=convert)
-    result = batch.audit(
-        source,
-        None if bank is None else batch.open_bank(bank),
-        mask=mask,
-        limits=Limits(clip=max_clip, max_gain=max_gain),
-        label_from=common.level_of(label_from),
-        domain_from=common.level_of(domain_from),
-        split=split,
-        root=root,
-        reading=reading,
-        where=common.where_of(jobs, engine, address, "audited"),
-    )
+    opened = None if bank is None else open_bank(bank)
+    result = audit_images(source, opened, options, select, reading, common.with_bar(where, "audited"))
     if lines is not None:
         common.write_text(lines, "".join(as_line(line) + "\n" for line in result.lines), force=force)
     if html is not None:
         from recolorist.collections.audit_page import audit_page
 
-        common.write_text(html, audit_page(result, source, reading, split=split, root=root), force=force)
+        common.write_text(html, audit_page(result, source, reading, split=select.split, root=select.root), force=force)
     if not as_json:
         _print(result)
     common.finish({**result.summary, "images_flagged": _flagged(result)}, result.failures, as_json=as_json)
@@ -95,7 +78,7 @@ def _print(result: AuditResult) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from recolorist.collections.audit import flags_told
+    from recolorist.collections.auditing import flags_told
     from recolorist.io.images import shown
 
     console = Console()

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recolorist.cli import common
+from recolorist.cli.options import with_options
+from recolorist.collections.options import BankOptions, SourceOptions, Where
+from recolorist.io.images import Reading
 
 if TYPE_CHECKING:
     from recolorist.bank.style_bank import StyleBank
@@ -19,9 +22,6 @@ _Bank = Annotated[Path, typer.Argument(help="A bank file.")]
 _Banks = Annotated[list[Path], typer.Argument(help="Two or more bank files.")]
 _Out = Annotated[Path, typer.Option("--out", "-o", help="The bank file to write; .json writes JSON.")]
 _Plot = Annotated[Path, typer.Option("--out", "-o", help="The picture to write (SVG).")]
-_Name = Annotated[str | None, typer.Option("--name", help="Name of the bank; the folder's unless said.")]
-_Prepared = Annotated[str, typer.Option("--preprocessing", help="What was done to the images, in your words.")]
-_Histograms = Annotated[bool, typer.Option("--histograms", help="Keep histograms too, for the histogram methods.")]
 _Step = Annotated[float, typer.Option("--step", help="Round to this many levels of 255.")]
 _AtLeast = Annotated[int, typer.Option("--at-least", help="Leave out styles that fewer images share.")]
 _KeepLabels = Annotated[bool, typer.Option("--labels", help="Keep the labels.")]
@@ -43,49 +43,24 @@ def register(app: typer.Typer) -> None:
     app.add_typer(bank, name="bank")
 
 
+@with_options()
 def build(
     source: common.Source,
     *,
     out: _Out,
-    name: _Name = None,
-    split: common.Split = None,
-    preprocessing: _Prepared = "",
-    label_from: common.LabelFrom = "-1",
-    domain_from: common.DomainFrom = "none",
-    root: common.Root = None,
-    mask: common.Mask = None,
-    space: common.Space = "rgb",
-    histograms: _Histograms = False,
+    options: BankOptions,
+    select: SourceOptions,
     drop_outliers: _Drop = False,
-    max_pixels: common.MaxPixels = None,
-    convert: common.Convert = False,
-    bits: common.Bits = None,
-    data_range: common.DataRange = None,
-    level: common.Level = 0,
-    jobs: common.Jobs = None,
-    engine: common.EngineName = "local",
-    address: common.Address = None,
+    reading: Reading,
+    where: Where,
     force: common.Force = False,
     as_json: common.Json = False,
 ) -> None:
     """Measure every image of a collection and save the moments."""
-    from recolorist.collections import api as batch
+    from recolorist.collections.tasks import measure_bank
 
     common.refuse_existing(force, out)
-    result = batch.build_bank(
-        source,
-        name=name,
-        split=split,
-        preprocessing=preprocessing,
-        mask=mask,
-        space=space,
-        with_histograms=histograms,
-        label_from=common.level_of(label_from),
-        domain_from=common.level_of(domain_from),
-        root=root,
-        reading=common.reading_of(max_pixels, bits, data_range, level, convert=convert),
-        where=common.where_of(jobs, engine, address, "measured"),
-    )
+    result = measure_bank(source, options, select, reading, common.with_bar(where, "measured"))
     bank = result.bank.drop_outliers() if drop_outliers else result.bank
     _save(bank, out, force=force)
     if not as_json:
@@ -95,9 +70,9 @@ def build(
 
 def info(bank: _Bank, *, as_json: common.Json = False) -> None:
     """Counts, the mean colour of each domain, and outliers."""
-    from recolorist.collections import api as batch
+    from recolorist.collections.tasks import open_bank
 
-    opened = batch.open_bank(bank)
+    opened = open_bank(bank)
     told = opened.summary() | {"outlier_keys": [opened.keys[row] for row in opened.outliers()]}
     if as_json:
         typer.echo(json.dumps(told, indent=2))
@@ -107,10 +82,10 @@ def info(bank: _Bank, *, as_json: common.Json = False) -> None:
 
 def merge(banks: _Banks, *, out: _Out, force: common.Force = False, as_json: common.Json = False) -> None:
     """Make one bank of several."""
-    from recolorist.collections import api as batch
+    from recolorist.collections.tasks import open_bank
 
     common.refuse_existing(force, out)
-    first, *others = [batch.open_bank(path) for path in banks]
+    first, *others = [open_bank(path) for path in banks]
     merged = first.merge(*others)
     _save(merged, out, force=force)
     told = {"bank": str(out), **merged.summary()}
@@ -119,11 +94,11 @@ def merge(banks: _Banks, *, out: _Out, force: common.Force = False, as_json: com
 
 def plot(bank: _Bank, *, out: _Plot, force: common.Force = False, as_json: common.Json = False) -> None:
     """Draw every style as a point in its own colour, domains told apart by their outlines."""
-    from recolorist.collections import api as batch
+    from recolorist.collections.tasks import open_bank
     from recolorist.report.charts import bank_chart
 
     common.refuse_other_than_svg(out)
-    common.write_text(out, bank_chart(batch.open_bank(bank)), force=force)
+    common.write_text(out, bank_chart(open_bank(bank)), force=force)
     typer.echo(json.dumps({"picture": str(out)}) if as_json else f"picture in {out}")
 
 
@@ -140,10 +115,10 @@ def share(
 ) -> None:
     """Make a bank to give away: rounded numbers, no keys, and no style that fewer than a few images share."""
     from recolorist.bank import share as bank_share
-    from recolorist.collections import api as batch
+    from recolorist.collections.tasks import open_bank
 
     common.refuse_existing(force, out)
-    given = bank_share.share(batch.open_bank(bank), step, at_least, keep_labels=labels, keep_domains=domains)
+    given = bank_share.share(open_bank(bank), step, at_least, keep_labels=labels, keep_domains=domains)
     _save(given.bank, out, force=force)
     told = {
         "bank": str(out),

@@ -6,15 +6,36 @@ import json
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
 
 if TYPE_CHECKING:
+    from recolorist.collections.options import Where
     from recolorist.collections.run import Failure
-    from recolorist.collections.write import Where
-    from recolorist.io.images import Reading
+
+__all__ = [
+    "DRIFTED",
+    "INTERRUPTED",
+    "SOME_FAILED",
+    "EngineName",
+    "Force",
+    "Jobs",
+    "Json",
+    "Lines",
+    "Source",
+    "finish",
+    "interrupted",
+    "level_of",
+    "name_failures",
+    "progress",
+    "refuse_existing",
+    "refuse_other_than_svg",
+    "with_bar",
+    "write_text",
+]
 
 SOME_FAILED: Final = 3  # the rest was done
 DRIFTED: Final = 4
@@ -26,53 +47,22 @@ Source = Annotated[Path, typer.Argument(help="Folder, manifest (CSV, Parquet), l
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Processes; by default one per core. Same result for any.")]
 EngineName = Annotated[str, typer.Option("--engine", help="'local' processes, or a 'ray' cluster.")]
-Address = Annotated[str | None, typer.Option("--address", help="Ray cluster to use; without it one is started here.")]
-MaxPixels = Annotated[int | None, typer.Option("--max-pixels", min=1, help="Largest image decoded as a whole (89 million).")]
-Convert = Annotated[bool, typer.Option("--convert", help="Turn palette, CMYK, 1-bit and grey-alpha files into RGB or grey.")]
-Bits = Annotated[int | None, typer.Option("--bits", min=9, max=16, help="Bits in use in 16-bit files (12, say).")]
-DataRange = Annotated[float | None, typer.Option("--data-range", help="White in float files; 1.0 unless said.")]
-Level = Annotated[int, typer.Option("--level", min=0, help="Level of slides and pyramids; 0 is the finest.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on with an earlier run; what it wrote is verified and kept.")]
-Mask = Annotated[str | None, typer.Option("--mask", help="Measure the foreground only: 'tissue' or 'fundus'.")]
-LabelFrom = Annotated[str, typer.Option("--label-from", help="Sub-folder level that names the label (0, 1, … or -1), or 'none'.")]
-DomainFrom = Annotated[str, typer.Option("--domain-from", help="Sub-folder level that names the domain, or 'none'.")]
-Split = Annotated[str | None, typer.Option("--split", help="Split of a manifest or MedMNIST file; recorded in banks.")]
-Root = Annotated[Path | None, typer.Option("--root", help="Folder that the paths of a manifest or list are relative to.")]
-Method = Annotated[str, typer.Option("--method", help="mean_std, covariance, histogram or exact_histogram.")]
-Space = Annotated[str, typer.Option("--space", help="Colour space: rgb, ycbcr, lab, hed, …")]
-MaxGain = Annotated[float, typer.Option("--max-gain", help="Largest factor on a channel.")]
-ApplyTo = Annotated[str, typer.Option("--apply-to", help="'all' pixels, or those of the 'mask'.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Lines = Annotated[Path | None, typer.Option("--lines", help="Write one line of JSON per image.")]
-Quality = Annotated[int, typer.Option("--quality", min=1, max=100, help="JPEG quality of outputs.")]
-KeepIcc = Annotated[bool, typer.Option("--keep-icc", help="Keep colour profiles; all other metadata is always dropped.")]
-FullAudit = Annotated[bool, typer.Option("--full-audit", help="Also record correlations and inversions of every image.")]
 
 
-def reading_of(
-    max_pixels: int | None, bits: int | None = None, data_range: float | None = None, level: int = 0, *, convert: bool = False
-) -> Reading:
-    """The reading options of a command."""
-    from recolorist.io.images import MAX_PIXELS, Reading
-
-    return Reading(max_pixels or MAX_PIXELS, convert, bits, data_range, level)
+def with_bar(where: Where, what: str) -> Where:
+    """Return the same place of work with a progress bar for people."""
+    return replace(where, progress=lambda results, count: progress(results, count, what))
 
 
-def where_of(jobs: int | None, engine: str, address: str | None, what: str) -> Where:
-    """Where a command works, with a progress bar for people."""
-    from recolorist.collections.write import Where
-    from recolorist.core.image import option
-
-    return Where(jobs, option(engine, ("local", "ray"), "engine"), address, lambda results, count: progress(results, count, what))
-
-
-def level_of(text: str) -> int | None:
-    """A level of sub-folders as typed.
+def level_of(text: Any) -> int | None:
+    """Read a level of sub-folders as typed.
 
     >>> level_of("none"), level_of("-1")
     (None, -1)
     """
-    if text.lower() == "none":
+    if str(text).lower() == "none":
         return None
     try:
         return int(text)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from recolorist.cli import common
+from recolorist.cli.options import with_options
+from recolorist.collections.options import DriftOptions, SourceOptions, Where
+from recolorist.io.images import Reading
 
 if TYPE_CHECKING:
-    from recolorist.collections.api import DriftResult
+    from recolorist.collections.tasks import DriftResult
 
 __all__ = ["register"]
 
 _Bank = Annotated[Path, typer.Option("--bank", help="The bank of the training data.")]
-_Groups = Annotated[str, typer.Option("--group-from", help="Sub-folder level that names the group, or 'none'.")]
-_Coverage = Annotated[float, typer.Option("--coverage", help="Share of images like the training data that count as inside.")]
+_GROUP: Final = "Sub-folder level that names the group, or 'none'."
+_Groups = Annotated[int | None, typer.Option("--group-from", parser=common.level_of, metavar="LEVEL", help=_GROUP)]
 _FailOver = Annotated[float | None, typer.Option("--fail-over", help="Exit with 4 if a larger share of any group is outside.")]
 _Plot = Annotated[Path | None, typer.Option("--plot", help="Draw both clouds (SVG).")]
 
@@ -32,47 +36,31 @@ def register(app: typer.Typer) -> None:
     app.command("drift")(drift)
 
 
+@with_options("label_from", "domain_from")
 def drift(
     source: common.Source,
     *,
     bank: _Bank,
-    coverage: _Coverage = 0.99,
-    group_from: _Groups = "0",
+    options: DriftOptions,
+    group_from: _Groups = 0,
     fail_over: _FailOver = None,
     lines: common.Lines = None,
     plot: _Plot = None,
-    mask: common.Mask = None,
-    split: common.Split = None,
-    root: common.Root = None,
-    max_pixels: common.MaxPixels = None,
-    convert: common.Convert = False,
-    bits: common.Bits = None,
-    data_range: common.DataRange = None,
-    level: common.Level = 0,
-    jobs: common.Jobs = None,
-    engine: common.EngineName = "local",
-    address: common.Address = None,
+    select: SourceOptions,
+    reading: Reading,
+    where: Where,
     force: common.Force = False,
     as_json: common.Json = False,
 ) -> None:
     """Compare the colours of a collection with those of the training data."""
-    from recolorist.collections import api as batch
-    from recolorist.collections.target import as_line
+    from recolorist.collections.journal import as_line
+    from recolorist.collections.tasks import compare_images, open_bank
 
     common.refuse_other_than_svg(plot)
     common.refuse_existing(force, lines, plot)
-    trained = batch.open_bank(bank)
-    result = batch.drift(
-        trained,
-        source,
-        level=coverage,
-        mask=mask,
-        group_from=common.level_of(group_from),
-        split=split,
-        root=root,
-        reading=common.reading_of(max_pixels, bits, data_range, level, convert=convert),
-        where=common.where_of(jobs, engine, address, "measured"),
-    )
+    trained, coverage = open_bank(bank), options.coverage
+    select = replace(select, domain_from=group_from)
+    result = compare_images(trained, source, options, select, reading, common.with_bar(where, "measured"))
     if lines is not None:
         common.write_text(lines, "".join(as_line(line) + "\n" for line in result.lines), force=force)
     if plot is not None:

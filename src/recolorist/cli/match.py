@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from recolorist.cli import common
+from recolorist.cli.options import with_options
+from recolorist.collections.options import Masks, OutputOptions
+from recolorist.core.options import MatchOptions
+from recolorist.io.images import Reading
 
 if TYPE_CHECKING:
     from recolorist.collections.one_file import Matched
@@ -23,11 +28,7 @@ _PlanIn = Annotated[Path | None, typer.Option("--plan", help="Apply this plan (J
 _PlanOut = Annotated[Path | None, typer.Option("--save-plan", help="Write the plan as JSON.")]
 _AuditOut = Annotated[Path | None, typer.Option("--audit", help="Write what was done to the image, one line of JSON.")]
 _Triptych = Annotated[Path | None, typer.Option("--triptych", help="Write content, style and output side by side (PNG).")]
-_Strength = Annotated[float, typer.Option("--strength", help="0 leaves the image alone, 1 matches it fully.")]
 _MaskFile = Annotated[str | None, typer.Option("--mask", help="Pixels to measure: a file (0 is outside), 'tissue' or 'fundus'.")]
-_StyleMask = Annotated[str | None, typer.Option("--style-mask", help="The same for the style.")]
-_Eps = Annotated[str, typer.Option("--eps-mode", help="'exact', or 'paper' for equation (1) as printed.")]
-_Strict = Annotated[bool, typer.Option("--strict", help="Refuse a style with a flat channel.")]
 _Pyramid = Annotated[bool, typer.Option("--pyramid", help="Add smaller levels to a huge TIFF.")]
 
 
@@ -42,53 +43,30 @@ def register(app: typer.Typer) -> None:
     app.command("match")(match)
 
 
+@with_options("full_audit", "resume", mask=_MaskFile)
 def match(
     content: _Content,
     style: _Style = None,
     *,
     out: _Out,
     plan: _PlanIn = None,
-    method: common.Method = "mean_std",
-    space: common.Space = "rgb",
-    strength: _Strength = 1.0,
-    max_gain: common.MaxGain = 10.0,
-    eps_mode: _Eps = "exact",
-    mask: _MaskFile = None,
-    style_mask: _StyleMask = None,
-    apply_to: common.ApplyTo = "all",
-    strict: _Strict = False,
+    options: MatchOptions,
+    masks: Masks,
     save_plan: _PlanOut = None,
     audit: _AuditOut = None,
     triptych: _Triptych = None,
     pyramid: _Pyramid = False,
-    quality: common.Quality = 95,
-    keep_icc: common.KeepIcc = False,
-    max_pixels: common.MaxPixels = None,
-    convert: common.Convert = False,
-    bits: common.Bits = None,
-    data_range: common.DataRange = None,
-    level: common.Level = 0,
-    force: common.Force = False,
+    output: OutputOptions,
+    reading: Reading,
     as_json: common.Json = False,
 ) -> None:
     """Give an image the colour statistics of another one, of a bank, or of a saved plan."""
-    from recolorist.collections.one_file import How, match_file
-    from recolorist.core.image import option
+    from recolorist.collections.one_file import match_file
 
-    option(apply_to, ("all", "mask"), "apply_to")
-    given = _given(style, plan)
+    force = output.force
+    given = _given(style, plan, options)
     common.refuse_existing(force, save_plan, audit, triptych)
-    done = match_file(
-        content,
-        given,
-        out,
-        How(method, space, strength, max_gain, eps_mode, mask, style_mask, apply_to, strict),
-        reading=common.reading_of(max_pixels, bits, data_range, level, convert=convert),
-        quality=quality,
-        keep_icc=keep_icc,
-        pyramid=pyramid,
-        force=force,
-    )
+    done = match_file(content, given, out, options, masks=masks, output=output, reading=reading, pyramid=pyramid)
     if save_plan is not None and done.plan is not None:
         common.write_text(save_plan, done.plan.to_json() + "\n", force=force)
     if audit is not None and done.audit is not None:
@@ -98,7 +76,8 @@ def match(
     _tell(done, out, as_json=as_json)
 
 
-def _given(style: str | None, plan: Path | None) -> str | Plan:
+def _given(style: str | None, plan: Path | None, options: MatchOptions) -> str | Plan:
+    """Return the style or the plan, of which one must be given."""
     from recolorist.core.plan import Plan
     from recolorist.errors import OptionError
 
@@ -106,6 +85,8 @@ def _given(style: str | None, plan: Path | None) -> str | Plan:
         raise typer.BadParameter("give either a STYLE or --plan FILE")
     if plan is None:
         return str(style)
+    if replace(options, apply_to="all") != MatchOptions():
+        raise typer.BadParameter("--plan says how to match; with it, only --apply-to can be chosen")
     try:
         return Plan.from_json(plan.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from recolorist.cli import common
+from recolorist.cli.options import strength_of, with_options
+from recolorist.collections.options import AugmentOptions, HarmoniseOptions, OutputOptions, SourceOptions, Where
+from recolorist.io.images import Reading
 
 if TYPE_CHECKING:
-    from recolorist.collections.write import RunResult
+    from recolorist.collections.tasks import RunResult
 
 __all__ = ["register"]
 
 _Out = Annotated[Path, typer.Argument(help="Folder to write into; it gets the structure of the source.")]
 _Bank = Annotated[Path, typer.Option("--bank", help="The bank styles are drawn from.")]
-_Copies = Annotated[int, typer.Option("--copies", "-k", min=1, help="Copies of each image, each in another style.")]
-_P = Annotated[float, typer.Option("--p", help="Probability that an image is changed.")]
-_Seed = Annotated[int, typer.Option("--seed", min=0, help="Same seed, same images, same outputs.")]
-_Sampler = Annotated[str, typer.Option("--sampler", help="How styles are drawn: uniform, interpolate, gaussian, …")]
 _Cross = Annotated[bool, typer.Option("--cross-domain", help="Styles of other domains only (sampler other_domain).")]
-_Strength = Annotated[str, typer.Option("--strength", help="A number from 0 to 1, or a range to draw from: 0.5-1.")]
-_MaxClip = Annotated[float | None, typer.Option("--max-clip", help="Largest share of values a style may clip.")]
-_AllowSplit = Annotated[bool, typer.Option("--allow-split", help="Use a bank that is not of a training split, knowingly.")]
+_RANGE: Final = "A number from 0 to 1, or a range to draw from: 0.5-1."
+_Strength = Annotated[float, typer.Option(parser=strength_of, metavar="STRENGTH", help=_RANGE)]
 _To = Annotated[str, typer.Option("--to", help="The style: an image, a bank, or BANK:domain.")]
-_Pool = Annotated[bool, typer.Option("--pool", help="Measure all images of a folder (tiles of a slide) together.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -41,134 +39,49 @@ def register(app: typer.Typer) -> None:
     app.command("harmonise")(harmonise)
 
 
+@with_options("eps_mode", "strict", strength=_Strength)
 def augment(
     source: common.Source,
     out: _Out,
     *,
     bank: _Bank,
-    copies: _Copies = 1,
-    p: _P = 1.0,
-    seed: _Seed = 0,
-    sampler: _Sampler = "uniform",
+    options: AugmentOptions,
     cross_domain: _Cross = False,
-    method: common.Method = "mean_std",
-    space: common.Space = "rgb",
-    strength: _Strength = "1",
-    max_gain: common.MaxGain = 10.0,
-    max_clip: _MaxClip = None,
-    mask: common.Mask = None,
-    apply_to: common.ApplyTo = "all",
-    allow_split: _AllowSplit = False,
-    label_from: common.LabelFrom = "-1",
-    domain_from: common.DomainFrom = "none",
-    split: common.Split = None,
-    root: common.Root = None,
-    quality: common.Quality = 95,
-    keep_icc: common.KeepIcc = False,
-    full_audit: common.FullAudit = False,
-    max_pixels: common.MaxPixels = None,
-    convert: common.Convert = False,
-    bits: common.Bits = None,
-    data_range: common.DataRange = None,
-    level: common.Level = 0,
-    jobs: common.Jobs = None,
-    engine: common.EngineName = "local",
-    address: common.Address = None,
-    resume: common.Resume = False,
-    force: common.Force = False,
+    select: SourceOptions,
+    output: OutputOptions,
+    reading: Reading,
+    where: Where,
     as_json: common.Json = False,
 ) -> None:
     """Write stylised copies of a collection, and one line of provenance for each."""
-    from recolorist.collections import api as batch
+    from recolorist.collections.tasks import open_bank, write_augmented
 
-    result = batch.augment(
-        source,
-        out,
-        batch.open_bank(bank),
-        copies=copies,
-        p=p,
-        seed=seed,
-        sampler="other_domain" if cross_domain else sampler,
-        method=method,
-        space=space,
-        strength=_range(strength),
-        max_gain=max_gain,
-        max_clip=max_clip,
-        mask=mask,
-        apply_to=apply_to,
-        allow_split=allow_split,
-        label_from=common.level_of(label_from),
-        domain_from=common.level_of(domain_from),
-        split=split,
-        root=root,
-        quality=quality,
-        keep_icc=keep_icc,
-        full_audit=full_audit,
-        force=force,
-        resume=resume,
-        reading=common.reading_of(max_pixels, bits, data_range, level, convert=convert),
-        where=common.where_of(jobs, engine, address, "augmented"),
-    )
-    _tell(result, out, as_json=as_json)
+    if cross_domain:
+        options = replace(options, sampler="other_domain")
+    where = common.with_bar(where, "augmented")
+    _tell(write_augmented(source, out, open_bank(bank), options, select, output, reading, where), out, as_json=as_json)
 
 
+@with_options("eps_mode", "strict", "label_from", "domain_from")
 def harmonise(
     source: common.Source,
     out: _Out,
     *,
     to: _To,
-    method: common.Method = "mean_std",
-    space: common.Space = "rgb",
-    strength: Annotated[float, typer.Option("--strength", help="0 leaves images alone, 1 matches fully.")] = 1.0,
-    max_gain: common.MaxGain = 10.0,
-    mask: common.Mask = None,
-    apply_to: common.ApplyTo = "all",
-    pool: _Pool = False,
-    split: common.Split = None,
-    root: common.Root = None,
-    quality: common.Quality = 95,
-    keep_icc: common.KeepIcc = False,
-    full_audit: common.FullAudit = False,
-    max_pixels: common.MaxPixels = None,
-    convert: common.Convert = False,
-    bits: common.Bits = None,
-    data_range: common.DataRange = None,
-    level: common.Level = 0,
-    jobs: common.Jobs = None,
-    engine: common.EngineName = "local",
-    address: common.Address = None,
-    resume: common.Resume = False,
-    force: common.Force = False,
+    options: HarmoniseOptions,
+    select: SourceOptions,
+    output: OutputOptions,
+    reading: Reading,
+    where: Where,
     as_json: common.Json = False,
 ) -> None:
     """Give every image of a collection one style: that of an image, of a bank, or of one of its domains."""
-    from recolorist.collections import api as batch
     from recolorist.collections.one_file import style_of
+    from recolorist.collections.tasks import write_harmonised
 
-    reading = common.reading_of(max_pixels, bits, data_range, level, convert=convert)
-    result = batch.harmonise(
-        source,
-        out,
-        style_of(to, reading, space, mask),
-        style_name=Path(to).name,
-        method=method,
-        space=space,
-        strength=strength,
-        max_gain=max_gain,
-        mask=mask,
-        apply_to=apply_to,
-        pool=pool,
-        split=split,
-        root=root,
-        quality=quality,
-        keep_icc=keep_icc,
-        full_audit=full_audit,
-        force=force,
-        resume=resume,
-        reading=reading,
-        where=common.where_of(jobs, engine, address, "harmonised"),
-    )
-    _tell(result, out, as_json=as_json)
+    style = style_of(to, reading, options.match.space, options.mask)
+    options, where = replace(options, style_name=Path(to).name), common.with_bar(where, "harmonised")
+    _tell(write_harmonised(source, out, style, options, select, output, reading, where), out, as_json=as_json)
 
 
 def _tell(result: RunResult, out: Path, *, as_json: bool) -> None:
@@ -189,16 +102,3 @@ def _tell(result: RunResult, out: Path, *, as_json: bool) -> None:
         if clipped:
             typer.echo(f"clipped {100 * told['clipped_mean']:.2f} % on average, {100 * told['clipped_worst']:.2f} % at worst")
     common.finish(told, result.failures, as_json=as_json)
-
-
-def _range(text: str) -> float | tuple[float, float]:
-    """A number, or two with a dash between.
-
-    >>> _range("1"), _range("0.5-1")
-    (1.0, (0.5, 1.0))
-    """
-    try:
-        low, dash, high = text.partition("-")
-        return (float(low), float(high)) if dash else float(low)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is neither a number nor a range like 0.5-1") from None

@@ -1,41 +1,42 @@
-"""Whole collections, as functions: what the command line does, for use from Python.
+"""Whole collections as functions: what the commands do, for use from Python.
 
 Every function takes a folder, a manifest (CSV or Parquet with ``path,label,domain,split``), a list of paths or a stack of images
-(.npy, .npz in MedMNIST layout), works with any number of processes or on Ray with the same result, and never stops for one bad
-file: what could not be done is in ``failures``.
+(.npy, .npz in MedMNIST layout). The result does not depend on the number of processes. A file that cannot be read stops nothing:
+it is listed in ``failures``.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-import numpy as np
-
-from recolorist.bank import drift as drift_numbers
 from recolorist.bank.style_bank import StyleBank
-from recolorist.bank.table import Row
-from recolorist.collections.audit import AuditWork, Limits, mark_outliers, panel_of, summary_of
-from recolorist.collections.items import Collection, Item, Source, collected
-from recolorist.collections.options import AugmentOptions, HarmoniseOptions, MeasureOptions, OutputOptions
+from recolorist.collections import tasks
+from recolorist.collections.items import Source
+from recolorist.collections.options import (
+    AuditOptions,
+    AugmentOptions,
+    BankOptions,
+    DriftOptions,
+    HarmoniseOptions,
+    Limits,
+    MeasureOptions,
+    OutputOptions,
+    SourceOptions,
+    Where,
+)
 from recolorist.collections.run import Failure
-from recolorist.collections.target import Target
-from recolorist.collections.work import Augment, Harmonise, Measure, group_of
-from recolorist.collections.write import HERE, RunResult, Where, identity_of, write_all
+from recolorist.collections.tasks import AuditResult, BankResult, DriftResult, RunResult, open_bank, reference
 from recolorist.core.moments import Moments
 from recolorist.core.options import MatchOptions
-from recolorist.errors import ImageError, OptionError, StatisticsError
 from recolorist.io.images import Reading
-from recolorist.io.write import QUALITY
 
 __all__ = [
     "AuditResult",
     "BankResult",
     "DriftResult",
     "Failure",
+    "Limits",
     "Reading",
     "RunResult",
     "Where",
@@ -48,37 +49,9 @@ __all__ = [
     "reference",
 ]
 
-
-@dataclass(frozen=True, slots=True)
-class BankResult:
-    """A bank, and the files that could not be measured."""
-
-    bank: StyleBank
-    failures: list[Failure]
-
-
-@dataclass(frozen=True, slots=True)
-class AuditResult:
-    """One line per image, and the counts."""
-
-    lines: list[dict[str, Any]]
-    failures: list[Failure]
-    summary: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class DriftResult:
-    """How far a collection lies from a bank: all of it, its groups, and every image."""
-
-    region: drift_numbers.Region
-    overall: drift_numbers.Group
-    groups: list[drift_numbers.Group]
-    lines: list[dict[str, Any]]
-    measured: StyleBank
-    failures: list[Failure]
-
-
-# ---- banks ------------------------------------------------------------------------------------------------------------------
+_READING: Final = Reading()
+_HERE: Final = Where()
+_LIMITS: Final = Limits()
 
 
 def build_bank(
@@ -93,77 +66,46 @@ def build_bank(
     label_from: int | None = -1,
     domain_from: int | None = None,
     root: str | Path | None = None,
-    reading: Reading = Reading(),  # noqa: B008 - frozen
-    where: Where = HERE,
+    reading: Reading = _READING,
+    where: Where = _HERE,
     any_split: bool = False,
 ) -> BankResult:
-    """Measure a collection. Of a manifest with several splits one must be chosen, unless ``any_split`` says that all are meant.
+    """Measure a collection and make a style bank of it.
 
-    >>> import tempfile
-    >>> from PIL import Image
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     Image.new("RGB", (5, 4), "red").save(f"{folder}/a.png")
-    ...     _ = Path(folder, "b.png").write_bytes(b"not an image")
-    ...     result = build_bank(folder, split="train")
-    >>> len(result.bank), [failure.key for failure in result.failures]
-    (1, ['b.png'])
+    Args:
+        source: The images.
+        name: Name of the bank; by default that of the folder or file.
+        split: Split of the images. A manifest with several splits needs one, unless ``any_split`` is set.
+        preprocessing: What was done to the images before, in your words.
+        mask: Name of a foreground rule (``"tissue"``, ``"fundus"``); only its pixels are measured.
+        space: Colour space the bank will be used in.
+        with_histograms: Keep histograms as well, for the histogram methods.
+        label_from: Level of sub-folders that names the label: 0 is the first, -1 the one that holds the file.
+        domain_from: The same for the domain.
+        root: Folder that the paths of a manifest or list are relative to.
+        reading: How files are read.
+        where: Processes or cluster that do the work.
+        any_split: Accept a manifest with several splits as a whole.
+
+    Returns:
+        The bank, and the files that could not be measured.
+
+    Raises:
+        OptionError: An option is wrong, or a split must be chosen.
+        ImageError: The source does not exist, or none of its images could be measured.
+
+    Example:
+        >>> import tempfile
+        >>> from PIL import Image
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Image.new("RGB", (5, 4), "red").save(f"{folder}/a.png")
+        ...     _ = Path(folder, "b.png").write_bytes(b"not an image")
+        ...     result = build_bank(folder, split="train")
+        >>> len(result.bank), [failure.key for failure in result.failures]
+        (1, ['b.png'])
     """
-    work = Measure(reading, MeasureOptions(mask, space, with_histograms))
-    with collected(source, label_from=label_from, domain_from=domain_from, split=split, root=root) as images:
-        if split is None and len(images.splits) > 1 and not any_split:
-            raise OptionError(
-                f"the manifest has the splits {', '.join(images.splits)}; say which one the bank is made of (--split train), or "
-                "styles of test images would leak into training"
-            )
-        values = _in_order(where.run(work, images.items), len(images))
-        return _bank_of(images, values, name, preprocessing, work.options.measured_space)
-
-
-def _bank_of(images: Collection, values: list[Any], name: str | None, preprocessing: str, space: str) -> BankResult:
-    values = _one_kind(images.items, values)
-    good = [(item, value) for item, value in zip(images.items, values, strict=True) if isinstance(value, Row)]
-    failures = [value for value in values if isinstance(value, Failure)]
-    if not good:
-        raise ImageError(f"none of {len(values)} file(s) could be measured; the first says: {failures[0].message}")
-    items, rows = zip(*good, strict=True)
-    bank = StyleBank.from_rows(
-        rows,
-        [item.key for item in items],
-        [item.label for item in items],
-        [item.domain for item in items],
-        name=images.name if name is None else name,
-        split=images.split,
-        preprocessing=preprocessing,
-        space=space,
-    )
-    return BankResult(bank, failures)
-
-
-def _one_kind(items: Sequence[Item], values: list[Any]) -> list[Any]:
-    """A bank holds grey or colour; what differs from most is a failure that names itself."""
-    kinds = Counter(len(value.mean) for value in values if isinstance(value, Row))
-    if len(kinds) < 2:
-        return values
-    most = max(kinds, key=lambda channels: (kinds[channels], channels))
-    return [
-        Failure(item.key, f"it has {len(value.mean)} channel(s), most others have {most}")
-        if isinstance(value, Row) and len(value.mean) != most
-        else value
-        for item, value in zip(items, values, strict=True)
-    ]
-
-
-def open_bank(path: str | Path) -> StyleBank:
-    """Read a bank: :meth:`recolorist.StyleBank.open`."""
-    return StyleBank.open(path)
-
-
-def reference(bank: StyleBank, domain: str | None = None) -> Moments:
-    """Return the average style of a bank: :meth:`recolorist.StyleBank.average`."""
-    return bank.average(domain)
-
-
-# ---- writing ----------------------------------------------------------------------------------------------------------------
+    options = BankOptions(MeasureOptions(mask, space, with_histograms), name, preprocessing, any_split)
+    return tasks.measure_bank(source, options, SourceOptions(label_from, domain_from, split, root), reading, where)
 
 
 def augment(
@@ -187,25 +129,67 @@ def augment(
     domain_from: int | None = None,
     split: str | None = None,
     root: str | Path | None = None,
-    quality: int = QUALITY,
+    quality: int = 95,
     keep_icc: bool = False,
     full_audit: bool = False,
     force: bool = False,
     resume: bool = False,
-    reading: Reading = Reading(),  # noqa: B008 - frozen
-    where: Where = HERE,
+    reading: Reading = _READING,
+    where: Where = _HERE,
 ) -> RunResult:
-    """Write stylised copies of a collection, with the structure of its folders, and one line of provenance for each."""
-    options = AugmentOptions(
-        MatchOptions(method, space, max_gain=max_gain, apply_to=apply_to),  # type: ignore[arg-type]
-        strength, copies, p, seed, sampler, max_clip, mask, allow_split,
-    )  # fmt: skip
+    """Write stylised copies of a collection, with the structure of its folders and one line of provenance for each.
+
+    Args:
+        source: The images.
+        out: Folder to write into.
+        bank: The styles to draw from.
+        copies: Copies of each image, each in another style. Copy k of an image draws from the stream of (seed, k, key).
+        p: Probability that a copy is changed.
+        seed: Equal seeds give equal outputs.
+        sampler: A key of :data:`recolorist.samplers.SAMPLERS`.
+        method: A key of :data:`recolorist.MATCHERS`.
+        space: A key of :data:`recolorist.SPACES`.
+        strength: 0 leaves the image as it is, 1 matches it fully; two numbers are a range to draw from.
+        max_gain: Largest factor on a channel.
+        max_clip: Largest share of values a style may clip.
+        mask: Name of a foreground rule; only its pixels are measured.
+        apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
+        allow_split: Accept a bank that is not of a training split.
+        label_from: Level of sub-folders that names the label.
+        domain_from: Level of sub-folders that names the domain.
+        split: Split of a manifest or archive.
+        root: Folder that the paths of a manifest or list are relative to.
+        quality: JPEG quality of outputs.
+        keep_icc: Keep colour profiles; all other metadata is dropped.
+        full_audit: Also record correlations and inversions of every image.
+        force: Replace files that exist.
+        resume: Continue an earlier run; outputs that it recorded are verified and kept.
+        reading: How files are read.
+        where: Processes or cluster that do the work.
+
+    Returns:
+        The records of all outputs, and the files that could not be read.
+
+    Raises:
+        OptionError: An option is wrong, or outputs exist and neither ``force`` nor ``resume`` is set.
+
+    Example:
+        >>> import tempfile
+        >>> from PIL import Image
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     for i in range(3):
+        ...         Path(folder, "in").mkdir(exist_ok=True)
+        ...         Image.effect_noise((8, 8), 20 + 9 * i).save(f"{folder}/in/{i}.png")
+        ...     bank = build_bank(f"{folder}/in", split="train").bank
+        ...     result = augment(f"{folder}/in", f"{folder}/out", bank, copies=2)
+        >>> [record["output"] for record in result.records][:2]
+        ['0_1.png', '0_2.png']
+    """
+    match = _match_options(method=method, space=space, max_gain=max_gain, apply_to=apply_to)
+    options = AugmentOptions(match, strength, copies, p, seed, sampler, max_clip, mask, allow_split)
+    select = SourceOptions(label_from, domain_from, split, root)
     output = OutputOptions(quality, keep_icc, full_audit, force, resume)
-    identity = identity_of("augment", options.to_dict() | {"quality": quality, "icc": keep_icc}, bank.fingerprint, reading)
-    work = Augment(Target(str(out), force), reading, output, identity, options, bank)
-    work.refuse_early()
-    with collected(source, label_from=label_from, domain_from=domain_from, split=split, root=root) as images:
-        return write_all(work, images, source, resume=resume, where=where)
+    return tasks.write_augmented(source, out, bank, options, select, output, reading, where)
 
 
 def harmonise(
@@ -223,53 +207,59 @@ def harmonise(
     pool: bool = False,
     split: str | None = None,
     root: str | Path | None = None,
-    quality: int = QUALITY,
+    quality: int = 95,
     keep_icc: bool = False,
     full_audit: bool = False,
     force: bool = False,
     resume: bool = False,
-    reading: Reading = Reading(),  # noqa: B008 - frozen
-    where: Where = HERE,
+    reading: Reading = _READING,
+    where: Where = _HERE,
 ) -> RunResult:
     """Give every image of a collection one style.
 
-    ``pool`` measures all images of a folder together (the tiles of a slide) and maps them alike, so that a pale tile of a dark
-    slide stays paler than its neighbours.
+    Args:
+        source: The images.
+        out: Folder to write into.
+        style: Moments of the style, from :func:`recolorist.measure` or :func:`reference`.
+        style_name: Name of the style in the records.
+        method: ``"mean_std"`` or ``"covariance"``; the histogram methods need the pixels of a style.
+        space: A key of :data:`recolorist.SPACES`.
+        strength: 0 leaves images as they are, 1 matches them fully.
+        max_gain: Largest factor on a channel.
+        mask: Name of a foreground rule; only its pixels are measured.
+        apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
+        pool: Measure all images of a folder (the tiles of a slide) together and map them alike. A pale tile of a dark slide
+            then stays paler than its neighbours.
+        split: Split of a manifest or archive.
+        root: Folder that the paths of a manifest or list are relative to.
+        quality: JPEG quality of outputs.
+        keep_icc: Keep colour profiles; all other metadata is dropped.
+        full_audit: Also record correlations and inversions of every image.
+        force: Replace files that exist.
+        resume: Continue an earlier run; outputs that it recorded are verified and kept.
+        reading: How files are read.
+        where: Processes or cluster that do the work.
+
+    Returns:
+        The records of all outputs, and the files that could not be read.
+
+    Raises:
+        OptionError: An option is wrong, or outputs exist and neither ``force`` nor ``resume`` is set.
+
+    Example:
+        >>> import tempfile
+        >>> from PIL import Image
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Path(folder, "in").mkdir()
+        ...     Image.effect_noise((8, 8), 20).save(f"{folder}/in/a.png")
+        ...     result = harmonise(f"{folder}/in", f"{folder}/out", Moments(1, [128.0], [[900.0]], 255.0))
+        >>> result.records[0]["output"], result.failures
+        ('a.png', [])
     """
-    options = HarmoniseOptions(
-        MatchOptions(method, space, strength, max_gain, apply_to=apply_to),  # type: ignore[arg-type]
-        mask, pool,
-    )  # fmt: skip
+    match = _match_options(method=method, space=space, strength=strength, max_gain=max_gain, apply_to=apply_to)
+    options = HarmoniseOptions(match, mask, pool, style_name)
     output = OutputOptions(quality, keep_icc, full_audit, force, resume)
-    identity = identity_of(
-        "harmonise",
-        options.to_dict() | {"style": style.to_dict(), "pool": pool, "quality": quality, "icc": keep_icc},
-        style_name,
-        reading,
-    )
-    with collected(source, split=split, root=root) as images:
-        pooled, bad = _pooled(images.items, Measure(reading, MeasureOptions(mask, space)), where) if pool else (None, [])
-        work = Harmonise(Target(str(out), force), reading, output, identity, options, style, style_name, pooled)
-        usable = replace(images, items=tuple(item for item in images.items if item.key not in {f.key for f in bad}))
-        result = write_all(work, usable, source, resume=resume, where=where)
-        return replace(result, failures=[*bad, *result.failures])
-
-
-def _pooled(items: Sequence[Item], work: Measure, where: Where) -> tuple[dict[str, Moments], list[Failure]]:
-    """The moments of each folder: those of its images, added up in order."""
-    sums: dict[str, Moments] = {}
-    failures = []
-    for item, value in zip(items, _in_order(where.run(work, items), len(items)), strict=True):
-        if isinstance(value, Failure):
-            failures.append(value)
-            continue
-        moments = Moments(value.pixels, value.mean, value.cov, 1.0, work.options.measured_space)
-        group = group_of(item)
-        sums[group] = sums[group] + moments if group in sums else moments
-    return sums, failures
-
-
-# ---- looking ----------------------------------------------------------------------------------------------------------------
+    return tasks.write_harmonised(source, out, style, options, SourceOptions(split=split, root=root), output, reading, where)
 
 
 def audit(
@@ -277,58 +267,92 @@ def audit(
     bank: StyleBank | None = None,
     *,
     mask: str | None = None,
-    limits: Limits = Limits(),  # noqa: B008 - frozen
+    limits: Limits = _LIMITS,
     label_from: int | None = -1,
     domain_from: int | None = None,
     split: str | None = None,
     root: str | Path | None = None,
-    reading: Reading = Reading(),  # noqa: B008 - frozen
-    where: Where = HERE,
+    reading: Reading = _READING,
+    where: Where = _HERE,
 ) -> AuditResult:
-    """Look at every image: flat, near blank, saturated, and, with a bank, what matching to its styles would clip."""
-    panel = None if bank is None else panel_of(bank)
-    MeasureOptions(mask)  # refuses an unknown rule
-    with collected(source, label_from=label_from, domain_from=domain_from, split=split, root=root) as images:
-        values = _in_order(where.run(AuditWork(reading, mask, panel, limits), images.items), len(images))
-    failures = [value for value in values if isinstance(value, Failure)]
-    lines = [value for value in values if not isinstance(value, Failure)]
-    mark_outliers(lines, limits)
-    return AuditResult(lines, failures, summary_of(lines, len(failures)))
+    """Report images that are flat, nearly blank or saturated and, with a bank, those that matching would clip.
+
+    Args:
+        source: The images.
+        bank: Styles that every image is tried against.
+        mask: Name of a foreground rule; only its pixels are counted.
+        limits: Where a figure becomes a flag.
+        label_from: Level of sub-folders that names the label.
+        domain_from: Level of sub-folders that names the domain.
+        split: Split of a manifest or archive.
+        root: Folder that the paths of a manifest or list are relative to.
+        reading: How files are read.
+        where: Processes or cluster that do the work.
+
+    Returns:
+        One line for each image, the failures and a summary.
+
+    Raises:
+        OptionError: An option is wrong.
+
+    Example:
+        >>> import tempfile
+        >>> from PIL import Image
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Image.new("RGB", (5, 4), "red").save(f"{folder}/a.png")
+        ...     audit(folder).lines[0]["flags"]
+        ['flat', 'near_blank', 'saturated']
+    """
+    select = SourceOptions(label_from, domain_from, split, root)
+    return tasks.audit_images(source, bank, AuditOptions(mask, limits), select, reading, where)
 
 
 def drift(
     bank: StyleBank,
     source: Source,
     *,
-    level: float = drift_numbers.LEVEL,
+    level: float = 0.99,
     mask: str | None = None,
     group_from: int | None = 0,
     split: str | None = None,
     root: str | Path | None = None,
-    reading: Reading = Reading(),  # noqa: B008 - frozen
-    where: Where = HERE,
+    reading: Reading = _READING,
+    where: Where = _HERE,
 ) -> DriftResult:
-    """Compare a collection with the bank a model was trained on; groups are sub-folders or a manifest's domains."""
-    region = drift_numbers.region_of(bank, level)
-    result = build_bank(
-        source, mask=mask, domain_from=group_from, split=split, root=root, reading=reading, where=where, any_split=True
-    )
-    new = result.bank
-    if new.channels != bank.channels:
-        raise StatisticsError(f"the images have {new.channels} channel(s) and the bank's {bank.channels}; they must agree")
-    distance = region.distance(new.mean, new.cov)
-    groups = [new.domain(row) or "" for row in range(len(new))]
-    parts = []
-    for name in sorted(set(groups)) if len(set(groups)) > 1 else []:
-        rows = np.array([group == name for group in groups])
-        parts.append(drift_numbers.group_of(name, region, new.mean[rows], new.std[rows], distance[rows], level))
-    overall = drift_numbers.group_of("all", region, new.mean, new.std, distance, level)
-    lines = drift_numbers.image_lines(region, new.keys, groups, new.mean, new.std, distance)
-    return DriftResult(region, overall, parts, lines, new, result.failures)
+    """Compare a collection with the bank a model was trained on; groups are sub-folders or a manifest's domains.
+
+    Args:
+        bank: The bank of the training data.
+        source: The images to compare.
+        level: Share of images like the training data that count as inside.
+        mask: Name of a foreground rule; only its pixels are measured.
+        group_from: Level of sub-folders that names the group.
+        split: Split of a manifest or archive.
+        root: Folder that the paths of a manifest or list are relative to.
+        reading: How files are read.
+        where: Processes or cluster that do the work.
+
+    Returns:
+        The region of usual styles, the figures of all images and of each group, and one line for each image.
+
+    Raises:
+        StatisticsError: The bank is too small, or its channels are not those of the images.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from PIL import Image
+        >>> rng = np.random.default_rng(0)
+        >>> bank = StyleBank.build(rng.integers(rng.integers(0, 99, (40, 1, 1, 1)), 200, (40, 8, 8, 3), dtype=np.uint8))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Image.new("RGB", (8, 8), "white").save(f"{folder}/a.png")
+        ...     drift(bank, folder).lines[0]["outside"]
+        True
+    """
+    select = SourceOptions(None, group_from, split, root)
+    return tasks.compare_images(bank, source, DriftOptions(level, mask), select, reading, where)
 
 
-def _in_order(results: Iterable[tuple[int, Any]], count: int) -> list[Any]:
-    values: list[Any] = [None] * count
-    for i, value in results:
-        values[i] = value
-    return values
+def _match_options(**values: Any) -> MatchOptions:
+    """Make checked options from values of any type."""
+    return MatchOptions(**values)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from recolorist._version import __version__
-from recolorist.collections.audit import FLAGS, flags_told
+from recolorist.collections.auditing import FLAGS, flags_told
 from recolorist.collections.items import Item, collected
 from recolorist.collections.load import load
+from recolorist.collections.options import SourceOptions
 from recolorist.errors import RecoloristError
 from recolorist.io.images import Reading, shown
 from recolorist.report.charts import clip_chart, spread_chart
@@ -20,7 +21,7 @@ from recolorist.report.page import page
 from recolorist.report.thumbnails import data_uri
 
 if TYPE_CHECKING:
-    from recolorist.collections.api import AuditResult
+    from recolorist.collections.tasks import AuditResult
 
 __all__ = ["audit_page"]
 
@@ -35,7 +36,7 @@ def audit_page(
     """The whole page as text."""
     told = result.summary
     flagged = told["images"] - told["unflagged"]
-    with collected(source, split=split, root=root) as images:
+    with collected(source, SourceOptions(split=split, root=root)) as images:
         items = {item.key: item for item in images.items}
         name = shown(images.name)
         galleries = [_gallery(flag, result.lines, items, reading) for flag in FLAGS if told["flags"].get(flag)]

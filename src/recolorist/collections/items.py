@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +16,16 @@ from typing import Any, Final
 import numpy as np
 
 from recolorist import optional
+from recolorist.collections.options import SourceOptions
 from recolorist.errors import ImageError, OptionError, RecoloristError
 from recolorist.io.images import list_names, shown
 from recolorist.io.npy import npy_header, npy_stack, refuse_bomb
 
 Source = str | Path | Sequence[str | Path]
 
+__all__ = ["Collection", "Item", "Source", "collected", "inside"]
+
+EVERYTHING: Final = SourceOptions()
 _MANIFESTS: Final = (".csv", ".tsv", ".parquet")
 _MOST_CHANNELS: Final = 4
 _COPY: Final = 1 << 20
@@ -58,34 +62,27 @@ class Collection:
 
 
 @contextmanager
-def collected(
-    source: Source,
-    *,
-    label_from: int | None = -1,
-    domain_from: int | None = None,
-    split: str | None = None,
-    root: str | Path | None = None,
-) -> Iterator[Collection]:
+def collected(source: Source, select: SourceOptions = EVERYTHING) -> Iterator[Collection]:
     """List the images of a source. Inside the `with` block everything it names can be read.
 
-    ``label_from`` and ``domain_from`` say which level of sub-folders names the label and the domain (0: the first, -1: the one
-    that holds the file). Manifests are CSV or Parquet with ``path`` and, as far as there are, ``label``, ``domain``, ``split``;
-    their paths are relative to ``root``, or to the manifest.
+    Manifests are CSV or Parquet with ``path`` and, as far as there are, ``label``, ``domain``, ``split``; their paths are
+    relative to ``select.root``, or to the manifest.
     """
+    root, split = select.root, select.split
     if not isinstance(source, str | Path):
-        yield _of_paths([Path(path) for path in source], root, label_from, domain_from, split)
+        yield _of_paths([Path(path) for path in source], root, select)
         return
     path = Path(source)
     suffix = path.suffix.lower()
     if path.is_dir() and suffix != ".zarr":
-        yield _of_folder(path, label_from, domain_from, split)
+        yield _of_folder(path, select)
     elif not path.exists():
         raise ImageError(f"{shown(path)} does not exist; give a folder, a manifest, a list or an image file")
     elif suffix in _MANIFESTS:
         yield _of_manifest(path, Path(root) if root else path.parent, split)
     elif suffix == ".txt":
         lines = path.read_text("utf-8").splitlines()
-        yield _of_paths([Path(line) for line in lines if line.strip()], root or path.parent, label_from, domain_from, split)
+        yield _of_paths([Path(line) for line in lines if line.strip()], root or path.parent, select)
     elif suffix == ".npz":
         with _unpacked(path, split) as collection:
             yield collection
@@ -95,36 +92,29 @@ def collected(
         yield Collection((Item(path.name, str(path)),), path.stem, split)
 
 
-def _of_folder(folder: Path, label_from: int | None, domain_from: int | None, split: str | None) -> Collection:
+def _of_folder(folder: Path, select: SourceOptions) -> Collection:
     names = list_names(folder)
     if not names:
         raise ImageError(f"{shown(folder)} holds no image file; check the path")
     start = "" if folder == Path() else os.path.join(folder, "")  # noqa: PTH118 - see `list_names`
     items = []
     for name in names:
-        folders = name.split("/")[:-1]
         path = start + (name if os.sep == "/" else name.replace("/", os.sep))
-        items.append(Item(name, path, _level(folders, label_from), _level(folders, domain_from)))
-    return Collection(tuple(items), folder.resolve().name, split)
+        items.append(Item(name, path, *_labels(name.split("/")[:-1], select)))
+    return Collection(tuple(items), folder.resolve().name, select.split)
 
 
-def _of_paths(
-    paths: Sequence[Path], root: str | Path | None, label_from: int | None, domain_from: int | None, split: str | None
-) -> Collection:
+def _of_paths(paths: Sequence[Path], root: str | Path | None, select: SourceOptions) -> Collection:
     if not paths:
         raise ImageError("the list is empty; give at least one image file")
     base = Path(root) if root else Path()
-    full = [path if path.is_absolute() else base / path for path in paths]
-    items = tuple(_placed(full, base, label_from, domain_from))
-    _refuse_repeats(items)
-    return Collection(items, base.resolve().name, split)
-
-
-def _placed(paths: Iterable[Path], root: Path, label_from: int | None, domain_from: int | None) -> Iterator[Item]:
+    items = []
     for path in paths:
-        relative = inside(path, root)
-        folders = relative.parts[:-1]
-        yield Item(relative.as_posix(), str(path), _level(folders, label_from), _level(folders, domain_from))
+        full = path if path.is_absolute() else base / path
+        relative = inside(full, base)
+        items.append(Item(relative.as_posix(), str(full), *_labels(relative.parts[:-1], select)))
+    _refuse_repeats(items)
+    return Collection(tuple(items), base.resolve().name, select.split)
 
 
 def inside(path: Path, root: Path) -> Path:
@@ -140,6 +130,11 @@ def inside(path: Path, root: Path) -> Path:
     if ".." in relative.parts or relative.is_absolute() or not relative.parts:
         raise OptionError(f"{shown(path)} does not lie below {shown(root)}; name the common folder with root (--root)")
     return relative
+
+
+def _labels(folders: Sequence[str], select: SourceOptions) -> tuple[str | None, str | None]:
+    """Return label and domain, as the sub-folders name them."""
+    return _level(folders, select.label_from), _level(folders, select.domain_from)
 
 
 def _level(folders: Sequence[str], level: int | None) -> str | None:

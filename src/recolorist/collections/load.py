@@ -15,11 +15,12 @@ from recolorist.collections.items import Item
 from recolorist.collections.target import digest_of
 from recolorist.core import foreground
 from recolorist.core import image as check
-from recolorist.core.spaces import SPACES
 from recolorist.io.images import FORMATS, HUGE_FORMATS, HugeError, Reading, decode, open_file, open_strips
 from recolorist.io.npy import npy_stack
 from recolorist.io.strips import Strips
 from recolorist.io.write import OUTPUT_SUFFIX, output_name
+
+__all__ = ["Loaded", "load", "name_of", "rule_mask", "source_digest"]
 
 
 @dataclass(slots=True)
@@ -84,15 +85,6 @@ def rule_mask(opened: check.Opened, rule: str | None) -> NDArray[np.bool_] | Non
     return (
         None if rule is None else foreground.RULES[check.option(rule, foreground.RULES, "mask")](opened.colour, opened.data_range)
     )
-
-
-def measured_in(space: str) -> str:
-    """The space whose moments are taken for matching in this one; linear spaces do with those of RGB.
-
-    >>> measured_in("lab"), measured_in("ycbcr")
-    ('lab', 'rgb')
-    """
-    return "rgb" if SPACES[check.option(space, SPACES, "space")].is_linear else space
 
 
 @lru_cache(maxsize=4)

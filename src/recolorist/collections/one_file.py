@@ -6,43 +6,36 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 import recolorist as rc
-from recolorist.collections.api import open_bank, reference
 from recolorist.collections.items import Item
-from recolorist.collections.load import Loaded, load, measured_in, rule_mask
-from recolorist.collections.strips import Tick, measure_strips, rule_in_use, write_strips
+from recolorist.collections.load import Loaded, load, rule_mask
+from recolorist.collections.options import Masks, MeasureOptions, OutputOptions
+from recolorist.collections.strips import measure_strips, rule_in_use, write_strips
 from recolorist.collections.target import Target
+from recolorist.collections.tasks import open_bank, reference
 from recolorist.core import foreground
 from recolorist.core import image as check
 from recolorist.core.audit import Audit
-from recolorist.core.match import MATCHERS
 from recolorist.core.moments import Moments, measure_opened
-from recolorist.core.options import match_options
+from recolorist.core.options import MatchOptions
 from recolorist.core.plan import Plan, decide
 from recolorist.errors import ImageError, OptionError, StatisticsError
 from recolorist.io.images import FORMATS, HugeError, Reading, open_strips, read_picture, shown
 from recolorist.io.strips import Strips
-from recolorist.io.write import QUALITY, encode, format_of
+from recolorist.io.write import encode, format_of
 
+__all__ = ["Matched", "match_file", "style_of"]
 
-@dataclass(frozen=True, slots=True)
-class How:
-    """The options of a match; ``mask`` and ``style_mask`` are files or names of foreground rules."""
-
-    method: str = "mean_std"
-    space: str = "rgb"
-    strength: float = 1.0
-    max_gain: float = 10.0
-    eps_mode: str = "exact"
-    mask: str | None = None
-    style_mask: str | None = None
-    apply_to: str = "all"
-    strict: bool = False
+Mask = NDArray[np.bool_] | None
+_OPTIONS: Final = MatchOptions()
+_MASKS: Final = Masks()
+_OUTPUT: Final = OutputOptions()
+_READING: Final = Reading()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,45 +54,72 @@ def match_file(
     content: str | Path,
     style: str | Path | Plan,
     out: str | Path,
-    how: How = How(),  # noqa: B008 - frozen
+    options: MatchOptions = _OPTIONS,
     *,
-    reading: Reading = Reading(),  # noqa: B008 - frozen
-    quality: int = QUALITY,
-    keep_icc: bool = False,
+    masks: Masks = _MASKS,
+    output: OutputOptions = _OUTPUT,
+    reading: Reading = _READING,
     pyramid: bool = False,
-    force: bool = False,
-    tick: Tick | None = None,
 ) -> Matched:
-    """Match a file and write the result; the style is an image, a bank (``bank.rcb:domain`` for one of its domains) or a plan.
+    """Match a file of any size and write the result.
 
-    >>> import tempfile
-    >>> from PIL import Image
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     Image.effect_noise((8, 8), 20).save(f"{folder}/a.png")
-    ...     Image.effect_noise((8, 8), 60).save(f"{folder}/b.png")
-    ...     done = match_file(f"{folder}/a.png", f"{folder}/b.png", f"{folder}/c.png")
-    ...     bool(done.plan.gain[0] > 1), read_picture(f"{folder}/c.png").pixels.shape
-    (True, (8, 8))
+    Args:
+        content: The image to change.
+        style: An image, a bank (``bank.rcb:domain`` for one of its domains) or a plan.
+        out: The file to write; its suffix chooses the format.
+        options: How the image is matched. With a plan only ``apply_to`` counts.
+        masks: Files or foreground rules that choose the pixels to measure.
+        output: How the output is written.
+        reading: How files are read.
+        pyramid: Add smaller levels to a huge TIFF.
+
+    Returns:
+        The plan, its audit and the pixels, as far as the image was in memory.
+
+    Raises:
+        OptionError: The output exists, or the method needs a whole image in memory that is too large.
+        ImageError: A file cannot be read or written.
+
+    Example:
+        >>> import tempfile
+        >>> from PIL import Image
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Image.effect_noise((8, 8), 20).save(f"{folder}/a.png")
+        ...     Image.effect_noise((8, 8), 60).save(f"{folder}/b.png")
+        ...     result = match_file(f"{folder}/a.png", f"{folder}/b.png", f"{folder}/c.png")
+        ...     bool(result.plan.gain[0] > 1), read_picture(f"{folder}/c.png").pixels.shape
+        (True, (8, 8))
     """
     path = Path(out)
-    target = Target(str(path.parent), force)
-    if target.exists(path.name) and not force:
+    target = Target(str(path.parent), output.force)
+    if target.exists(path.name) and not output.force:
         raise OptionError(f"{shown(out)} exists; pass force (--force) to replace it")
     if path.suffix.lower() != ".zarr":
         format_of(path.suffix)
     loaded = load(Item(Path(content).name, str(content)), reading)
-    if loaded.strips is not None:
-        with loaded.strips as source:
-            return _match_strips(source, style, target, path.name, how, reading, pyramid=pyramid, tick=tick)
-    done = _match_whole(loaded, style, how, reading)
-    data = encode(done.output, path.suffix, icc=loaded.icc if keep_icc else None, quality=quality)  # type: ignore[arg-type]
-    target.place(path.name, data)
-    return done
+    if loaded.strips is None:
+        result = _match_whole(loaded, style, options, masks, reading)
+        icc = loaded.icc if output.keep_icc else None
+        target.place(path.name, encode(result.output, path.suffix, icc=icc, quality=output.quality))  # type: ignore[arg-type]
+        return result
+    with loaded.strips as source, _mask_strips(masks.mask, reading) as file:
+        plan, mask = _plan_strips(source, file, style, options, masks, reading)
+        write_strips(target, path.name, source, plan, mask, pyramid=pyramid)
+        return Matched(plan, None, None, None, None, source.shape[:2])
 
 
 def style_of(name: str | Path, reading: Reading, space: str, mask: str | None = None) -> Moments:
-    """The moments of a style given as an image of any size, a bank, or ``bank:domain``."""
-    return _style(name, reading, space, mask)[0]
+    """Return the moments of a style given as an image of any size, a bank, or ``bank:domain``.
+
+    Example:
+        >>> import tempfile
+        >>> from PIL import Image
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Image.new("L", (8, 8), 7).save(f"{folder}/a.png")
+        ...     style_of(f"{folder}/a.png", Reading(), "rgb").mean.tolist()
+        [7.0]
+    """
+    return _style(name, reading, MeasureOptions(space=space).measured_space, mask)[0]
 
 
 def _style(name: str | Path, reading: Reading, space: str, mask: str | None) -> tuple[Moments, NDArray[Any] | None]:
@@ -111,77 +131,72 @@ def _style(name: str | Path, reading: Reading, space: str, mask: str | None) -> 
     loaded = load(Item(Path(name).name, str(name)), reading)
     if loaded.strips is not None:
         with loaded.strips as source, _mask_strips(mask, reading) as inside:
-            return measure_strips(source, mask if mask in foreground.RULES else inside, measured_in(space)), None
+            return measure_strips(source, mask if mask in foreground.RULES else inside, space), None
     opened = loaded.opened
-    moments = measure_opened(opened, _mask(mask, opened, reading, "style_mask"), measured_in(space), name="style")
+    moments = measure_opened(opened, _mask(mask, opened, reading, "style_mask"), space, name="style")
     return moments, loaded.pixels
 
 
-def _match_whole(loaded: Loaded, style: str | Path | Plan, how: How, reading: Reading) -> Matched:
-    opened = loaded.opened
-    inside = _mask(how.mask, opened, reading, "mask")
-    keep = inside if how.apply_to == "mask" else None
-    pixels, size = loaded.pixels, (opened.array.shape[0], opened.array.shape[1])
+def _match_whole(loaded: Loaded, style: str | Path | Plan, options: MatchOptions, masks: Masks, reading: Reading) -> Matched:
+    opened, pixels = loaded.opened, loaded.pixels
+    inside = _mask(masks.mask, opened, reading, "mask")
+    keep = inside if options.apply_to == "mask" else None
+    size = (opened.array.shape[0], opened.array.shape[1])
     if isinstance(style, Plan):
-        plan, seen = style, None
-    elif MATCHERS[check.option(how.method, MATCHERS, "method")].needs_pixels:
-        output, seen = _by_pixels(loaded, style, how, reading, inside)
-        return Matched(None, rc.audit(pixels, output, mask=keep, data_range=loaded.data_range), pixels, seen, output, size)
+        plan, style_pixels = style, None
+    elif options.needs_pixels:
+        return _match_pixels(loaded, inside, style, options, masks, reading)
     else:
-        moments = measure_opened(opened, inside, measured_in(how.space), name="content")
-        target, seen = _style(style, reading, how.space, how.style_mask)
-        plan = _decided(moments, target, how)
-        seen = _small_slide(style, reading) if seen is None else seen
+        moments = measure_opened(opened, inside, options.measured_space, name="content")
+        goal, style_pixels = _style(style, reading, options.measured_space, masks.style_mask)
+        plan = decide(moments, goal, options)
+        style_pixels = _small_slide(style, reading) if style_pixels is None else style_pixels
     output = rc.apply(pixels, plan, mask=keep, data_range=loaded.data_range)
-    told = rc.audit(pixels, plan, mask=keep, data_range=loaded.data_range)
-    return Matched(plan, told, pixels, seen, output, size)
+    audit = rc.audit(pixels, plan, mask=keep, data_range=loaded.data_range)
+    return Matched(plan, audit, pixels, style_pixels, output, size)
 
 
-def _match_strips(
-    source: Strips, style: str | Path | Plan, target: Target, name: str, how: How, reading: Reading, *, pyramid: bool, tick: Any
+def _match_pixels(
+    loaded: Loaded, inside: Mask, style: str | Path, options: MatchOptions, masks: Masks, reading: Reading
 ) -> Matched:
-    if not isinstance(style, Plan) and MATCHERS[check.option(how.method, MATCHERS, "method")].needs_pixels:
-        raise OptionError(
-            f"method={how.method!r} needs the whole image in memory; raise max_pixels, or use mean_std or covariance"
-        )
-    rule = how.mask if how.mask in foreground.RULES else None
-    with _mask_strips(how.mask, reading) as file:
-        measure = cache(lambda: measure_strips(source, rule or file, measured_in(how.space), tick))
-        goal = None if isinstance(style, Plan) else style_of(style, reading, how.space, how.style_mask)
-        plan = style if isinstance(style, Plan) else _decided(measure(), goal, how)  # type: ignore[arg-type]
-        keep = None
-        if how.apply_to == "mask":
-            keep = rule_in_use(source, rule, measure()) if rule else file
-        write_strips(target, name, source, plan, keep, pyramid=pyramid, tick=tick)
-    return Matched(plan, None, None, None, None, source.shape[:2])
-
-
-def _decided(content: Moments, style: Moments, how: How) -> Plan:
-    options = match_options(how.method, how.space, how.strength, how.max_gain, how.eps_mode, how.strict)
-    return decide(content, style, options)
-
-
-def _by_pixels(
-    loaded: Loaded, style: str | Path, how: How, reading: Reading, inside: NDArray[np.bool_] | None
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The output of a histogram method, and the pixels of the style."""
+    """Match by a histogram method, which needs the pixels of the style."""
     if _bank_named(style):
-        raise StatisticsError(f"method={how.method!r} needs the style's pixels; give an image")
-    other = read_picture(style, reading)
-    opened = check.open_image(other.pixels, other.data_range)
-    result: NDArray[Any] = rc.match(
+        raise StatisticsError(f"method={options.method!r} needs the style's pixels; give an image")
+    picture = read_picture(style, reading)
+    opened = check.open_image(picture.pixels, picture.data_range)
+    output = rc.match(
         loaded.pixels,
-        other.pixels,
-        how.method,
-        how.space,
+        picture.pixels,
+        options.method,
+        options.space,
         inside,
-        _mask(how.style_mask, opened, reading, "style_mask"),
-        how.strength,
-        apply_to=how.apply_to if inside is not None else "all",
+        _mask(masks.style_mask, opened, reading, "style_mask"),
+        options.strength,
+        apply_to=options.apply_to if inside is not None else "all",
         data_range=loaded.data_range,
-        style_range=other.data_range,
+        style_range=picture.data_range,
     )
-    return result, other.pixels
+    keep = inside if options.apply_to == "mask" else None
+    audit = rc.audit(loaded.pixels, output, mask=keep, data_range=loaded.data_range)
+    return Matched(None, audit, loaded.pixels, picture.pixels, output, (output.shape[0], output.shape[1]))
+
+
+def _plan_strips(
+    source: Strips, file: Strips | None, style: str | Path | Plan, options: MatchOptions, masks: Masks, reading: Reading
+) -> tuple[Plan, str | Strips | None]:
+    """Return the plan for an image in strips, and the rule or mask outside of which pixels are kept."""
+    if not isinstance(style, Plan) and options.needs_pixels:
+        raise OptionError(
+            f"method={options.method!r} needs the whole image in memory; raise max_pixels, or use mean_std or covariance"
+        )
+    rule = masks.mask if masks.mask in foreground.RULES else None
+    measure = cache(lambda: measure_strips(source, rule or file, options.measured_space))
+    plan = style if isinstance(style, Plan) else None
+    if plan is None:
+        plan = decide(measure(), style_of(style, reading, options.space, masks.style_mask), options)  # type: ignore[arg-type]
+    if options.apply_to == "all":
+        return plan, None
+    return plan, rule_in_use(source, rule, measure()) if rule else file
 
 
 def _mask(mask: str | None, opened: check.Opened, reading: Reading, name: str) -> NDArray[np.bool_] | None:

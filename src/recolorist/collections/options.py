@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from recolorist.augment.samplers import SAMPLERS
 from recolorist.core import foreground
 from recolorist.core import image as check
 from recolorist.core.options import MatchOptions
 from recolorist.core.spaces import SPACES
 from recolorist.errors import OptionError
-from recolorist.io.write import QUALITY
 
-__all__ = ["AugmentOptions", "HarmoniseOptions", "MeasureOptions", "OutputOptions", "SourceOptions"]
+__all__ = [
+    "AuditOptions",
+    "AugmentOptions",
+    "BankOptions",
+    "DriftOptions",
+    "HarmoniseOptions",
+    "Limits",
+    "Masks",
+    "MeasureOptions",
+    "OutputOptions",
+    "Progress",
+    "SourceOptions",
+    "Where",
+]
+
+#: Given the results as they come and how many there will be; passes them on.
+Progress = Callable[[Iterable[Any], int], Iterable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +70,7 @@ class OutputOptions:
         recolorist.errors.OptionError: quality=0; accepted are whole numbers from 1 to 100
     """
 
-    quality: int = QUALITY
+    quality: int = 95
     keep_icc: bool = False
     full_audit: bool = False
     force: bool = False
@@ -94,6 +110,100 @@ class MeasureOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class BankOptions:
+    """How a bank is made of a collection.
+
+    Args:
+        measure: What is measured of each image.
+        name: Name of the bank; by default that of the collection.
+        preprocessing: What was done to the images before, in your words.
+        any_split: Accept a manifest with several splits as a whole.
+    """
+
+    measure: MeasureOptions = field(default_factory=MeasureOptions)
+    name: str | None = None
+    preprocessing: str = ""
+    any_split: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where a figure of an audit becomes a flag; shares and deviations in units of the range.
+
+    Args:
+        blank: Largest deviation of a near-blank image; 0.02 is 5 of 255 levels.
+        saturated: Share of values at white.
+        clip: Share of values clipped by the median style.
+        max_gain: Largest factor on a channel.
+        outlier: Robust deviations from the median of the collection.
+
+    Raises:
+        OptionError: A number lies outside its limits.
+    """
+
+    blank: float = 0.02
+    saturated: float = 0.05
+    clip: float = 0.01
+    max_gain: float = 10.0
+    outlier: float = 6.0
+
+    def __post_init__(self) -> None:
+        """Check every number."""
+        for name in ("blank", "saturated", "clip"):
+            check.number(getattr(self, name), 0, 1, name)
+        for name in ("max_gain", "outlier"):
+            check.number(getattr(self, name), 0, math.inf, name)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditOptions:
+    """How a collection is audited.
+
+    Args:
+        mask: Name of a foreground rule; only its pixels are counted.
+        limits: Where a figure becomes a flag.
+
+    Raises:
+        OptionError: The rule is unknown.
+    """
+
+    mask: str | None = None
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        """Check the rule."""
+        _check_rule(self.mask)
+
+
+@dataclass(frozen=True, slots=True)
+class DriftOptions:
+    """How a collection is compared with a bank.
+
+    Args:
+        coverage: Share of images like those of the bank that count as inside.
+        mask: Name of a foreground rule; only its pixels are measured.
+
+    Raises:
+        OptionError: The rule is unknown.
+    """
+
+    coverage: float = 0.99
+    mask: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check the rule; the coverage is checked where the region is fitted."""
+        _check_rule(self.mask)
+
+
+@dataclass(frozen=True, slots=True)
+class Masks:
+    """The pixels of one match that are measured: files (0 is outside) or names of foreground rules."""
+
+    mask: str | None = None
+    style_mask: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class HarmoniseOptions:
     """How every image gets one style.
 
@@ -101,6 +211,7 @@ class HarmoniseOptions:
         match: How an image is matched to the style.
         mask: Name of a foreground rule; only its pixels are measured.
         pool: Measure all images of a folder together and map them alike.
+        style_name: Name of the style in records.
 
     Raises:
         OptionError: The rule is unknown, or the method needs the pixels of the style.
@@ -109,6 +220,7 @@ class HarmoniseOptions:
     match: MatchOptions
     mask: str | None = None
     pool: bool = False
+    style_name: str = ""
 
     def __post_init__(self) -> None:
         """Check the rule and the method."""
@@ -121,7 +233,7 @@ class HarmoniseOptions:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what decides the outputs, as plain values."""
-        return _matching(self.match) | {"strength": self.match.strength, "mask": self.mask}
+        return _matching(self.match) | {"strength": self.match.strength, "mask": self.mask, "pool": self.pool}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +266,7 @@ class AugmentOptions:
     allow_split: bool = False
 
     def __post_init__(self) -> None:
-        """Check names and numbers; :class:`recolorist.Colorist` checks what depends on the bank."""
-        check.option(self.sampler, SAMPLERS, "sampler")
+        """Check what belongs to collections; :class:`recolorist.Colorist` checks the rest before a file is read."""
         _check_rule(self.mask)
         if not isinstance(self.copies, int) or self.copies < 1:
             raise OptionError(f"copies={self.copies!r}; at least one is needed")
@@ -169,6 +280,37 @@ class AugmentOptions:
     def to_dict(self) -> dict[str, Any]:
         """Return what decides the outputs, as plain values."""
         return self.for_colorist() | {"copies": self.copies}
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where the work is done; results do not depend on it.
+
+    Args:
+        jobs: Number of processes; by default one for each core.
+        engine: ``"local"`` for processes on this machine, ``"ray"`` for a cluster.
+        address: Address of the Ray cluster; without it one is started here.
+        progress: Function that is given the results and their number, and passes them on.
+
+    Raises:
+        OptionError: The engine is unknown or the number of processes is below one.
+
+    Example:
+        >>> Where(jobs=0)
+        Traceback (most recent call last):
+        recolorist.errors.OptionError: jobs=0; at least one process is needed
+    """
+
+    jobs: int | None = None
+    engine: Literal["local", "ray"] = "local"
+    address: str | None = None
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        """Check engine and number."""
+        check.option(self.engine, ("local", "ray"), "engine")
+        if self.jobs is not None and (not isinstance(self.jobs, int) or self.jobs < 1):
+            raise OptionError(f"jobs={self.jobs!r}; at least one process is needed")
 
 
 def _matching(options: MatchOptions) -> dict[str, Any]:

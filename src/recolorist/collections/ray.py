@@ -18,6 +18,8 @@ from recolorist.collections.run import Chunk, Work, died, do_chunk
 from recolorist.collections.target import OutputError
 from recolorist.errors import RecoloristError
 
+__all__ = ["run_on_ray"]
+
 _RETRIES: Final = 4  # of a task whose worker died, before its images are tried one by one
 _AHEAD: Final = 3  # chunks submitted per process
 

@@ -14,20 +14,21 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.connection import wait as wait_for
 from types import ModuleType
-from typing import Any, Final, Literal, NamedTuple, NoReturn, Protocol
+from typing import Any, Final, NamedTuple, NoReturn, Protocol
 
 from recolorist.collections.items import Item
+from recolorist.collections.options import Where
 from recolorist.collections.target import OutputError, remove_part
-from recolorist.core import image as check
 from recolorist.errors import RecoloristError
 
-Engine = Literal["local", "ray"]
+__all__ = ["Chunk", "Failure", "Work", "chunks_of", "died", "do_chunk", "run", "terminated_like_interrupted", "usable_cores"]
 
+HERE: Final = Where()
 _MOST_PER_CHUNK: Final = 32
 _CHUNKS_PER_WORKER: Final = 8
 _MOST_DEATHS: Final = 8  # in a row
 _FEW: Final = 24  # images; starting processes takes longer than working on these
-_PRELOADED: Final = ("collections.run", "collections.work", "collections.audit", "io.jpeg", "io.png")  # used by every worker
+_PRELOADED: Final = ("collections.run", "collections.work", "collections.auditing", "io.jpeg", "io.png")  # used by every worker
 _ONE_THREAD: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -51,21 +52,25 @@ class Work(Protocol):
 Chunk = tuple[int, Sequence[Item]]  # number of the first item, and the items
 
 
-def run(
-    work: Work, items: Sequence[Item], jobs: int | None = None, engine: Engine = "local", address: str | None = None
-) -> Iterator[tuple[int, Any]]:
+def run(work: Work, items: Sequence[Item], where: Where = HERE) -> Iterator[tuple[int, Any]]:
     """Yield (number of the item, result or :class:`Failure`), in the order things get done.
 
-    ``jobs`` is the number of processes, by default that of the cores; results do not depend on it.
+    Args:
+        work: What is done with each item.
+        items: The images.
+        where: Processes or cluster; results do not depend on it.
     """
-    check.option(engine, ("local", "ray"), "engine")
-    jobs = usable_cores() if jobs is None else jobs
-    if jobs < 1:
-        raise RecoloristError(f"jobs={jobs}; at least one process is needed")
-    if engine == "ray":
+    with terminated_like_interrupted():
+        results = _run(work, items, where)
+        yield from where.progress(results, len(items)) if where.progress else results
+
+
+def _run(work: Work, items: Sequence[Item], where: Where) -> Iterator[tuple[int, Any]]:
+    jobs = where.jobs or usable_cores()
+    if where.engine == "ray":
         from recolorist.collections.ray import run_on_ray
 
-        yield from run_on_ray(work, chunks_of(items, jobs), jobs, address)
+        yield from run_on_ray(work, chunks_of(items, jobs), jobs, where.address)
     elif jobs == 1 or len(items) < _FEW:
         for start, chunk in chunks_of(items, 1):
             yield from enumerate(do_chunk(work, chunk), start)

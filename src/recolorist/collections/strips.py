@@ -7,7 +7,7 @@ the order, and the map looks at one pixel at a time. The output appears whole or
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from recolorist.errors import ImageError
 from recolorist.io.strips import Strips
 from recolorist.io.write import refuse_suffix_of_bands, write_bands
 
-Tick = Callable[[int], None]  # called with the number of rows done
+__all__ = ["apply_strips", "count_strips", "measure_strips", "rule_in_use", "write_strips"]
 
 
 def write_strips(
@@ -37,7 +37,6 @@ def write_strips(
     mask: str | Strips | None,
     *,
     pyramid: bool = False,
-    tick: Tick | None = None,
 ) -> None:
     """Write an image through a plan (None: as it is) as tiled TIFF, NPY or Zarr, by the name's suffix."""
     if isinstance(mask, Strips):
@@ -48,7 +47,7 @@ def write_strips(
     refuse_suffix_of_bands(suffix)
 
     def make(path: Path) -> None:
-        bands = _unchanged(source, tick) if plan is None else apply_strips(source, plan, mask, tick)
+        bands = (pixels for _, pixels in source.bands()) if plan is None else apply_strips(source, plan, mask)
         write_bands(path, suffix, bands, source, pyramid=pyramid)
 
     target.place_made(name, make)
@@ -62,14 +61,7 @@ def rule_in_use(source: Strips, rule: str | None, measured: Moments) -> str | No
     return None if measured.count == source.shape[0] * source.shape[1] else rule
 
 
-def _unchanged(source: Strips, tick: Tick | None) -> Iterator[NDArray[Any]]:
-    for _, pixels in source.bands():
-        yield pixels
-        if tick:
-            tick(len(pixels))
-
-
-def measure_strips(source: Strips, mask: str | Strips | None = None, space: str = "rgb", tick: Tick | None = None) -> Moments:
+def measure_strips(source: Strips, mask: str | Strips | None = None, space: str = "rgb") -> Moments:
     """Moments of the whole image; ``mask`` is the name of a foreground rule, or an image of the same size (0 is outside).
 
     >>> image = np.random.default_rng(0).integers(0, 256, (700, 40, 3), dtype=np.uint8)
@@ -81,37 +73,29 @@ def measure_strips(source: Strips, mask: str | Strips | None = None, space: str 
     check.option(space, SPACES, "space")
     inside: list[Moments] = []
     everything: list[Moments] = []
-    for pixels, opened, chosen in _masked_bands(source, mask):
+    for _, opened, chosen in _masked_bands(source, mask):
         if chosen is None or chosen.any():
             inside.append(measure_opened(opened, chosen, space))
         if isinstance(mask, str):
             everything.append(measure_opened(opened, None, space))
-        if tick:
-            tick(len(pixels))
     return _added(inside, everything, source)
 
 
-def count_strips(source: Strips, tick: Tick | None = None) -> NDArray[np.uint64]:
+def count_strips(source: Strips) -> NDArray[np.uint64]:
     """Histogram of the whole integer image, (channels, levels)."""
     total: NDArray[np.uint64] | None = None
     for _, pixels in source.bands():
         counts = level_counts(check.open_image(pixels, source.data_range), None)
         total = counts if total is None else total + counts
-        if tick:
-            tick(len(pixels))
     if total is None:
         raise ImageError("it has no rows")
     return total
 
 
-def apply_strips(
-    source: Strips, plan: Plan, mask: str | Strips | None = None, tick: Tick | None = None
-) -> Iterator[NDArray[Any]]:
+def apply_strips(source: Strips, plan: Plan, mask: str | Strips | None = None) -> Iterator[NDArray[Any]]:
     """The image through the plan, band after band; pixels outside ``mask`` stay as they are."""
     for pixels, _, chosen in _masked_bands(source, mask):
         yield apply(pixels, plan, mask=chosen, data_range=source.data_range)
-        if tick:
-            tick(len(pixels))
 
 
 def _masked_bands(

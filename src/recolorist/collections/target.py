@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from recolorist.errors import ImageError, OptionError, RecoloristError
-from recolorist.io.files import atomic_write
 from recolorist.io.images import shown
 
-PROVENANCE: Final = "provenance.jsonl"
-JOURNAL: Final = ".provenance.journal"
+__all__ = ["OutputError", "Target", "digest_of", "failing_of", "forget_folders", "remove_part"]
+
 _RELATIVE: Final = os.open in os.supports_dir_fd and os.link in os.supports_dir_fd and os.rename in os.supports_dir_fd
 _NO_LINKS: Final = getattr(os, "O_NOFOLLOW", 0)
 _FOLDER: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINKS
@@ -33,7 +31,6 @@ _numbers = count()
 _part: str | tuple[int, str] | None = None  # what this process is writing just now
 _folders: dict[tuple[str, str], int] = {}  # handles of the folders of this run that were written into last
 _MOST_FOLDERS: Final = 32
-_JSON: Final = json.JSONEncoder(allow_nan=False)
 
 
 class OutputError(RecoloristError):
@@ -78,7 +75,7 @@ class Target:
     def place_made(self, name: str, make: Callable[[Path], None]) -> None:
         """Write one large file or folder through a function that is given a path to make it at."""
         final = Path(self.folder) / name
-        with _failing_of(name):
+        with failing_of(name):
             self._parent(name)  # makes the folders and refuses links among them
             part = final.with_name(_part_name(final.name))
             _remember(str(part))
@@ -244,7 +241,8 @@ def _refuse_odd(name: str, part: str) -> None:
 
 
 @contextmanager
-def _failing_of(name: str) -> Iterator[None]:
+def failing_of(name: str) -> Iterator[None]:
+    """Turn an error of the system into one that names the output; a disk that is full ends the run."""
     try:
         yield
     except OSError as error:
@@ -284,55 +282,3 @@ def digest_of(path: str | Path) -> str:
     """The sha256 of a file, read in pieces."""
     with open(path, "rb") as file:  # noqa: PTH123
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-# ---- what was done ----------------------------------------------------------------------------------------------------------
-
-
-class Journal:
-    """One JSON line per output, written as it gets done; at the end all of them in order, as ``provenance.jsonl``."""
-
-    def __init__(self, target: Target) -> None:
-        """Open the journal of a run; lines of an earlier one stay."""
-        self._path = Path(target.folder) / JOURNAL
-        self._final = Path(target.folder) / PROVENANCE
-        try:
-            self._file = self._path.open("ab", buffering=0)
-            self._file.write(b"\n")  # ends a line that a kill cut off
-        except OSError as error:
-            raise OutputError(f"{shown(self._path)} cannot be written: {error.strerror}") from error
-
-    def add(self, lines: Iterable[str]) -> None:
-        """Note what was done."""
-        with _failing_of(JOURNAL):
-            self._file.write("".join(f"{line}\n" for line in lines).encode())
-
-    def close(self, lines: Iterable[str] | None) -> None:
-        """Write the final list and drop the journal; None keeps the journal for a resume."""
-        self._file.close()
-        if lines is not None:
-            atomic_write(self._final, "".join(f"{line}\n" for line in lines).encode())
-            self._path.unlink(missing_ok=True)
-
-
-def recorded(target: Target) -> list[dict[str, Any]]:
-    """What runs before this one noted; lines that are cut off or not ours are passed over."""
-    found = []
-    for name in (PROVENANCE, JOURNAL):
-        path = Path(target.folder) / name
-        lines = path.read_bytes().split(b"\n") if path.is_file() else []
-        for line in lines:
-            with suppress(ValueError):
-                record = json.loads(line)
-                if isinstance(record, dict) and {"source", "output", "sha256"} <= record.keys():
-                    found.append(record)
-    return found
-
-
-def as_line(record: dict[str, Any]) -> str:
-    r"""One line of JSON, ASCII only: names with line breaks or broken characters stay on it and come back as they were.
-
-    >>> as_line({"source": "a\nb"})
-    '{"source": "a\\nb"}'
-    """
-    return _JSON.encode(record)

@@ -22,10 +22,11 @@ from recolorist.bank.build import measure_row, unit_row
 from recolorist.bank.style_bank import StyleBank
 from recolorist.bank.table import Row
 from recolorist.collections.items import Item
+from recolorist.collections.journal import as_line
 from recolorist.collections.load import Loaded, load, name_of, rule_mask, source_digest
 from recolorist.collections.options import AugmentOptions, HarmoniseOptions, MeasureOptions, OutputOptions
 from recolorist.collections.strips import measure_strips, rule_in_use, write_strips
-from recolorist.collections.target import Target, as_line
+from recolorist.collections.target import Target
 from recolorist.core import image as check
 from recolorist.core.clipping import clipped_share
 from recolorist.core.gains import Flags
@@ -36,6 +37,8 @@ from recolorist.core.plan import Plan, decide
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import Reading
 from recolorist.io.write import encode
+
+__all__ = ["Augment", "Done", "Harmonise", "Kept", "Measure", "Recolour", "Written", "group_of"]
 
 Mask = NDArray[np.bool_] | None
 
@@ -270,7 +273,6 @@ class Harmonise(Recolour):
 
     options: HarmoniseOptions
     style: Moments
-    style_name: str = ""
     pooled: Mapping[str, Moments] | None = None
 
     @property
@@ -296,7 +298,7 @@ class Harmonise(Recolour):
         """The map from these moments to the style."""
         content = measure() if self.pooled is None else self.pooled[group_of(item)]
         plan = decide(content, self.style, self.match)
-        return Decision(True, self.style_name, None, self.match.strength, plan)
+        return Decision(True, self.options.style_name, None, self.match.strength, plan)
 
 
 def group_of(item: Item) -> str:

@@ -11,6 +11,7 @@ import pytest
 
 from recolorist import optional
 from recolorist.collections.items import collected
+from recolorist.collections.options import SourceOptions
 from recolorist_lab.data.manifest import COLUMNS, Entry, Excluded, Facts, Manifest, ManifestError
 from recolorist_lab.data.registry import card_of
 from recolorist_lab.data.statistics import differences, entropy, imbalance, summary
@@ -67,7 +68,7 @@ class TestRows:
     def test_the_library_reads_it_too(self, tmp_path: Path) -> None:
         """Columns are named as `recolorist bank build` names them."""
         path = Manifest.of([one for one in ENTRIES if one.row is None], FACTS).write(tmp_path / "m.parquet")
-        with collected(path, split="train") as collection:
+        with collected(path, SourceOptions(split="train")) as collection:
             assert [(item.label, item.domain) for item in collection.items] == [("1", "north"), ("0", "north")]
 
 

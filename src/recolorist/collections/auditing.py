@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -13,12 +13,30 @@ from numpy.typing import NDArray
 from recolorist.bank.style_bank import StyleBank
 from recolorist.collections.items import Item
 from recolorist.collections.load import load, rule_mask
+from recolorist.collections.options import AuditOptions, Limits
 from recolorist.collections.strips import count_strips
 from recolorist.core import image as check
 from recolorist.core.clipping import level_counts
 from recolorist.core.gains import gains_of
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import Reading
+
+__all__ = [
+    "FLAGS",
+    "PANEL",
+    "AuditWork",
+    "Levels",
+    "Panel",
+    "Tried",
+    "first_level",
+    "flags_of",
+    "flags_told",
+    "mark_outliers",
+    "mean_and_variance",
+    "panel_of",
+    "summary_of",
+    "try_panel",
+]
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -34,17 +52,6 @@ FLAGS: Final = {
     "gain_capped": "so little contrast that most styles of the bank would need more than the allowed gain",
     "outlier": "far from the rest of its domain, or of the collection, in brightness or contrast",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Where a figure becomes a flag; shares and deviations in units of the range."""
-
-    blank: float = 0.02  #: largest deviation of a near-blank image; 5 of 255 levels
-    saturated: float = 0.05  #: share of values at white
-    clip: float = 0.01  #: share clipped by the median style
-    max_gain: float = 10.0
-    outlier: float = 6.0  #: robust deviations from the median of the collection
 
 
 class Levels(NamedTuple):
@@ -80,22 +87,21 @@ class AuditWork:
     """Count the levels of every image; figures are taken from the counts, a few images at a time."""
 
     reading: Reading
-    mask: str | None = None
+    options: AuditOptions = field(default_factory=AuditOptions)
     panel: Panel | None = None
-    limits: Limits = Limits()
 
     def __call__(self, item: Item) -> Levels:
         """Decode and count."""
         loaded = load(item, self.reading)
         if loaded.strips is not None:
             with loaded.strips as source:
-                if source.dtype.kind != "u" or self.mask:
+                if source.dtype.kind != "u" or self.options.mask:
                     raise ImageError("images that go through in strips are audited as integers and without a mask")
                 return Levels(item, count_strips(source), source.shape[:2], source.dtype.name)
         opened = loaded.opened
         if self.panel is not None and self.panel.mean.shape[1] != opened.channels:
             raise ImageError(f"it has {opened.channels} channel(s), and the bank's styles have {self.panel.mean.shape[1]}")
-        counts = _counts(opened, self.mask)
+        counts = _counts(opened, self.options.mask)
         height, width = opened.array.shape[:2]
         return Levels(item, counts, (height, width), _DTYPES[opened.kind])
 
@@ -116,12 +122,12 @@ class AuditWork:
         mean, variance = mean_and_variance(counts, pixels)
         std = np.sqrt(variance)
         ends = counts[..., 0] / pixels, counts[..., -1] / pixels
-        tried = None if self.panel is None else try_panel(counts, mean, std, self.panel, self.limits.max_gain)
+        tried = None if self.panel is None else try_panel(counts, mean, std, self.panel, self.options.limits.max_gain)
         columns = [(mean / total).tolist(), (std / total).tolist(), *(end.tolist() for end in ends)]
         lines = [_described(one, *figures) for one, *figures in zip(group, *columns, strict=True)]
         for line, found in zip(lines, [{}] * len(group) if tried is None else tried.told(), strict=True):
             line.update(found)
-            line["flags"] = flags_of(line, self.limits)
+            line["flags"] = flags_of(line, self.options.limits)
         return lines
 
 

@@ -1,0 +1,166 @@
+"""Options of commands, made from the option objects of the library.
+
+A command takes option objects as parameters. :func:`with_options` replaces each by one command-line option for every field:
+the name and the default come from the object, the help from the table here. A field that is not in the table is not offered.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, Final, get_type_hints
+
+import typer
+
+from recolorist.cli import common
+
+__all__ = ["OPTIONS", "strength_of", "with_options"]
+
+
+def strength_of(text: Any) -> float | tuple[float, float]:
+    """Read a strength as typed: a number, or two with a dash between.
+
+    >>> strength_of("1"), strength_of("0.5-1")
+    (1.0, (0.5, 1.0))
+    """
+    try:
+        low, dash, high = str(text).partition("-")
+        return (float(low), float(high)) if dash else float(low)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is neither a number nor a range like 0.5-1") from None
+
+
+_LABEL: Final = "Sub-folder level that names the label (0, 1, … or -1), or 'none'."
+_DOMAIN: Final = "Sub-folder level that names the domain, or 'none'."
+
+#: Type, limits and help of every field that commands offer.
+OPTIONS: Final[Mapping[str, Any]] = MappingProxyType(
+    {
+        # MatchOptions
+        "method": Annotated[str, typer.Option(help="mean_std, covariance, histogram or exact_histogram.")],
+        "space": Annotated[str, typer.Option(help="Colour space: rgb, ycbcr, lab, hed, …")],
+        "strength": Annotated[float, typer.Option(help="0 leaves images as they are, 1 matches them fully.")],
+        "max_gain": Annotated[float, typer.Option(help="Largest factor on a channel.")],
+        "eps_mode": Annotated[str, typer.Option(help="'exact', or 'paper' for equation (1) as printed.")],
+        "strict": Annotated[bool, typer.Option("--strict", help="Refuse a style with a flat channel.")],
+        "apply_to": Annotated[str, typer.Option(help="Change 'all' pixels, or those of the 'mask'.")],
+        # AugmentOptions, HarmoniseOptions
+        "copies": Annotated[int, typer.Option("--copies", "-k", min=1, help="Copies of each image, each in another style.")],
+        "p": Annotated[float, typer.Option(help="Probability that an image is changed.")],
+        "seed": Annotated[int, typer.Option(min=0, help="Equal seeds give equal outputs.")],
+        "sampler": Annotated[str, typer.Option(help="How styles are drawn: uniform, interpolate, gaussian, …")],
+        "max_clip": Annotated[float | None, typer.Option(help="Largest share of values a style may clip.")],
+        "mask": Annotated[str | None, typer.Option(help="Measure the foreground only: 'tissue' or 'fundus'.")],
+        "allow_split": Annotated[bool, typer.Option("--allow-split", help="Accept a bank that is not of a training split.")],
+        "pool": Annotated[bool, typer.Option("--pool", help="Measure all images of a folder (tiles of a slide) together.")],
+        # Masks, BankOptions, DriftOptions
+        "style_mask": Annotated[str | None, typer.Option(help="Pixels of the style to measure, given in the same way.")],
+        "name": Annotated[str | None, typer.Option(help="Name of the bank; by default that of the folder.")],
+        "preprocessing": Annotated[str, typer.Option(help="What was done to the images, in your words.")],
+        "with_histograms": Annotated[bool, typer.Option("--histograms", help="Keep histograms, for the histogram methods.")],
+        "coverage": Annotated[float, typer.Option(help="Share of images like the training data that count as inside.")],
+        # SourceOptions
+        "label_from": Annotated[int | None, typer.Option(parser=common.level_of, metavar="LEVEL", help=_LABEL)],
+        "domain_from": Annotated[int | None, typer.Option(parser=common.level_of, metavar="LEVEL", help=_DOMAIN)],
+        "split": Annotated[str | None, typer.Option(help="Split of a manifest or MedMNIST file; recorded in banks.")],
+        "root": Annotated[Path | None, typer.Option(help="Folder that the paths of a manifest or list are relative to.")],
+        # OutputOptions
+        "quality": Annotated[int, typer.Option(min=1, max=100, help="JPEG quality of outputs.")],
+        "keep_icc": Annotated[bool, typer.Option("--keep-icc", help="Keep colour profiles; all other metadata is dropped.")],
+        "full_audit": Annotated[bool, typer.Option("--full-audit", help="Also record correlations and inversions.")],
+        "force": common.Force,
+        "resume": Annotated[bool, typer.Option("--resume", help="Continue an earlier run; its outputs are verified and kept.")],
+        # Reading
+        "max_pixels": Annotated[int, typer.Option(min=1, help="Largest image that is decoded as a whole.")],
+        "convert": Annotated[bool, typer.Option("--convert", help="Turn palette, CMYK, 1-bit and grey-alpha into RGB or grey.")],
+        "bits": Annotated[int | None, typer.Option(min=9, max=16, help="Bits in use in 16-bit files, for example 12.")],
+        "data_range": Annotated[float | None, typer.Option(help="White in float files; 1.0 by default.")],
+        "level": Annotated[int, typer.Option(min=0, help="Level of slides and pyramids; 0 is the finest.")],
+        # Where
+        "jobs": common.Jobs,
+        "engine": common.EngineName,
+        "address": Annotated[str | None, typer.Option(help="Ray cluster to use; without it one is started here.")],
+    }
+)
+
+
+def with_options(*hidden: str, **other: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a command of a function that takes option objects.
+
+    Args:
+        hidden: Fields that this command does not offer; they keep their defaults.
+        other: Annotations that this command uses instead of those in :data:`OPTIONS`.
+
+    Returns:
+        A decorator. Its result has one plain parameter for each field, which typer turns into an option.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> @dataclass(frozen=True)
+        ... class Speed:
+        ...     jobs: int | None = None
+        ...     secret: int = 7
+        >>> @with_options()
+        ... def run(speed: Speed) -> None:
+        ...     print(speed)
+        >>> list(inspect.signature(run).parameters)
+        ['jobs']
+        >>> run(jobs=3)
+        Speed(jobs=3, secret=7)
+    """
+    table = {name: annotation for name, annotation in {**OPTIONS, **other}.items() if name not in hidden}
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(command, include_extras=True)
+        signature = inspect.signature(command)
+        groups = {name: hints[name] for name in signature.parameters if is_dataclass(hints[name])}
+        parameters: dict[str, inspect.Parameter] = {}
+        for name, parameter in signature.parameters.items():
+            if name in groups:
+                for offered in _offered(groups[name], table):
+                    parameters.setdefault(offered.name, _parameter(offered, table[offered.name]))
+            else:
+                parameters[name] = parameter.replace(annotation=hints[name])
+
+        @functools.wraps(command)
+        def run(**values: Any) -> None:
+            objects = {name: _make(group, values, table) for name, group in groups.items()}
+            command(**objects, **{name: value for name, value in values.items() if name in signature.parameters})
+
+        ordered = sorted(parameters.values(), key=lambda parameter: parameter.kind)
+        run.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in ordered}
+        del run.__wrapped__  # typer would look at the signature behind it
+        return run
+
+    return decorate
+
+
+def _offered(group: Any, table: Mapping[str, Any]) -> Iterator[Field[Any]]:
+    """Yield the fields of an option object, and of those inside it, that are options of the command."""
+    hints = get_type_hints(group)
+    nested = [entry for entry in fields(group) if is_dataclass(hints[entry.name])]
+    yield from (entry for entry in fields(group) if entry.name in table)
+    for entry in nested:
+        yield from _offered(hints[entry.name], table)
+
+
+def _parameter(entry: Field[Any], annotation: Any) -> inspect.Parameter:
+    default = inspect.Parameter.empty if entry.default is MISSING else entry.default
+    return inspect.Parameter(entry.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _make(group: Any, values: Mapping[str, Any], table: Mapping[str, Any], taken: tuple[str, ...] = ()) -> Any:
+    """Make an option object of the values of a command; a field of the outer object is not repeated in an inner one."""
+    hints = get_type_hints(group)
+    own = {entry.name: values[entry.name] for entry in fields(group) if entry.name in table and entry.name not in taken}
+    inner = {
+        entry.name: _make(hints[entry.name], values, table, (*taken, *own))
+        for entry in fields(group)
+        if is_dataclass(hints[entry.name])
+    }
+    return group(**own, **inner)

@@ -1,0 +1,68 @@
+"""The record of a run: one line of provenance for each output, noted as it is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from recolorist.collections.target import OutputError, Target, failing_of
+from recolorist.io.files import atomic_write
+from recolorist.io.images import shown
+
+__all__ = ["JOURNAL", "PROVENANCE", "Journal", "as_line", "recorded"]
+
+PROVENANCE: Final = "provenance.jsonl"
+JOURNAL: Final = ".provenance.journal"
+_JSON: Final = json.JSONEncoder(allow_nan=False)
+
+
+class Journal:
+    """One JSON line per output, written as it gets done; at the end all of them in order, as ``provenance.jsonl``."""
+
+    def __init__(self, target: Target) -> None:
+        """Open the journal of a run; lines of an earlier one stay."""
+        self._path = Path(target.folder) / JOURNAL
+        self._final = Path(target.folder) / PROVENANCE
+        try:
+            self._file = self._path.open("ab", buffering=0)
+            self._file.write(b"\n")  # ends a line that a kill cut off
+        except OSError as error:
+            raise OutputError(f"{shown(self._path)} cannot be written: {error.strerror}") from error
+
+    def add(self, lines: Iterable[str]) -> None:
+        """Note what was done."""
+        with failing_of(JOURNAL):
+            self._file.write("".join(f"{line}\n" for line in lines).encode())
+
+    def close(self, lines: Iterable[str] | None) -> None:
+        """Write the final list and drop the journal; None keeps the journal for a resume."""
+        self._file.close()
+        if lines is not None:
+            atomic_write(self._final, "".join(f"{line}\n" for line in lines).encode())
+            self._path.unlink(missing_ok=True)
+
+
+def recorded(target: Target) -> list[dict[str, Any]]:
+    """What runs before this one noted; lines that are cut off or not ours are passed over."""
+    found = []
+    for name in (PROVENANCE, JOURNAL):
+        path = Path(target.folder) / name
+        lines = path.read_bytes().split(b"\n") if path.is_file() else []
+        for line in lines:
+            with suppress(ValueError):
+                record = json.loads(line)
+                if isinstance(record, dict) and {"source", "output", "sha256"} <= record.keys():
+                    found.append(record)
+    return found
+
+
+def as_line(record: dict[str, Any]) -> str:
+    r"""One line of JSON, ASCII only: names with line breaks or broken characters stay on it and come back as they were.
+
+    >>> as_line({"source": "a\nb"})
+    '{"source": "a\\nb"}'
+    """
+    return _JSON.encode(record)

@@ -1,0 +1,349 @@
+"""Work on whole collections, with options as objects: what the public functions and the commands call."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from recolorist._version import __version__
+from recolorist.bank import drift as drift_numbers
+from recolorist.bank.style_bank import StyleBank
+from recolorist.bank.table import Row
+from recolorist.collections.auditing import AuditWork, mark_outliers, panel_of, summary_of
+from recolorist.collections.items import Collection, Item, Source, collected
+from recolorist.collections.journal import PROVENANCE, Journal, as_line, recorded
+from recolorist.collections.load import name_of
+from recolorist.collections.options import (
+    AuditOptions,
+    AugmentOptions,
+    BankOptions,
+    DriftOptions,
+    HarmoniseOptions,
+    MeasureOptions,
+    OutputOptions,
+    SourceOptions,
+    Where,
+)
+from recolorist.collections.run import Failure, run
+from recolorist.collections.target import Target
+from recolorist.collections.work import Augment, Harmonise, Kept, Measure, Recolour, group_of
+from recolorist.core.moments import Moments
+from recolorist.errors import ImageError, OptionError, StatisticsError
+from recolorist.io.images import Reading, shown
+
+__all__ = [
+    "AuditResult",
+    "BankResult",
+    "DriftResult",
+    "RunResult",
+    "audit_images",
+    "compare_images",
+    "measure_bank",
+    "open_bank",
+    "reference",
+    "write_augmented",
+    "write_harmonised",
+]
+
+_TOGETHER: Final = 16  # lines noted at a time; what a kill loses of them is done again, with the same result
+
+
+@dataclass(frozen=True, slots=True)
+class BankResult:
+    """A bank, and the files that could not be measured."""
+
+    bank: StyleBank
+    failures: list[Failure]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditResult:
+    """One line per image, and the counts."""
+
+    lines: list[dict[str, Any]]
+    failures: list[Failure]
+    summary: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class DriftResult:
+    """How far a collection lies from a bank: all of it, its groups, and every image."""
+
+    region: drift_numbers.Region
+    overall: drift_numbers.Group
+    groups: list[drift_numbers.Group]
+    lines: list[dict[str, Any]]
+    measured: StyleBank
+    failures: list[Failure]
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What was written: one line of provenance per output, in order. ``kept`` counts verified outputs of an earlier run."""
+
+    lines: list[str]
+    failures: list[Failure]
+    kept: int = 0
+
+    @cached_property
+    def records(self) -> list[dict[str, Any]]:
+        """The lines, parsed."""
+        return [json.loads(line) for line in self.lines]
+
+
+# ---- tasks ------------------------------------------------------------------------------------------------------------------
+
+
+def measure_bank(source: Source, options: BankOptions, select: SourceOptions, reading: Reading, where: Where) -> BankResult:
+    """Measure a collection; see :func:`recolorist.collections.build_bank`."""
+    with collected(source, select) as images:
+        if select.split is None and len(images.splits) > 1 and not options.any_split:
+            raise OptionError(
+                f"the manifest has the splits {', '.join(images.splits)}; say which one the bank is made of (--split train), or "
+                "styles of test images would leak into training"
+            )
+        values = _in_order(run(Measure(reading, options.measure), images.items, where), len(images))
+        return _bank_of(images, values, options)
+
+
+def write_augmented(
+    source: Source,
+    out: str | Path,
+    bank: StyleBank,
+    options: AugmentOptions,
+    select: SourceOptions,
+    output: OutputOptions,
+    reading: Reading,
+    where: Where,
+) -> RunResult:
+    """Write stylised copies; see :func:`recolorist.collections.augment`."""
+    decisive = options.to_dict() | {"quality": output.quality, "icc": output.keep_icc}
+    identity = identity_of("augment", decisive, bank.fingerprint, reading)
+    work = Augment(Target(str(out), output.force), reading, output, identity, options, bank)
+    work.refuse_early()
+    with collected(source, select) as images:
+        return _write_all(work, images, source, where)
+
+
+def write_harmonised(
+    source: Source,
+    out: str | Path,
+    style: Moments,
+    options: HarmoniseOptions,
+    select: SourceOptions,
+    output: OutputOptions,
+    reading: Reading,
+    where: Where,
+) -> RunResult:
+    """Give every image one style; see :func:`recolorist.collections.harmonise`."""
+    decisive = options.to_dict() | {"quality": output.quality, "icc": output.keep_icc, "style": style.to_dict()}
+    identity = identity_of("harmonise", decisive, options.style_name, reading)
+    with collected(source, select) as images:
+        measure = Measure(reading, MeasureOptions(options.mask, options.match.space))
+        pooled, bad = _pooled(images.items, measure, where) if options.pool else (None, [])
+        work = Harmonise(Target(str(out), output.force), reading, output, identity, options, style, pooled)
+        failed = {failure.key for failure in bad}
+        usable = replace(images, items=tuple(item for item in images.items if item.key not in failed))
+        result = _write_all(work, usable, source, where)
+        return replace(result, failures=[*bad, *result.failures])
+
+
+def audit_images(
+    source: Source, bank: StyleBank | None, options: AuditOptions, select: SourceOptions, reading: Reading, where: Where
+) -> AuditResult:
+    """Audit every image; see :func:`recolorist.collections.auditing`."""
+    work = AuditWork(reading, options, None if bank is None else panel_of(bank))
+    with collected(source, select) as images:
+        values = _in_order(run(work, images.items, where), len(images))
+    failures = [value for value in values if isinstance(value, Failure)]
+    lines = [value for value in values if not isinstance(value, Failure)]
+    mark_outliers(lines, options.limits)
+    return AuditResult(lines, failures, summary_of(lines, len(failures)))
+
+
+def compare_images(
+    bank: StyleBank, source: Source, options: DriftOptions, select: SourceOptions, reading: Reading, where: Where
+) -> DriftResult:
+    """Compare a collection with a bank; see :func:`recolorist.collections.drift`."""
+    coverage = options.coverage
+    region = drift_numbers.region_of(bank, coverage)
+    result = measure_bank(source, BankOptions(MeasureOptions(options.mask), any_split=True), select, reading, where)
+    new = result.bank
+    if new.channels != bank.channels:
+        raise StatisticsError(f"the images have {new.channels} channel(s) and the bank's {bank.channels}; they must agree")
+    distance = region.distance(new.mean, new.cov)
+    groups = [new.domain(row) or "" for row in range(len(new))]
+    parts = []
+    for name in sorted(set(groups)) if len(set(groups)) > 1 else []:
+        rows = np.array([group == name for group in groups])
+        parts.append(drift_numbers.group_of(name, region, new.mean[rows], new.std[rows], distance[rows], coverage))
+    overall = drift_numbers.group_of("all", region, new.mean, new.std, distance, coverage)
+    lines = drift_numbers.image_lines(region, new.keys, groups, new.mean, new.std, distance)
+    return DriftResult(region, overall, parts, lines, new, result.failures)
+
+
+def open_bank(path: str | Path) -> StyleBank:
+    """Read a bank: :meth:`recolorist.StyleBank.open`."""
+    return StyleBank.open(path)
+
+
+def reference(bank: StyleBank, domain: str | None = None) -> Moments:
+    """Return the average style of a bank: :meth:`recolorist.StyleBank.average`."""
+    return bank.average(domain)
+
+
+# ---- parts of them ----------------------------------------------------------------------------------------------------------
+
+
+def _bank_of(images: Collection, values: list[Any], options: BankOptions) -> BankResult:
+    values = _one_kind(images.items, values)
+    good = [(item, value) for item, value in zip(images.items, values, strict=True) if isinstance(value, Row)]
+    failures = [value for value in values if isinstance(value, Failure)]
+    if not good:
+        raise ImageError(f"none of {len(values)} file(s) could be measured; the first says: {failures[0].message}")
+    items, rows = zip(*good, strict=True)
+    bank = StyleBank.from_rows(
+        rows,
+        [item.key for item in items],
+        [item.label for item in items],
+        [item.domain for item in items],
+        name=images.name if options.name is None else options.name,
+        split=images.split,
+        preprocessing=options.preprocessing,
+        space=options.measure.measured_space,
+    )
+    return BankResult(bank, failures)
+
+
+def _one_kind(items: Sequence[Item], values: list[Any]) -> list[Any]:
+    """A bank holds grey or colour; what differs from most is a failure that names itself."""
+    kinds = Counter(len(value.mean) for value in values if isinstance(value, Row))
+    if len(kinds) < 2:
+        return values
+    most = max(kinds, key=lambda channels: (kinds[channels], channels))
+    return [
+        Failure(item.key, f"it has {len(value.mean)} channel(s), most others have {most}")
+        if isinstance(value, Row) and len(value.mean) != most
+        else value
+        for item, value in zip(items, values, strict=True)
+    ]
+
+
+def _pooled(items: Sequence[Item], work: Measure, where: Where) -> tuple[dict[str, Moments], list[Failure]]:
+    """The moments of each folder: those of its images, added up in order."""
+    sums: dict[str, Moments] = {}
+    failures = []
+    for item, value in zip(items, _in_order(run(work, items, where), len(items)), strict=True):
+        if isinstance(value, Failure):
+            failures.append(value)
+            continue
+        moments = Moments(value.pixels, value.mean, value.cov, 1.0, work.options.measured_space)
+        group = group_of(item)
+        sums[group] = sums[group] + moments if group in sums else moments
+    return sums, failures
+
+
+def _in_order(results: Iterable[tuple[int, Any]], count: int) -> list[Any]:
+    values: list[Any] = [None] * count
+    for i, value in results:
+        values[i] = value
+    return values
+
+
+def _write_all(work: Recolour, images: Collection, source: Source, where: Where) -> RunResult:
+    """Do the work on every image that is not done yet, note each output, and list all of them at the end."""
+    target, numbers = work.target, [None] if work.copies == 1 else range(1, work.copies + 1)
+    names = {item.key: [name_of(item, number) for number in numbers] for item in images.items}
+    resume = work.output.resume
+    _refuse_clash(names, source, target)
+    before = {record["output"]: record for record in recorded(target)}
+    if not resume and not target.force:
+        _refuse_overwriting(target, names)
+    target.prepare()
+    target.sweep()
+    items = [_with_done(item, names[item.key], before if resume else {}, work.run) for item in images.items]
+    journal = Journal(target)
+    try:
+        values = _noted(run(work, items, where), journal, len(items))
+    except BaseException:
+        journal.close(None)
+        raise
+    lines = [
+        line
+        for value in values
+        if not isinstance(value, Failure)
+        for line in ([as_line(before[name]) for name in value.outputs] if isinstance(value, Kept) else value)
+    ]
+    ours = {name for item, value in zip(items, values, strict=True) if not isinstance(value, Failure) for name in names[item.key]}
+    journal.close([*(as_line(old) for name, old in before.items() if name not in ours and target.exists(name)), *lines])
+    kept = sum(len(value.outputs) for value in values if isinstance(value, Kept))
+    return RunResult(lines, [value for value in values if isinstance(value, Failure)], kept)
+
+
+def _noted(results: Iterable[tuple[int, Any]], journal: Journal, count: int) -> list[Any]:
+    """Results in order; what was written is in the journal as soon as it is known."""
+    values: list[Any] = [None] * count
+    waiting: list[str] = []
+    try:
+        for i, value in results:
+            values[i] = value
+            if not isinstance(value, Failure | Kept):
+                waiting.extend(value)
+            if len(waiting) >= _TOGETHER:
+                journal.add(waiting)
+                waiting = []
+    finally:
+        journal.add(waiting)
+    return values
+
+
+def _with_done(item: Item, names: list[str], records: Mapping[str, Mapping[str, Any]], identity: str) -> Item:
+    """Add what an earlier run with the same options recorded of this item, if that is all of its outputs."""
+    found = [records[name] for name in names if name in records]
+    same = [one for one in found if one.get("run") == identity and one["source"] == item.key]
+    if len(same) < len(names):
+        return item
+    return replace(item, done=tuple((one["output"], one["sha256"], one.get("source_sha256", "")) for one in same))
+
+
+def _refuse_clash(names: Mapping[str, list[str]], source: Source, target: Target) -> None:
+    taken = Counter(name for several in names.values() for name in several)
+    name, times = taken.most_common(1)[0]
+    if times > 1:
+        keys = [key for key, several in names.items() if name in several]
+        raise OptionError(f"{' and '.join(keys[:2])} would both be written as {name}; put them into different folders")
+    if isinstance(source, str | Path) and Path(source).is_dir():
+        inside = Path(target.folder).resolve()
+        if inside == Path(source).resolve() or inside.is_relative_to(Path(source).resolve()):
+            raise OptionError(f"the target {shown(target.folder)} lies inside the source; its files would be sources next time")
+
+
+def _refuse_overwriting(target: Target, names: Mapping[str, list[str]]) -> None:
+    there = [name for several in names.values() for name in several if target.exists(name)]
+    if target.exists(PROVENANCE):
+        there.append(PROVENANCE)
+    if there:
+        raise OptionError(
+            f"{len(there)} of the outputs exist in {shown(target.folder)} already ({shown(there[0])} is one); pass resume "
+            "(--resume) to go on with an earlier run, or force (--force) to replace them"
+        )
+
+
+def identity_of(what: str, options: Mapping[str, Any], style: str, reading: Reading) -> str:
+    """A short digest of everything that decides the outputs."""
+    told = {
+        "what": what,
+        "library": __version__,
+        "options": options,
+        "style": style,
+        "reading": [reading.convert, reading.bits, reading.data_range, reading.level],
+    }
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]

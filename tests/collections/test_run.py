@@ -1,0 +1,92 @@
+"""Work in processes: a worker that dies costs its own image at most, and order does not matter."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recolorist.collections import Where
+from recolorist.collections.auditing import AuditWork
+from recolorist.collections.items import Item
+from recolorist.collections.run import Failure, chunks_of, run
+from recolorist.collections.work import Measure
+from recolorist.errors import RecoloristError
+from recolorist.io.images import Reading
+from recolorist.io.write import encode
+from tests.commands import picture
+
+
+@dataclasses.dataclass(frozen=True)
+class Deadly:
+    """Work that kills its process on one item, always or the first time."""
+
+    marker: str
+    always: bool
+
+    def __call__(self, item: Item) -> str:
+        if item.key == "13" and (self.always or not Path(self.marker).exists()):
+            Path(self.marker).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if item.key == "7":
+            raise ZeroDivisionError("a bug")
+        return item.key.upper()
+
+    def finish(self, values: list[Any]) -> list[Any]:
+        return values
+
+
+@dataclasses.dataclass(frozen=True)
+class Importing:
+    """Work that tells what it had to import."""
+
+    work: Any
+
+    def __call__(self, item: Item) -> tuple[str, ...]:
+        before = set(sys.modules)
+        self.work(item)
+        return tuple(sorted(set(sys.modules) - before))
+
+    def finish(self, values: list[Any]) -> list[Any]:
+        return values
+
+
+class TestRunning:
+    @pytest.mark.parametrize("always", [False, True], ids=["once", "always"])
+    @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the system has no such signal")
+    def test_a_killed_worker_costs_at_most_its_own_image(self, tmp_path: Path, always: bool) -> None:
+        items = [Item(str(i), "") for i in range(40)]
+        found: Sequence[Any] = [value for _, value in sorted(run(Deadly(str(tmp_path / "m"), always), items, Where(2)))]
+        assert len(found) == 40
+        assert found[7] == Failure("7", "ZeroDivisionError: a bug")
+        assert isinstance(found[13], Failure) is always
+        assert [value for value in found if not isinstance(value, Failure)] == [
+            str(i) for i in range(40) if i != 7 and (i != 13 or not always)
+        ]
+
+    @pytest.mark.parametrize("work", [Measure(Reading()), AuditWork(Reading())], ids=["bank", "audit"])
+    def test_a_worker_need_not_import_anything_for_its_first_image(self, tmp_path: Path, work: Any) -> None:
+        many = [Item(f"{i}.jpg", str(tmp_path / f"{i}.jpg")) for i in range(24)]
+        for item in many:
+            Path(item.path).write_bytes(encode(picture(), ".jpg"))
+        assert {value for _, value in run(Importing(work), many, Where(2))} == {()}
+
+    def test_chunks_hold_everything_in_order(self) -> None:
+        items = [Item(str(i), "") for i in range(1001)]
+        for jobs in (1, 2, 64):
+            chunks = chunks_of(items, jobs)
+            assert [item for _, chunk in chunks for item in chunk] == items
+            assert all(items[start] is chunk[0] for start, chunk in chunks)
+            assert max(len(chunk) for _, chunk in chunks) <= 32
+
+    def test_wrong_engines_and_jobs(self) -> None:
+        wrong: list[dict[str, Any]] = [{"engine": "dask"}, {"jobs": 0}]
+        for options in wrong:
+            with pytest.raises(RecoloristError):
+                Where(**options)

@@ -1,0 +1,89 @@
+"""The folder that is written into: files appear whole, inside it, and replace nothing unless forced."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recolorist as rc
+from recolorist import collections as batch
+from recolorist.collections.journal import Journal, recorded
+from recolorist.collections.target import OutputError, Target
+from recolorist.errors import ImageError, OptionError
+from tests.commands import contents
+
+
+class TestTarget:
+    @pytest.mark.parametrize("name", ["../x", "/x", "a/../b", "a//b", "", "a/./b", "nul\0"])
+    def test_names_that_lead_elsewhere(self, tmp_path: Path, name: str) -> None:
+        with pytest.raises(OptionError, match="cannot be the name of an output"):
+            Target(str(tmp_path)).place(name, b"x")
+
+    def test_links_below_the_target_are_not_followed(self, tmp_path: Path) -> None:
+        out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+        out.mkdir()
+        elsewhere.mkdir()
+        (out / "sub").symlink_to(elsewhere, target_is_directory=True)
+        (elsewhere / "victim").write_bytes(b"mine")
+        (out / "link").symlink_to(elsewhere / "victim")
+        for force in (False, True):
+            with pytest.raises(ImageError, match="links there are not followed"):
+                Target(str(out), force).place("sub/x", b"data")
+        with pytest.raises(ImageError, match="exists in the target"):
+            Target(str(out)).place("link", b"data")
+        Target(str(out), force=True).place("link", b"data")  # replaces the link, not what it leads to
+        assert contents(elsewhere) == {"victim": b"mine"}
+        assert not (out / "link").is_symlink()
+
+    def test_the_same_bytes_again_are_as_good_as_written(self, tmp_path: Path) -> None:
+        target = Target(str(tmp_path))
+        target.place("a/b", b"data")
+        target.place("a/b", b"data")
+        with pytest.raises(ImageError, match="with other content"):
+            target.place("a/b", b"other")
+        assert contents(tmp_path) == {"a/b": b"data"}
+
+    def test_long_names(self, tmp_path: Path) -> None:
+        Target(str(tmp_path)).place("x" * 255, b"data")
+        with pytest.raises(ImageError, match="was not written"):
+            Target(str(tmp_path)).place("x" * 256, b"data")
+
+    @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
+    def test_read_only(self, tmp_path: Path) -> None:
+        tmp_path.chmod(0o555)
+        with pytest.raises(OutputError):
+            Target(str(tmp_path)).place("x", b"data")
+
+    def test_a_failing_disk_is_an_error_at_once_and_leaves_nothing(
+        self, tmp_path: Path, folder: Path, bank: rc.StyleBank, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        written = 0
+
+        def full(handle: int, data: Any) -> int:
+            nonlocal written
+            written += 1
+            if written > 2:
+                raise OSError(28, "No space left on device")
+            return len(memoryview(data)) if handle < 0 else real(handle, data)
+
+        real = os.write
+        monkeypatch.setattr("recolorist.collections.target.os.write", full)
+        with pytest.raises(OutputError, match="No space left"):
+            batch.augment(folder, tmp_path / "out", bank)
+        monkeypatch.undo()
+        left = contents(tmp_path / "out")
+        assert sum(name.endswith(".png") for name in left) == 2
+        assert not [name for name in left if "part" in name]
+        result = batch.augment(folder, tmp_path / "out", bank, resume=True)
+        assert (len(result.records), result.failures) == (6, [])
+
+    def test_records_that_are_not_ours(self, tmp_path: Path) -> None:
+        target = Target(str(tmp_path))
+        journal = Journal(target)
+        journal.add(['{"source": "a", "output": "b", "sha256": "c"}'])
+        journal.close(None)
+        (tmp_path / "provenance.jsonl").write_bytes(b'{"x": 1}\n[1]\nnonsense\n\xff\n')
+        assert [record["output"] for record in recorded(target)] == ["b"]
