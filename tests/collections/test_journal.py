@@ -1,0 +1,53 @@
+"""The record of a run: lines survive a kill, and only lines of ours are read back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from recolorist.collections.journal import JOURNAL, PROVENANCE, Journal, as_line, recorded
+from recolorist.collections.target import OutputError, Target
+
+LINE = '{"source": "a", "output": "b", "sha256": "c"}'
+
+
+def test_lines_are_kept_for_a_resume_until_the_run_is_closed(tmp_path: Path) -> None:
+    journal = Journal(Target(str(tmp_path)))
+    journal.add([LINE])
+    journal.close(None)
+    assert (tmp_path / JOURNAL).exists()
+    assert [record["output"] for record in recorded(Target(str(tmp_path)))] == ["b"]
+
+
+def test_the_final_list_replaces_the_journal(tmp_path: Path) -> None:
+    journal = Journal(Target(str(tmp_path)))
+    journal.add(["{}"])
+    journal.close([LINE])
+    assert [path.name for path in tmp_path.iterdir()] == [PROVENANCE]
+    assert (tmp_path / PROVENANCE).read_text("utf-8") == LINE + "\n"
+
+
+def test_a_line_that_was_cut_off_does_not_spoil_the_next(tmp_path: Path) -> None:
+    (tmp_path / JOURNAL).write_bytes(LINE[:20].encode())
+    journal = Journal(Target(str(tmp_path)))
+    journal.add([LINE])
+    journal.close(None)
+    assert len(recorded(Target(str(tmp_path)))) == 1
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="cannot be written"):
+        Journal(Target(str(tmp_path / "none")))
+
+
+@pytest.mark.parametrize("name", ["a\nb", 'a"b', "ä", "\udcff", "tab\t"])
+def test_names_stay_on_one_line_of_ascii(name: str) -> None:
+    line = as_line({"source": name})
+    assert line.isascii()
+    assert "\n" not in line
+
+
+def test_numbers_that_are_not_finite_are_refused() -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        as_line({"x": float("nan")})
