@@ -65,9 +65,11 @@ def parameters(function: Function) -> int:
 def has_all(name: str) -> bool:
     """Whether a module says which names are public; an `__init__` that only has a docstring has none."""
     statements = tree(name).body
+    if name.endswith("__init__.py") and len(statements) <= 1:
+        return True
     targets = [target for node in statements if isinstance(node, ast.Assign) for target in node.targets]
-    is_empty = name.endswith("__init__.py") and len(statements) <= 1
-    return is_empty or any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets)
+    imported = [alias.name for node in statements if isinstance(node, ast.ImportFrom) for alias in node.names]
+    return "__all__" in imported or any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets)
 
 
 def mirrors_of(name: str) -> list[Path]:

@@ -1,4 +1,6 @@
-"""What Recolorist raises. Every message says what came, what is accepted, and what to do."""
+"""The error classes. Every message says what was given, what is accepted, and what to do."""
+
+__all__ = ["ImageError", "OptionError", "RecoloristError", "StatisticsError"]
 
 
 class RecoloristError(ValueError):

@@ -1,4 +1,4 @@
-"""Libraries that come with an extra: imported when a file or an option asks for them, and named when they are missing."""
+"""Import libraries of the extras when they are needed, and name those that are missing."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from types import ModuleType
 from typing import Final
 
 from recolorist.errors import RecoloristError
+
+__all__ = ["EXTRAS", "MissingExtraError", "load"]
 
 #: Module to the extra that installs it.
 EXTRAS: Final = {
@@ -23,15 +25,26 @@ EXTRAS: Final = {
 
 
 class MissingExtraError(RecoloristError):
-    """Something was asked for that an optional library does."""
+    """An optional library is needed and cannot be imported."""
 
 
 def load(name: str, why: str) -> ModuleType:
-    """Import a library of an extra; ``why`` ends the sentence "... is needed to".
+    """Import a library of an extra.
 
-    >>> load("no_such_library", "read clay tablets")
-    Traceback (most recent call last):
-    recolorist.optional.MissingExtraError: no_such_library is needed to read clay tablets, and cannot be imported ...
+    Args:
+        name: The module to import.
+        why: The end of the sentence "... is needed to".
+
+    Returns:
+        The module.
+
+    Raises:
+        MissingExtraError: The module cannot be imported; the message names the extra that installs it.
+
+    Example:
+        >>> load("no_such_library", "read clay tablets")
+        Traceback (most recent call last):
+        recolorist.optional.MissingExtraError: no_such_library is needed to read clay tablets, and cannot be imported ...
     """
     try:
         return importlib.import_module(name)

@@ -33,18 +33,29 @@ _LISTED: Final = 200  # failures in the page
 def audit_page(
     result: AuditResult, source: str | Path, reading: Reading, *, split: str | None = None, root: str | Path | None = None
 ) -> str:
-    """The whole page as text."""
-    told = result.summary
-    flagged = told["images"] - told["unflagged"]
+    """Make the page of an audit.
+
+    Args:
+        result: The audit.
+        source: The collection that was audited; its flagged images are read again for their pictures.
+        reading: How its images are read.
+        split: The split that was audited.
+        root: The folder that paths of a manifest start from.
+
+    Returns:
+        The page as HTML, with all pictures inside.
+    """
+    summary = result.summary
+    flagged = summary["images"] - summary["unflagged"]
     with collected(source, SourceOptions(split=split, root=root)) as images:
         items = {item.key: item for item in images.items}
         name = shown(images.name)
-        galleries = [_gallery(flag, result.lines, items, reading) for flag in FLAGS if told["flags"].get(flag)]
-    lead = f"{told['images']:,} images read, {flagged:,} flagged, {told['failed']:,} could not be read."
+        galleries = [_gallery(flag, result.lines, items, reading) for flag in FLAGS if summary["flags"].get(flag)]
+    lead = f"{summary['images']:,} images read, {flagged:,} flagged, {summary['failed']:,} could not be read."
     note = f'<p class="muted small">recolorist {__version__}. An image may carry several flags.</p>'
     body = [
         f'<header><h1>Audit of {escape(name)}</h1><p class="lead">{lead}</p>{note}</header>',
-        _table(told),
+        _table(summary),
         *_charts(result),
         *galleries,
         *_failures(result),
@@ -53,11 +64,11 @@ def audit_page(
     return page(title, "\n".join(part for part in body if part))
 
 
-def _table(told: dict[str, Any]) -> str:
+def _table(summary: dict[str, Any]) -> str:
     rows = [
-        f'<tr><th scope="row">{flag.replace("_", " ")}</th><td>{told["flags"][flag]:,}</td>'
+        f'<tr><th scope="row">{flag.replace("_", " ")}</th><td>{summary["flags"][flag]:,}</td>'
         f'<td class="words">{escape(meaning)}</td></tr>'
-        for flag, meaning in flags_told(told).items()
+        for flag, meaning in flags_told(summary).items()
     ]
     head = (
         '<thead><tr><th scope="col">flag</th><th scope="col">images</th><th scope="col" class="words">meaning</th></tr></thead>'
@@ -85,7 +96,7 @@ def _charts(result: AuditResult) -> list[str]:
 
 def _gallery(flag: str, lines: Sequence[dict[str, Any]], items: dict[str, Item], reading: Reading) -> str:
     found = [line for line in lines if flag in line["flags"]]
-    worst = sorted(found, key=lambda line: _badness(flag, line), reverse=True)[:_SHOWN]
+    worst = sorted(found, key=lambda line: _severity(flag, line), reverse=True)[:_SHOWN]
     figures = "".join(_figure(line, flag, items, reading) for line in worst)
     noun = "image" if len(found) == 1 else "images"
     count = f"{len(found):,} {noun}" if len(found) <= _SHOWN else f"the worst {_SHOWN} of {len(found):,} images"
@@ -102,11 +113,11 @@ def _figure(line: dict[str, Any], flag: str, items: dict[str, Item], reading: Re
     except (RecoloristError, KeyError):  # it was there a moment ago
         picture = ""
     image = f'<img src="{picture}" alt="{escape(key)}" loading="lazy">' if picture else ""
-    words = f'<span class="small name">{escape(key)}</span><span class="muted small">{_figure_words(line, flag)}</span>'
+    words = f'<span class="small name">{escape(key)}</span><span class="muted small">{_caption(line, flag)}</span>'
     return f"<li>{image}{words}</li>"
 
 
-def _figure_words(line: dict[str, Any], flag: str) -> str:
+def _caption(line: dict[str, Any], flag: str) -> str:
     if flag == "clips":
         return f"{100 * line['clip_median']:.1f} % clipped, {100 * line['clip_worst']:.0f} % at worst"
     if flag == "saturated":
@@ -115,7 +126,7 @@ def _figure_words(line: dict[str, Any], flag: str) -> str:
     return f"mean {' '.join(levels)}, SD {' '.join(f'{255 * value:.1f}' for value in line['std'])}"
 
 
-def _badness(flag: str, line: dict[str, Any]) -> float:
+def _severity(flag: str, line: dict[str, Any]) -> float:
     if flag == "clips":
         return float(line["clip_median"])
     if flag == "saturated":

@@ -1,0 +1,72 @@
+"""The page of an audit: every flag with its worst images, failures named, names escaped."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from recolorist.collections import api
+from recolorist.collections import audit_page as module
+from recolorist.collections.audit_page import audit_page
+from recolorist.io.images import Reading
+from tests.commands import picture
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two ordinary images, three flat ones, and a file that cannot be read."""
+    place = tmp_path / "a <collection>"
+    place.mkdir()
+    for number in range(2):
+        Image.fromarray(picture(number)).save(place / f"good{number}.png")
+    for number in range(3):
+        Image.fromarray(np.full((20, 30, 3), 40 * number + 60, np.uint8)).save(place / f"flat & {number}.png")
+    (place / "broken.png").write_bytes(b"nothing")
+    return place
+
+
+def test_it_counts_flags_and_names_failures(folder: Path) -> None:
+    page = audit_page(api.audit(folder), folder, Reading())
+    assert re.search(r"5 images read, \d flagged, 1 could not be read\.", page)
+    assert "<h2>flat" in page
+    assert "Could not be read" in page
+    assert "broken.png" in page
+
+
+def test_flagged_images_are_shown_inside_the_page(folder: Path) -> None:
+    page = audit_page(api.audit(folder), folder, Reading())
+    gallery = page.partition("<h2>flat")[2].partition("</section>")[0]
+    assert gallery.count('<img src="data:image/jpeg;base64,') == 3
+    assert "flat &amp; 0.png" in gallery
+
+
+def test_names_are_text(folder: Path) -> None:
+    page = audit_page(api.audit(folder), folder, Reading())
+    assert "a &lt;collection&gt;" in page
+    assert "<collection>" not in page
+
+
+def test_only_the_worst_are_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_SHOWN", 2)
+    page = audit_page(api.audit(folder), folder, Reading())
+    assert "the worst 2 of 3 images" in page
+
+
+def test_an_image_that_is_gone_leaves_its_line(folder: Path) -> None:
+    result = api.audit(folder)
+    (folder / "flat & 1.png").unlink()
+    gallery = audit_page(result, folder, Reading()).partition("<h2>flat")[2].partition("</section>")[0]
+    assert gallery.count("<img ") == 2
+    assert "flat &amp; 1.png" in gallery
+
+
+def test_clipping_is_drawn_where_a_bank_was_given(folder: Path) -> None:
+    (folder / "broken.png").unlink()
+    bank = api.build_bank(folder, split="train").bank
+    page = audit_page(api.audit(folder, bank), folder, Reading())
+    assert "<h2>Clipping</h2>" in page
+    assert "Half of the images would lose" in page
