@@ -18,6 +18,8 @@ from recolorist_lab.augmentations.images import TrainingImages
 from recolorist_lab.augmentations.table import Part
 from recolorist_lab.data.pixels import Box, Bytes
 
+__all__ = ["ColoristAugmentation", "HistogramAugmentation", "partners"]
+
 
 class ColoristAugmentation(Augmentation):
     """Colorist in training, in one of two modes.

@@ -21,6 +21,8 @@ from recolorist_lab.augmentations import overlays
 from recolorist_lab.augmentations.severities import Strength
 from recolorist_lab.data.pixels import Bytes
 
+__all__ = ["CORRUPTIONS", "Corruption", "comet"]
+
 Corruption = Callable[[Bytes, Strength, np.random.Generator, float], Bytes]
 Floats = NDArray[np.float32]
 

@@ -12,6 +12,8 @@ from recolorist_lab.augmentations.base import Chance
 from recolorist_lab.augmentations.table import Part
 from recolorist_lab.data.pixels import Box, Bytes
 
+__all__ = ["HedJitter", "jittered"]
+
 Matrix = NDArray[np.float64]
 
 # Black has no density; a quarter of a level stands in for it, and rounds back to black.

@@ -23,6 +23,8 @@ declare_missing_ops()
 
 from torchvision.transforms import v2  # noqa: E402 - its operators are declared first
 
+__all__ = ["TRANSFORMS", "Heuristic", "torch_seeded"]
+
 Options = Mapping[str, Any]
 Transform = Callable[[torch.Tensor], torch.Tensor]
 

@@ -8,6 +8,8 @@ from recolorist_lab.data.banks import cached_bank
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.pixels import Bytes
 
+__all__ = ["TrainingImages"]
+
 
 class TrainingImages:
     """The training split as augmentations see it. An image's number is its place in the samples.

@@ -15,6 +15,8 @@ import numpy as np
 from recolorist_lab.augmentations.severities import Strength
 from recolorist_lab.data.pixels import Bytes
 
+__all__ = ["black_corner", "blob", "bubble", "characters", "stain_deposit"]
+
 _BLOB: Final = 24.0  # pixels across, in an image of 224
 _MARGIN: Final = 10.0
 _INSIDE, _RIM = 100 / 255, 130 / 255

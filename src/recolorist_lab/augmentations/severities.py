@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+__all__ = ["SETS", "SET_OF", "Levels", "Strength"]
+
 Strength = tuple[float, ...]
 Levels = tuple[Strength, ...]
 

@@ -14,6 +14,8 @@ from recolorist_lab.augmentations.table import Part
 from recolorist_lab.data.pixels import Box, Bytes
 from recolorist_lab.runs.config import unknown
 
+__all__ = ["IDENTITY", "Targeted", "drawn_strength", "set_of"]
+
 IDENTITY = "identity"
 
 
