@@ -9,7 +9,6 @@ import json
 import statistics
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,12 +17,12 @@ from recolorist_lab.report.table import Column, Table, label
 from recolorist_lab.report.writers import markdown
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import load
+from recolorist_lab.studies.origin import is_current, origin_sentence
 
 ROOT: Final = Path(__file__).parents[1]
 STUDY: Final = ROOT / "docs" / "results" / "blood.toml"
 RESULTS: Final = ROOT / "docs" / "results"
 SETS: Final = {"val": "validation", "source": "source", "test": "target", "test_harmonised": "target_harmonised"}
-LIBRARIES: Final = ("timm", "lightning-fabric", "opencv-python-headless")
 Row = dict[str, Any]
 Key = tuple[str, str]  # algorithm, augmentation
 NOTHING: Final[Key] = ("plain", "none")
@@ -47,6 +46,7 @@ def collected(ledger: Path) -> dict[str, Any]:
                 "best_epoch": done.result["best_epoch"],
                 "seconds": round(done.seconds, 1),
                 "run": cell.run_id,
+                "data": cell.data,
                 "balanced_accuracy": {ours: scores[name]["balanced_accuracy"] for name, ours in SETS.items()},
                 "recall": {
                     SETS[name]: {kind: part["recall"] for kind, part in scores[name]["per_class"].items()}
@@ -56,7 +56,6 @@ def collected(ledger: Path) -> dict[str, Any]:
         )
         environment = done.payload["environment"]
         images, parameters = done.result["images"], done.result["parameters"]
-    environment["versions"] |= {name: metadata.version(name) for name in LIBRARIES}
     return {
         "study": "docs/results/blood.toml",
         "images": images,
@@ -138,7 +137,9 @@ def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def tables(document: Mapping[str, Any]) -> dict[str, str]:
     """The page's tables."""
     runs = grouped(document)
-    return {"methods": main_table(runs), "recall": recall_table(runs)}
+    current = is_current(load(STUDY), document["rows"])
+    line = f"*{origin_sentence([document['environment']], current=current)}*\n"
+    return {"methods": main_table(runs), "recall": recall_table(runs), "origin": line}
 
 
 def main() -> None:

@@ -19,6 +19,7 @@ from recolorist_lab.runs.study import Study, load
 from recolorist_lab.studies import publish
 from recolorist_lab.studies.classify import hospitals as hospitals_table
 from recolorist_lab.studies.classify import probability_figure
+from recolorist_lab.studies.origin import is_current, origin_sentence
 from recolorist_lab.studies.properties import figure as properties_figure
 from recolorist_lab.studies.properties import table as properties_table
 from recolorist_lab.studies.properties.cell import FILE
@@ -41,8 +42,14 @@ TABLES: Final[Mapping[str, Callable[[Sequence[Any]], dict[str, Table]]]] = {
 
 def filled(name: str) -> str:
     """The page as its data say it must be."""
-    rows, _ = publish.read((FOLDER / f"{name}.json").read_bytes())
-    return fill((FOLDER / f"{name}.md").read_text("utf-8"), TABLES[name](rows))
+    rows, environments = publish.read((FOLDER / f"{name}.json").read_bytes())
+    return fill((FOLDER / f"{name}.md").read_text("utf-8"), {**TABLES[name](rows), "origin": origin(name, rows, environments)})
+
+
+def origin(name: str, rows: Sequence[Mapping[str, Any]], environments: Sequence[Mapping[str, Any]]) -> str:
+    """The line that says which code the results of a page were made by."""
+    current = is_current(load(FOLDER / f"{name}.toml"), rows)
+    return f"*{origin_sentence(environments, current=current)}*\n"
 
 
 def _of_properties(rows: Sequence[Any], study: Study, ledger: Ledger) -> dict[str, Any]:

@@ -28,6 +28,7 @@ def document(study: Study, ledger: Ledger, *, partial: bool = False) -> dict[str
     table = rows(study, ledger, partial=partial, timings=True)
     environments: dict[bytes, Any] = {}
     for cell, row in zip(study.cells, table, strict=True):
+        row["data"] = cell.data  # so that run ids can be compared where the data are not
         if "seconds" in row:
             found = ledger.result(cell).payload["environment"]
             environments.setdefault(canonical(found), found)
