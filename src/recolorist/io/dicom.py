@@ -32,9 +32,7 @@ def read_dicom(path: Path, reading: Reading) -> Picture:
         refuse_huge(int(data.Rows) * int(data.Columns) * frames, reading.max_pixels)
         form, stored = str(data.PhotometricInterpretation), int(data.BitsStored)
         _refuse_unsupported(data, form, frames)
-        pixels = np.asarray(data.pixel_array)
-        if form.startswith("YBR"):
-            pixels = np.asarray(pydicom.pixels.convert_color_space(pixels, form, "RGB"))
+        pixels = np.asarray(pydicom.pixels.pixel_array(data, raw=False))  # not raw: YBR_FULL is turned into RGB
     refuse_dtype(pixels.dtype)
     high = 2**stored - 1
     if form == "MONOCHROME1":  # white is stored as zero
