@@ -51,6 +51,7 @@ def encode_png(pixels: NDArray[Any], icc: bytes | None = None) -> bytes:
         >>> encode_png(np.zeros((2, 3, 3), np.uint8))[:8]
         b'\x89PNG\r\n\x1a\n'
     """
+    pixels = pixels.astype(pixels.dtype.newbyteorder("="), copy=False)
     if pixels.dtype == np.uint16 and pixels.ndim == 3:
         return _encode_sixteen_bits(pixels, icc)
     profile = {} if icc is None else {"icc_profile": icc}
