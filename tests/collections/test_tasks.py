@@ -14,7 +14,6 @@ import recolorist as rc
 from recolorist import collections as batch
 from recolorist.augment.colorist import Colorist
 from recolorist.collections import Where
-from recolorist.collections.work import Augment
 from recolorist.errors import ImageError, OptionError, RecoloristError, StatisticsError
 from recolorist.io.images import Reading, read_image
 from recolorist.io.write import encode
@@ -102,17 +101,18 @@ class TestAugment:
         assert sorted(contents(tmp_path / "out")) == sorted([*(json.loads(line)["output"] for line in lines), "provenance.jsonl"])
 
     @pytest.mark.parametrize(
-        "options", [{}, {"copies": 2, "p": 0.6, "strength": (0.2, 1.0)}, {"max_clip": 0.001}, {"max_gain": 0.5}]
+        "options", [{}, {"copies": 2, "p": 0.6, "strength": (0.2, 1.0)}, {"max_clip": 0.001}, {"max_gain": 0.5}], ids=str
     )
-    def test_the_short_way_leads_where_the_long_one_does(
-        self, tmp_path: Path, bank: rc.StyleBank, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+    def test_a_full_audit_changes_neither_pixels_nor_plans(
+        self, tmp_path: Path, bank: rc.StyleBank, options: dict[str, Any]
     ) -> None:
         mixed = mixed_collection(tmp_path / "mixed")
-        batch.augment(mixed, tmp_path / "short", bank, where=Where(jobs=1), **options)
-        monkeypatch.setattr(Augment, "_by_level", False)
-        batch.augment(mixed, tmp_path / "long", bank, where=Where(jobs=1), **options)
-        assert contents(tmp_path / "short") == contents(tmp_path / "long")
-        assert len(contents(tmp_path / "short")) == 1 + 7 * options.get("copies", 1)
+        short = batch.augment(mixed, tmp_path / "short", bank, **options)
+        full = batch.augment(mixed, tmp_path / "full", bank, full_audit=True, **options)
+        assert len(short.records) == 7 * options.get("copies", 1)
+        for one, other in zip(short.records, full.records, strict=True):
+            assert (one["plan"], one["sha256"], one["style"]) == (other["plan"], other["sha256"], other["style"])
+            assert one["audit"]["clipped"] == pytest.approx(other["audit"]["clipped"], abs=1e-15)
 
     def test_jpeg_equals_the_augmentation_image_by_image(self, tmp_path: Path, bank: rc.StyleBank) -> None:
         mixed = mixed_collection(tmp_path / "mixed")

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import recolorist as rc
-from recolorist.augment import streams
-from recolorist.augment.colorist import Colorist, Decision, Draw, PreprocessingWarning
-from recolorist.augment.samplers import Content, Style
+from recolorist.augment.colorist import Colorist, Decision, Draw, PreprocessingWarning, Recolouring
+from recolorist.augment.samplers import Style
 from recolorist.bank.build import measure_row, unit_row
 from recolorist.bank.style_bank import StyleBank
 from recolorist.bank.table import Row
@@ -28,10 +27,10 @@ from recolorist.collections.options import AugmentOptions, HarmoniseOptions, Mea
 from recolorist.collections.strips import measure_strips, rule_in_use, write_strips
 from recolorist.collections.target import Target
 from recolorist.core import image as check
-from recolorist.core.clipping import clipped_share
-from recolorist.core.gains import Flags
-from recolorist.core.match import MATCHERS, AffineMap
-from recolorist.core.moments import Moments, measure_opened
+from recolorist.core.apply import make_target
+from recolorist.core.clipping import maps_levels
+from recolorist.core.match import AffineMap, match_opened, write_map
+from recolorist.core.moments import Moments
 from recolorist.core.options import MatchOptions
 from recolorist.core.plan import Plan, decide
 from recolorist.errors import ImageError, OptionError
@@ -143,14 +142,32 @@ class Recolour(ABC):
         return [value if isinstance(value, Kept) else [written.line(self.run) for written in value] for value in values]
 
     def recoloured(self, item: Item, loaded: Loaded, copy: int) -> tuple[Done, NDArray[Any]]:
-        """What was done to an image in memory, and the pixels after it."""
-        decision, pixels, mask = self.decided(item, loaded, copy)
-        audit = audit_line(loaded, decision, pixels, mask, full=self.output.full_audit)
-        return Done(decision.style, decision.row, decision.strength, decision.plan, audit), pixels
+        """Return what was done to an image in memory, and the pixels after it."""
+        opened = loaded.opened
+        mask = check.open_mask(rule_mask(opened, self.rule), opened)
+        result, target = make_target(opened, None)
+        done = self.recolour(item, opened, mask, copy, target)
+        if done is None:
+            return Done(None, None, 0.0, None, UNTOUCHED), loaded.pixels  # type: ignore[return-value]
+        audit = self._audit(loaded, result, mask, done.map)
+        return Done(done.style.name, done.style.row, done.strength, done.map, audit), result
+
+    def _audit(self, loaded: Loaded, result: NDArray[Any], mask: Mask, done: AffineMap | None) -> dict[str, Any]:
+        """Return exact figures of what was written; those that look at all pixels again only where they are needed or wanted."""
+        short = done is not None and not self.output.full_audit and done.content.is_integer
+        if done is not None and short and (self.match.by_channel or maps_levels(done.content, done.plan())):
+            clipped = done.clipped_share()
+            flags = [list(flag) for flag in done.flags]
+            return {"clipped": clipped, "clipped_overall": sum(clipped) / len(clipped), "flags": flags}
+        keep = (mask if self.match.apply_to == "mask" else None) if done is None else done.mask
+        plan = None if done is None else done.plan()
+        audit = rc.audit(loaded.pixels, result, plan=plan, mask=keep, data_range=loaded.data_range)
+        figures: dict[str, Any] = json.loads(audit.to_json())
+        return figures
 
     @abstractmethod
-    def decided(self, item: Item, loaded: Loaded, copy: int) -> tuple[Decision, NDArray[Any], Mask]:
-        """What is done to an image in memory, the pixels after it, and which of them were open to change (None: all)."""
+    def recolour(self, item: Item, opened: check.Opened, mask: Mask, copy: int, target: NDArray[Any]) -> Recolouring | None:
+        """Match an image in memory and write it to ``target``; returns None where it stays as it is."""
 
     @abstractmethod
     def planned(self, item: Item, measure: Callable[[], Moments], copy: int) -> Decision:
@@ -170,15 +187,6 @@ class Recolour(ABC):
     def copies(self) -> int:
         """Copies of each image."""
         return 1
-
-    def changed(self, mask: Mask) -> Mask:
-        """Return the pixels that may be changed; None: all."""
-        return mask if self.match.apply_to == "mask" else None
-
-    @property
-    def _by_level(self) -> bool:
-        """Whether each output level is a function of the input level, for all pixels and without a look at the neighbours."""
-        return self.rule is None and not self.output.full_audit and self.match.by_channel
 
     def _verified(self, item: Item) -> bool:
         """Whether outputs and source are what was recorded; an output that was changed since is nobody's to replace."""
@@ -214,55 +222,36 @@ class Augment(Recolour):
         """Copies of each image, each in another style."""
         return self.options.copies
 
-    def recoloured(self, item: Item, loaded: Loaded, copy: int) -> tuple[Done, NDArray[Any]]:
-        """Draw and apply; what is known to be plain goes without what the rest needs, to the same end."""
-        aug, opened = self._colorist(loaded.data_range), loaded.opened
-        if not self._by_level or aug.max_clip is not None or opened.kind != "B" or not opened.array.flags.c_contiguous:
-            return super().recoloured(item, loaded, copy)
-        drawn = aug.draw(item.key, epoch=copy, label=item.label, domain=item.domain)
-        if drawn is None:
-            return Done(None, None, 0.0, None, UNTOUCHED), opened.array
-        output = np.empty_like(opened.array)
-        done = aug.recolour_opened(opened, None, drawn, output)
-        audit = UNTOUCHED if done.map is None else clipping_told(done.map.clipped_share(), done.map.flags)
-        return Done(done.style.name, done.style.row, done.strength, done.map, audit), output
-
-    def decided(self, item: Item, loaded: Loaded, copy: int) -> tuple[Decision, NDArray[Any], Mask]:
-        """Draw and apply."""
-        aug = self._colorist(loaded.data_range)
-        mask = rule_mask(loaded.opened, self.rule)
-        decision = aug.params(loaded.pixels, item.key, epoch=copy, label=item.label, domain=item.domain, mask=mask)
-        return decision, aug.apply(loaded.pixels, decision, mask=mask), self.changed(mask)
+    def recolour(self, item: Item, opened: check.Opened, mask: Mask, copy: int, target: NDArray[Any]) -> Recolouring | None:
+        """Draw a style and match the image to it."""
+        aug = _colorist(self)
+        draw = aug.draw(item.key, epoch=copy, label=item.label, domain=item.domain)
+        return None if draw is None else aug.recolour_opened(opened, mask, draw, target)
 
     def planned(self, item: Item, measure: Callable[[], Moments], copy: int) -> Decision:
-        """Draw as the augmentation does, from moments alone."""
-        aug = self._colorist(None)
-        if aug.max_clip is not None or MATCHERS[aug.method].needs_pixels:
+        """Draw as the augmentation does, and plan from moments alone."""
+        aug = _colorist(self)
+        if aug.max_clip is not None or self.match.needs_pixels:
             raise OptionError("max_clip and the histogram methods need the image in memory; raise max_pixels, or leave them out")
-        rng = streams.stream(aug.seed, copy, item.key)
-        if rng.random() >= aug.p:
+        draw = aug.draw(item.key, epoch=copy, label=item.label, domain=item.domain)
+        if draw is None:
             return Decision(False)
-        content = Content(aug.bank.row_of(item.key), item.label, item.domain)
-        style, strength, *_ = aug.draw_from(rng, content)
-        plan = decide(measure(), style.moments, aug.options.at_strength(strength))
-        return Decision(True, style.name, style.row, strength, plan)
+        plan = decide(measure(), draw.style.moments, self.match.at_strength(draw.strength))
+        return Decision(True, draw.style.name, draw.style.row, draw.strength, plan)
 
     def refuse_early(self) -> None:
         """Refuse options that fit neither each other nor the bank before any file is read."""
-        self._colorist(None)
-
-    def _colorist(self, data_range: float | None) -> Colorist:
-        return _colorist(self, data_range)
+        _colorist(self)
 
 
 @lru_cache(maxsize=8)
-def _colorist(work: Augment, data_range: float | None) -> Colorist:
-    aug = Colorist(work.bank, **work.options.for_colorist(), data_range=data_range)
+def _colorist(work: Augment) -> Colorist:
+    aug = Colorist(work.bank, **work.options.for_colorist())
     size = work.bank.size or (1, 1)
     with warnings.catch_warnings():  # a collection is of all sizes, and the warning comes with the first image only
         warnings.simplefilter("ignore", PreprocessingWarning)
         probe = np.zeros((size[0] + 1, size[1], work.bank.channels), np.uint8)
-        if not MATCHERS[aug.method].needs_pixels:
+        if not work.match.needs_pixels:
             aug.decide(probe, Draw(Style("", None, work.bank.moments(0)), 0.0))
     return aug
 
@@ -285,14 +274,14 @@ class Harmonise(Recolour):
         """The foreground rule that chooses the pixels to measure."""
         return self.options.mask
 
-    def decided(self, item: Item, loaded: Loaded, copy: int) -> tuple[Decision, NDArray[Any], Mask]:  # noqa: ARG002 - as declared
-        """Measure, plan, apply."""
-        opened = loaded.opened
-        inside = check.open_mask(rule_mask(opened, self.rule), opened)
-        decision = self.planned(item, lambda: measure_opened(opened, inside, self.match.measured_space), 0)
-        keep = self.changed(inside)
-        output = rc.apply(loaded.pixels, decision.plan, mask=keep, data_range=loaded.data_range)  # type: ignore[arg-type]
-        return decision, output, keep
+    def recolour(self, item: Item, opened: check.Opened, mask: Mask, copy: int, target: NDArray[Any]) -> Recolouring:  # noqa: ARG002
+        """Match the image to the style, by its own moments or by those of its group."""
+        if self.pooled is None:
+            done = match_opened(opened, mask, self.style, target, self.match)
+        else:
+            plan = decide(self.pooled[group_of(item)], self.style, self.match)
+            done = AffineMap(plan, opened, write_map(opened, mask, plan, target, self.match))
+        return Recolouring(Style(self.options.style_name, None, self.style), self.match.strength, done)
 
     def planned(self, item: Item, measure: Callable[[], Moments], copy: int) -> Decision:  # noqa: ARG002 - as declared
         """The map from these moments to the style."""
@@ -308,20 +297,3 @@ def group_of(item: Item) -> str:
     ('slide1', '')
     """
     return item.key.rpartition("/")[0]
-
-
-def audit_line(loaded: Loaded, decision: Decision, output: NDArray[Any], mask: Mask, *, full: bool) -> dict[str, Any]:
-    """Return exact figures of what was done to the pixels of the mask; ``full`` adds those that need all pixels again."""
-    plan, opened = decision.plan, loaded.opened
-    if plan is None and not decision.applied:
-        return UNTOUCHED
-    if full or plan is None or not (opened.is_integer and plan.is_linear_space and plan.is_diagonal):
-        result = rc.audit(loaded.pixels, output, plan=plan, mask=mask, data_range=loaded.data_range)
-        told: dict[str, Any] = json.loads(result.to_json())
-        return told
-    return clipping_told(clipped_share(opened, plan, mask), plan.flags)
-
-
-def clipping_told(clipped: list[float], flags: Flags) -> dict[str, Any]:
-    """The few numbers that cost next to nothing."""
-    return {"clipped": clipped, "clipped_overall": sum(clipped) / len(clipped), "flags": [list(flag) for flag in flags]}
