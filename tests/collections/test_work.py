@@ -211,3 +211,13 @@ class TestRecordedAudit:
         expected = rc.audit(self.half_clipped(), read_image(tmp_path / "o.npy"), mask=inside)
         assert done.audit is not None
         assert done.audit.to_json() == expected.to_json()
+
+
+def test_images_with_declared_bits_are_augmented(tmp_path: Path, bank: rc.StyleBank) -> None:
+    """12 bits in 16: the range belongs to the image, not to the check of the options."""
+    pixels = picture(8).astype(np.uint16) * 16
+    source = saved(tmp_path / "in", pixels)
+    result = batch.augment(source, tmp_path / "out", bank, reading=Reading(bits=12))
+    assert result.failures == []
+    expected = Colorist(bank, 1.0, seed=0, data_range=4095.0)(pixels, "a.npy")
+    assert np.array_equal(read_image(tmp_path / "out" / "a.npy"), expected)
