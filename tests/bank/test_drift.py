@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from recolorist.augment.samplers import style_features
 from recolorist.bank import drift
+from recolorist.bank.features import style_features
 from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import StatisticsError
 
@@ -39,7 +39,7 @@ class TestThreshold:
 
         inside = np.array([distance(point, points) for point in points])
         expected = [distance(points[i], np.delete(points, i, axis=0)) for i in range(len(points))]
-        assert np.allclose(drift.left_out(inside, len(points)), expected, rtol=1e-10)
+        assert np.allclose(drift.leave_one_out(inside, len(points)), expected, rtol=1e-10)
 
     @pytest.mark.parametrize("shape", ["normal", "skewed"])
     @pytest.mark.parametrize("count", [150, 1000])
@@ -116,9 +116,9 @@ class TestWords:
         assert not found.drifted
 
     def test_chance(self) -> None:
-        assert drift.at_least(0, 10, 0.01) == 1.0
-        assert drift.at_least(1, 10, 0.01) == pytest.approx(1 - 0.99**10)
-        assert drift.at_least(10, 10, 0.01) == pytest.approx(1e-20)
+        assert drift.binomial_tail(0, 10, 0.01) == 1.0
+        assert drift.binomial_tail(1, 10, 0.01) == pytest.approx(1 - 0.99**10)
+        assert drift.binomial_tail(10, 10, 0.01) == pytest.approx(1e-20)
 
 
 def test_whitening_makes_the_cloud_round() -> None:

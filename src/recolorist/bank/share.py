@@ -1,7 +1,7 @@
-"""A bank to give away: coarser numbers, no names, and no style that fewer than a few images share.
+"""Banks for sharing: rounded numbers, no keys, and only styles that several images have in common.
 
-Exact moments are a fingerprint: whoever holds an image can tell whether it is in a bank. Rounded to steps that are small beside
-the spread of a hospital's images, several images fall on the same style, and a bank of them still teaches the same colours.
+Exact moments identify an image: whoever holds it can tell whether it is in a bank. Rounded to steps that are small beside the
+spread of a hospital's images, several images fall on the same style, and a bank of them still has the same colours.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ __all__ = ["Shared", "share"]
 
 Array = NDArray[np.float64]
 
-_LEVELS: Final = 255.0  # steps are told in 8-bit levels, whatever the images were
+_LEVELS: Final = 255.0  # steps are given in 8-bit levels, whatever the images were
 
 
 class Shared(NamedTuple):
-    """What was made, and how well its styles hide: the share of styles that stood alone before and after rounding."""
+    """A bank for sharing, and how many of its styles belong to one image only."""
 
     bank: StyleBank
-    alone_before: float
-    alone_after: float
-    left_out: int
+    alone_before: float  #: share of styles that no other image had, before rounding
+    alone_after: float  #: the same among the styles of ``bank``
+    left_out: int  #: styles that too few images shared
 
 
 def share(
@@ -35,31 +35,44 @@ def share(
 ) -> Shared:
     """Round a bank for sharing.
 
-    Means and standard deviations go to multiples of ``step`` levels of 255, correlations to multiples of ``step / 40``. Styles
-    that fewer than ``at_least`` images share are left out. Keys become numbers in the order of the rounded values, sizes and
-    histograms are dropped; labels are, too, unless asked for.
+    Keys become numbers in the order of the rounded values. Sizes and histograms are dropped.
 
-    >>> rng = np.random.default_rng(0)
-    >>> images = rng.integers(rng.integers(0, 60, (50, 1, 1, 1)), 200, (50, 8, 8, 3), dtype=np.uint8)
-    >>> bank = StyleBank.build(images, split="train")
-    >>> given = share(bank, step=16.0, at_least=2)
-    >>> given.alone_before, given.alone_after, len(given.bank) + given.left_out, given.bank.keys[0]
-    (1.0, 0.0, 50, '0')
+    Args:
+        bank: The exact bank.
+        step: Means and standard deviations become multiples of this many levels of 255, correlations of ``step / 40``.
+        at_least: Styles that fewer images share are left out.
+        keep_labels: Keep the labels.
+        keep_domains: Keep the domains.
+
+    Returns:
+        The bank, and the share of styles that belong to one image only, before and after.
+
+    Raises:
+        OptionError: ``step`` or ``at_least`` lies outside its limits.
+        StatisticsError: No style is left.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> images = rng.integers(rng.integers(0, 60, (50, 1, 1, 1)), 200, (50, 8, 8, 3), dtype=np.uint8)
+        >>> bank = StyleBank.build(images, split="train")
+        >>> given = share(bank, step=16.0, at_least=2)
+        >>> given.alone_before, given.alone_after, len(given.bank) + given.left_out, given.bank.keys[0]
+        (1.0, 0.0, 50, '0')
     """
     if not 0 < step <= 64 or at_least < 1:
         raise OptionError(f"step={step:g} and at_least={at_least}; accepted are steps up to 64 levels, and at least one image")
     labels = [bank.label(row) if keep_labels else None for row in range(len(bank))]
     domains = [bank.domain(row) if keep_domains else None for row in range(len(bank))]
-    mean, std, correlation = _rounded(bank, step)
+    mean, std, correlation = _round_moments(bank, step)
     upper = correlation[:, *np.triu_indices(bank.channels, 1)]
     codes = np.array([_code(name, (*bank.labels, *bank.domains)) for name in zip(labels, domains, strict=True)])
     cells = np.column_stack([codes, mean, std, upper])
-    company = _company(cells)
-    kept = np.flatnonzero(company >= at_least)
+    counts = _count_equal(cells)
+    kept = np.flatnonzero(counts >= at_least)
     if not len(kept):
         raise StatisticsError(f"no style is shared by {at_least} images at step {step:g}; raise the step or ask for fewer")
     order = kept[np.lexsort(cells[kept].T[::-1])]
-    made = StyleBank(
+    rounded = StyleBank(
         mean[order],
         _covariance(std[order], correlation[order]),
         np.full(len(order), int(np.median(bank.pixels)), np.int64),
@@ -74,11 +87,11 @@ def share(
         space=bank.space,
     )
     exact = np.column_stack([bank.mean, bank.cov.reshape(len(bank), -1)])
-    return Shared(made, _alone(_company(exact)), _alone(company[kept]), len(bank) - len(kept))
+    return Shared(rounded, _share_of_ones(_count_equal(exact)), _share_of_ones(counts[kept]), len(bank) - len(kept))
 
 
-def _rounded(bank: StyleBank, step: float) -> tuple[Array, Array, Array]:
-    """Means and deviations in unit range, and correlations; a deviation never becomes zero unless it was."""
+def _round_moments(bank: StyleBank, step: float) -> tuple[Array, Array, Array]:
+    """Round means, deviations and correlations; a deviation that is not zero never becomes zero."""
     grid = step / _LEVELS
     mean = np.clip(np.round(bank.mean / grid) * grid, 0.0, 1.0)
     std = np.where(bank.std > 0, np.maximum(np.round(bank.std / grid), 0.5) * grid, 0.0)
@@ -88,7 +101,7 @@ def _rounded(bank: StyleBank, step: float) -> tuple[Array, Array, Array]:
 
 
 def _covariance(std: Array, correlation: Array) -> Array:
-    """Rounded correlations may belong to no real image; the nearest that does is found by lifting what is below zero."""
+    """Return covariances; rounded correlations that no image can have are corrected by raising eigenvalues below zero."""
     diagonal = np.arange(std.shape[1])
     correlation[:, diagonal, diagonal] = 1.0
     values, axes = np.linalg.eigh(correlation)
@@ -104,11 +117,11 @@ def _code(names: tuple[str | None, str | None], table: tuple[str, ...]) -> int:
     return label * (len(table) + 1) + domain
 
 
-def _company(cells: NDArray[np.float64]) -> NDArray[np.int64]:
-    """How many rows are equal to each."""
+def _count_equal(cells: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return for each row how many are equal to it, itself included."""
     _, which, counts = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
     return np.asarray(counts[which.ravel()])
 
 
-def _alone(company: NDArray[np.int64]) -> float:
-    return float(np.mean(company == 1))
+def _share_of_ones(counts: NDArray[np.int64]) -> float:
+    return float(np.mean(counts == 1))
