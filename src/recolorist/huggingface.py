@@ -61,11 +61,11 @@ class ColoristTransform:
             "domain": domain_column,
             "mask": mask_column,
         }
-        self.columns = {what: name for what, name in columns.items() if name is not None}
+        self.columns = {option: name for option, name in columns.items() if name is not None}
         self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Draw anew for keyed images. Call it before the loader's workers start; persistent workers keep what they had."""
+        """Draw anew for keyed images; call it before the loader's workers start, since persistent workers keep their epoch."""
         self.epoch = epoch
 
     def __call__(self, batch: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
@@ -73,13 +73,14 @@ class ColoristTransform:
         missing = [name for name in (self.column, *self.columns.values()) if name not in batch]
         if missing:
             raise OptionError(f"the batch has no column {missing[0]!r}; it has {', '.join(batch)}")
-        images = [self._changed(image, batch, i) for i, image in enumerate(batch[self.column])]
+        images = [self._change(image, batch, i) for i, image in enumerate(batch[self.column])]
         return {**batch, self.output: images}
 
-    def _changed(self, image: Any, batch: Mapping[str, list[Any]], i: int) -> Any:
-        facts = {what: batch[name][i] for what, name in self.columns.items()}
-        facts |= {what: adapters.format_name(facts[what]) for what in ("key", "label", "domain") if what in facts}
-        changed = self.core(image, epoch=self.epoch, **facts)
+    def _change(self, image: Any, batch: Mapping[str, list[Any]], i: int) -> Any:
+        options: dict[str, Any] = {option: batch[name][i] for option, name in self.columns.items()}
+        for option in {"key", "label", "domain"} & set(options):
+            options[option] = adapters.format_name(options[option])
+        changed = self.core(image, epoch=self.epoch, **options)
         return changed if self.then is None else self.then(changed)
 
     def __repr__(self) -> str:

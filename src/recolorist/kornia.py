@@ -49,20 +49,20 @@ class _Styles(RandomGeneratorBase):
         return repr(self.core.bank)
 
     def make_samplers(self, device: torch.device, dtype: torch.dtype) -> None:
-        """Nothing depends on the device: styles are drawn on the CPU, a few numbers each."""
+        """Do nothing: styles are drawn on the CPU, a few numbers each."""
 
     def forward(self, batch_shape: tuple[int, ...], same_on_batch: bool = False) -> dict[str, Tensor]:  # noqa: FBT002
         count = batch_shape[0]
         numbers = torch.randint(2**62, (min(count, 1) if same_on_batch else count,)).tolist()
-        drawn = [self._drawn(number) for number in (numbers * count if same_on_batch else numbers)]
+        draws = [self._draw(number) for number in (numbers * count if same_on_batch else numbers)]
         channels = self.core.bank.channels
         return {
-            "style_mean": torch.tensor([mean for mean, _, _ in drawn], dtype=torch.float64).reshape(-1, channels),
-            "style_cov": torch.tensor([cov for _, cov, _ in drawn], dtype=torch.float64).reshape(-1, channels, channels),
-            "strength": torch.tensor([strength for _, _, strength in drawn], dtype=torch.float64),
+            "style_mean": torch.tensor([mean for mean, _, _ in draws], dtype=torch.float64).reshape(-1, channels),
+            "style_cov": torch.tensor([cov for _, cov, _ in draws], dtype=torch.float64).reshape(-1, channels, channels),
+            "strength": torch.tensor([strength for _, _, strength in draws], dtype=torch.float64),
         }
 
-    def _drawn(self, number: int) -> tuple[list[float], list[list[float]], float]:
+    def _draw(self, number: int) -> tuple[list[float], list[list[float]], float]:
         style, strength, *_ = self.core.draw_from(streams.stream(0, number))
         return style.moments.mean.tolist(), style.moments.cov.tolist(), strength
 
@@ -130,7 +130,7 @@ class RandomColorist(IntensityAugmentationBase2D):
         _refuse_wrong_scale(input)
         pixels = input if input.dtype in (torch.float32, torch.float64) else input.float()
         inside = self._inside(pixels)
-        content = _measured(pixels, inside, cross=self._basis is not None)
+        content = _measure(pixels, inside, cross=self._basis is not None)
         gain, offset = (each.to(pixels.dtype) for each in self._maps(content, params))
         flat = pixels.flatten(2)
         if gain.ndim == 2:
@@ -143,13 +143,13 @@ class RandomColorist(IntensityAugmentationBase2D):
         return matched.to(input.dtype)
 
     def _maps(self, content: BatchMoments, params: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """The plan of every sample, by the rules of :func:`recolorist.plan`: gains or a matrix, and an offset."""
+        """Plan the map of every sample by the rules of :func:`recolorist.plan`: gains or a matrix, and an offset."""
         mean, cov, strength = (params[name].to(content.mean) for name in ("style_mean", "style_cov", "strength"))
         basis = None if self._basis is None else (self._basis[0].to(mean), self._basis[1].to(mean))
         return formulas.decide(content, BatchMoments(mean, cov), strength, self.core.max_gain, basis)
 
     def _inside(self, pixels: Tensor) -> Tensor | None:
-        """The foreground as (B, 1, H, W), or None for all pixels."""
+        """Return the foreground as (B, 1, H, W), or None for all pixels."""
         if self.mask is None:
             return None
         if callable(self.mask):
@@ -161,8 +161,8 @@ class RandomColorist(IntensityAugmentationBase2D):
         return torch.from_numpy(chosen).to(pixels.device)[:, None]
 
 
-def _measured(pixels: Tensor, inside: Tensor | None, *, cross: bool) -> BatchMoments:
-    """Mean (B, C) and covariance (B, C, C) of each sample, in the precision it came in; the few results in float64."""
+def _measure(pixels: Tensor, inside: Tensor | None, *, cross: bool) -> BatchMoments:
+    """Measure each sample in the precision it came in; mean (B, C) and covariance (B, C, C) are returned in float64."""
     flat = pixels.flatten(2)
     if inside is None and not cross:
         mean = flat.mean(-1)
@@ -178,7 +178,7 @@ def _measured(pixels: Tensor, inside: Tensor | None, *, cross: bool) -> BatchMom
 
 
 def _refuse_wrong_scale(pixels: Tensor) -> None:
-    """Bytes in floats would saturate silently. Only looked for on the CPU: elsewhere looking would stall the device."""
+    """Refuse bytes in floats, which would saturate silently; on the CPU only, since looking would stall other devices."""
     if pixels.device.type != "cpu" or torch.compiler.is_compiling():
         return
     low, high = (float(end) for end in torch.aminmax(pixels.detach()))

@@ -83,7 +83,7 @@ class RandColorist(RandomizableTransform):
         return self
 
     def randomize(self, data: Any = None) -> None:  # noqa: ARG002 - the framework's signature
-        """Draw: whether to do anything, and the place in the streams from which the style comes."""
+        """Draw whether to change the image, and the place in the streams from which the style comes."""
         self._place = adapters.mix_worker_seed(int(self.R.randint(_NUMBERS, dtype=np.int64)))
         self._do_transform = adapters.draw_chance(self.prob, self._place)
 
@@ -106,12 +106,12 @@ class RandColorist(RandomizableTransform):
             self.randomize()
         if not self._do_transform:
             return tensor
-        drawn = adapters.draw_style(self.core, self._place, key=key, label=label, domain=domain)
-        matched = self._matched(tensor, drawn, mask)
-        return convert_to_dst_type(matched.reshape(tensor.shape), dst=tensor)[0]
+        draw = adapters.draw_style(self.core, self._place, key=key, label=label, domain=domain)
+        changed = self._recolour(tensor, draw, mask)
+        return convert_to_dst_type(changed.reshape(tensor.shape), dst=tensor)[0]
 
-    def _matched(self, tensor: Any, drawn: Draw, mask: Any) -> Any:
-        """Recolour a plain (C, H, W); a volume with its slices side by side, since colour statistics do not ask where."""
+    def _recolour(self, tensor: Any, draw: Draw, mask: Any) -> Any:
+        """Recolour an image (C, H, W), or a volume as one wide image, since colour statistics do not depend on places."""
         if tensor.ndim < 3 or (tensor.ndim > 3 and self.core.method == "exact_histogram"):
             raise ImageError(
                 f"the image has shape {tuple(tensor.shape)}; accepted are channel-first images (C, H, W), and volumes unless "
@@ -121,10 +121,10 @@ class RandColorist(RandomizableTransform):
         flat = plain.reshape(*plain.shape[:2], -1)
         inside = _mask(mask, (int(flat.shape[1]), int(flat.shape[2])), tensor.ndim)
         if tensor.ndim == 3:
-            return recolour_tensor(self.core, flat, drawn, inside)
-        with warnings.catch_warnings():  # side by side they have a size that is nobody's
+            return recolour_tensor(self.core, flat, draw, inside)
+        with warnings.catch_warnings():  # the wide image has a size that the bank cannot have
             warnings.simplefilter("ignore", augment.PreprocessingWarning)
-            return recolour_tensor(self.core, flat, drawn, inside)
+            return recolour_tensor(self.core, flat, draw, inside)
 
 
 class RandColoristd(RandomizableTransform, MapTransform):
@@ -180,24 +180,24 @@ class RandColoristd(RandomizableTransform, MapTransform):
         """Augment the images of one sample."""
         sample = dict(data)
         self.randomize()
-        facts = self._facts(sample) if self._do_transform else {}
+        options = self._call_options(sample) if self._do_transform else {}
         for key in self.key_iterator(sample):
-            sample[key] = self.array(sample[key], randomize=False, **facts)
+            sample[key] = self.array(sample[key], randomize=False, **options)
         return sample
 
-    def _facts(self, sample: dict[Any, Any]) -> dict[str, Any]:
-        wanted = {what: key for what, key in self.entries.items() if key is not None}
-        missing = [key for key in wanted.values() if key not in sample]
+    def _call_options(self, sample: dict[Any, Any]) -> dict[str, Any]:
+        named = {option: key for option, key in self.entries.items() if key is not None}
+        missing = [key for key in named.values() if key not in sample]
         if missing and not self.allow_missing_keys:
             raise OptionError(f"the sample has no {missing[0]!r}; it has {', '.join(map(str, sample))}")
-        return {what: sample.get(key) for what, key in wanted.items()}
+        return {option: sample.get(key) for option, key in named.items()}
 
 
 RandColoristD = RandColoristDict = RandColoristd
 
 
 def _mask(mask: Any, size: tuple[int, int], ndim: int) -> NDArray[np.bool_] | None:
-    """A mask as (H, W) of truth: positive is foreground, in any channel."""
+    """Return a mask as booleans (H, W): positive is foreground, in any channel."""
     if mask is None:
         return None
     inside: NDArray[np.bool_] = np.asarray(mask.detach().cpu() if hasattr(mask, "detach") else mask) > 0

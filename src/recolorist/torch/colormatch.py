@@ -1,4 +1,4 @@
-"""Batches: a module that gives each image of (B, C, H, W) the colours of a bank, or of its neighbours, on any device."""
+"""A module that gives each image of a batch (B, C, H, W) the colours of a bank, or of another image, on any device."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ from recolorist.core.options import match_options
 from recolorist.core.spaces import SPACES
 from recolorist.errors import ImageError, OptionError
 from recolorist.torch import formulas
-from recolorist.torch.draws import Affine, level_pairs
+from recolorist.torch.draws import Affine, measure_levels
 from recolorist.torch.formulas import BatchMoments
 from recolorist.torch.parameters import Parameters
 from recolorist.torch.tensors import images_last, write_planes
+
+__all__ = ["ColorMatch", "Draws"]
 
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
@@ -54,11 +56,27 @@ class ColorMatch(nn.Module):
     differ by one level otherwise, in the rare values that fall on a half. Nothing waits for the device. Gradients flow
     through floats, the statistics included; values are then not checked for being in range.
 
-    >>> tiles = np.random.default_rng(0).integers(0, 256, (8, 24, 16, 3), dtype=np.uint8)
-    >>> module = ColorMatch(StyleBank.build(tiles, split="train"), p=1.0)
-    >>> batch = torch.from_numpy(tiles).permute(0, 3, 1, 2)
-    >>> bool((module(batch) != batch).any()), bool((module.eval()(batch) == batch).all())
-    (True, True)
+    Args:
+        bank: A :class:`recolorist.StyleBank`, the path of a saved one, or None for styles of the batch.
+        p: Probability of changing an image, or the share of the batch to change.
+        method: ``"mean_std"``.
+        space: ``"rgb"`` or another linear space.
+        strength: 0 leaves the image, 1 matches it fully; a pair is a range to draw from.
+        max_gain: Largest factor on a channel.
+        mode: ``"per_sample"`` or ``"batch_fraction"``.
+        data_range: Largest value of floating-point batches.
+        generator: Random numbers come from this one.
+        allow_split: Accept banks of other splits than training.
+
+    Raises:
+        OptionError: An option is unknown or outside its limits.
+
+    Example:
+        >>> tiles = np.random.default_rng(0).integers(0, 256, (8, 24, 16, 3), dtype=np.uint8)
+        >>> module = ColorMatch(StyleBank.build(tiles, split="train"), p=1.0)
+        >>> batch = torch.from_numpy(tiles).permute(0, 3, 1, 2)
+        >>> bool((module(batch) != batch).any()), bool((module.eval()(batch) == batch).all())
+        (True, True)
     """
 
     bank_mean: torch.Tensor
@@ -103,7 +121,13 @@ class ColorMatch(nn.Module):
         self.register_buffer("_inverse", inverse, persistent=False)
 
     def draw(self, count: int, device: torch.device | str = "cpu", own: torch.Tensor | None = None) -> Draws:
-        """Draw for a batch of ``count`` images; ``own`` are their rows in the bank, if known."""
+        """Draw for a batch.
+
+        Args:
+            count: The number of images.
+            device: The device of the batch.
+            own: Rows of the images in the bank, so that none is matched to itself.
+        """
         options: dict[str, Any] = {"device": device, "generator": self.generator}
         if self.mode == "per_sample":
             applied = torch.rand(count, **options) < self.p
@@ -112,7 +136,7 @@ class ColorMatch(nn.Module):
         low, high = self.strength
         strength = low + torch.rand(count, dtype=torch.float64, **options) * (high - low)
         if not self.has_bank:
-            return self._rolled(count, applied, strength, options)
+            return self._roll(count, applied, strength, options)
         styles = len(self.bank_mean)
         if own is None or styles == 1:
             return Draws(applied, torch.randint(styles, (count,), **options), strength)
@@ -120,7 +144,16 @@ class ColorMatch(nn.Module):
         return Draws(applied, source + (source >= own.to(source.device)), strength)
 
     def forward(self, batch: torch.Tensor, draws: Draws | None = None, *, own: torch.Tensor | None = None) -> torch.Tensor:
-        """New colours for a batch."""
+        """Return the batch with new colours; in ``eval()``, without ``draws``, as it is.
+
+        Args:
+            batch: (B, C, H, W), uint8 or floating point.
+            draws: What :meth:`draw` returned, to repeat it.
+            own: Rows of the images in the bank, as for :meth:`draw`.
+
+        Raises:
+            ImageError: The batch has another shape, dtype or number of channels.
+        """
         self._refuse_other_batches(batch)
         if draws is None and not self.training:
             return batch
@@ -130,7 +163,7 @@ class ColorMatch(nn.Module):
         return self._through_core(batch, drawn)
 
     def measured_parameters(self, batch: torch.Tensor, draws: Draws) -> Parameters:
-        """The maps for a batch, by torch operations alone."""
+        """Return the maps for a batch, by torch operations alone."""
         mixes, data_range = self.space != "rgb", self._range(batch)
         content = formulas.measure(batch, cross=mixes)
         if self.has_bank:
@@ -143,11 +176,20 @@ class ColorMatch(nn.Module):
 
     @staticmethod
     def apply_parameters(batch: torch.Tensor, parameters: Parameters, data_range: float = 1.0) -> torch.Tensor:
-        """Apply what a worker drew; ``data_range`` is that of floating batches, which may differ from the worker's images.
+        """Apply what a worker drew.
 
-        >>> drawn = Parameters.of([Affine([2.0] * 3, [10.0] * 3, 255.0)])
-        >>> ColorMatch.apply_parameters(torch.full((1, 3, 4, 5), 100, dtype=torch.uint8), drawn)[0, 0, 0, 0]
-        tensor(210, dtype=torch.uint8)
+        Args:
+            batch: (B, C, H, W), uint8 or floating point.
+            parameters: The maps of its images.
+            data_range: That of floating batches, which may differ from that of the worker's images.
+
+        Raises:
+            ImageError: Batch and parameters do not belong together.
+
+        Example:
+            >>> parameters = Parameters.of([Affine([2.0] * 3, [10.0] * 3, 255.0)])
+            >>> ColorMatch.apply_parameters(torch.full((1, 3, 4, 5), 100, dtype=torch.uint8), parameters)[0, 0, 0, 0]
+            tensor(210, dtype=torch.uint8)
         """
         if batch.ndim != 4 or parameters.offset.shape != batch.shape[:2]:
             raise ImageError(
@@ -157,7 +199,7 @@ class ColorMatch(nn.Module):
         return formulas.apply(batch, parameters, 255.0 if batch.dtype == torch.uint8 else data_range)
 
     def extra_repr(self) -> str:
-        """The options, as torch prints modules."""
+        """Return the options as torch prints modules."""
         low, high = self.strength
         strength = f"{low:g}" if low == high else f"({low:g}, {high:g})"
         source = f"{len(self.bank_mean)} styles" if self.has_bank else "styles of the batch"
@@ -166,7 +208,7 @@ class ColorMatch(nn.Module):
         )
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> ColorMatch:  # noqa: FBT002
-        """Move with the model, but stay float64 when the model becomes half: a bank in half precision is another bank."""
+        """Move with the model, but stay float64 when the model becomes half precision, which would change the bank."""
         before = dict(self._buffers)
         super()._apply(fn, recurse)
         for name, old in before.items():
@@ -175,8 +217,8 @@ class ColorMatch(nn.Module):
                 self._buffers[name] = old.to(new.device)
         return self
 
-    def _rolled(self, count: int, applied: torch.Tensor, strength: torch.Tensor, options: dict[str, Any]) -> Draws:
-        """Each image's style is that of the one a random shift further on, round the end; alone it stays as it is."""
+    def _roll(self, count: int, applied: torch.Tensor, strength: torch.Tensor, options: dict[str, Any]) -> Draws:
+        """Draw one shift: each image takes the style of the one so many places further, cyclically; a single image stays."""
         shift = 1 + torch.randint(max(1, count - 1), (1,), **options)
         source = (torch.arange(count, device=options["device"]) + shift) % max(1, count)
         return Draws(applied & (count > 1), source, strength)
@@ -210,13 +252,13 @@ class ColorMatch(nn.Module):
         return result
 
     def _match_levels(self, source: torch.Tensor, result: torch.Tensor, chosen: list[tuple[int, int, float]]) -> None:
-        """The usual case: bytes, channel by channel, without leaving channel-first memory."""
+        """Match bytes channel by channel, in channel-first memory."""
         views, targets = images_last(source), images_last(result)
         known: dict[int, Pairs] = {}
 
         def pairs(i: int) -> Pairs:
             if i not in known:
-                known[i] = level_pairs(views[i])
+                known[i] = measure_levels(views[i])
             return known[i]
 
         mean, variance = self.bank_mean.numpy(), self.bank_cov.diagonal(dim1=1, dim2=2).numpy()
@@ -227,7 +269,7 @@ class ColorMatch(nn.Module):
             write_planes(views[i], targets[i], Affine(gain, offset, 255.0))
 
     def _match_any(self, source: torch.Tensor, result: torch.Tensor, chosen: list[tuple[int, int, float]]) -> None:
-        """Floats and mixed channels: whatever the core does for one image."""
+        """Match floats, and spaces that mix channels, through the core, image by image."""
         data_range = None if source.dtype == torch.uint8 else self.data_range
         views, targets = images_last(source), images_last(result)
         for i, row, strength in chosen:

@@ -1,4 +1,4 @@
-"""A dataset wrapper that knows the index of each sample: the same colours for any number of workers, and after a resume."""
+"""A dataset wrapper whose colours depend on the index of the sample alone, for any number of workers and after a resume."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class ColoristDataset(Dataset[Any]):
     def __getitem__(self, index: int) -> Any:
         """Return one sample with new colours, or as it was with probability 1 - p."""
         now, number = self._now.tolist(), self._number(index)
-        return self._recoloured(number, self.dataset[number], *now)
+        return self._recolour(number, self.dataset[number], *now)
 
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
         """A whole batch, which torch asks for if it can; the same samples as one by one.
@@ -140,10 +140,10 @@ class ColoristDataset(Dataset[Any]):
         now, numbers = self._now.tolist(), [self._number(index) for index in indices]
         together = getattr(self.dataset, "__getitems__", None)
         samples = together(numbers) if callable(together) else [self.dataset[number] for number in numbers]
-        return [self._recoloured(number, sample, *now) for number, sample in zip(numbers, samples, strict=True)]
+        return [self._recolour(number, sample, *now) for number, sample in zip(numbers, samples, strict=True)]
 
     def __repr__(self) -> str:
-        """What it does to what."""
+        """The dataset, the augmentation and the epoch."""
         return f"ColoristDataset({self.dataset!r}, {self.colorist!r}, epoch={self.epoch})"
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -156,17 +156,17 @@ class ColoristDataset(Dataset[Any]):
         number = operator.index(index)
         return number + len(self) if number < 0 else number
 
-    def _recoloured(self, number: int, sample: Any, epoch: int, most: int) -> Any:
+    def _recolour(self, number: int, sample: Any, epoch: int, most: int) -> Any:
         if self.on_repeat == "raise":  # after the sample was had, so that a missing one is the dataset's own error
             self._count(number, epoch, most)
-        found = {name: _get(sample, part) for name, part in self.parts.items()}
-        mask = found.pop("mask", None)
-        drawn = self.colorist.draw(index=number, epoch=epoch, **{name: format_name(value) for name, value in found.items()})
+        content = {name: _get(sample, part) for name, part in self.parts.items()}
+        mask = content.pop("mask", None)
+        draw = self.colorist.draw(index=number, epoch=epoch, **{name: format_name(value) for name, value in content.items()})
         image = image_of(sample, self.image)
         if self.parameters:
-            move = None if drawn is None else affine_of(self.colorist, image, drawn, mask)
+            move = None if draw is None else affine_of(self.colorist, image, draw, mask)
             return WithParameters(sample if self.transform is None else self._put(sample, self.transform(image)), move)
-        return self._put(sample, self._changed(image, drawn, mask))
+        return self._put(sample, self._change(image, draw, mask))
 
     def _count(self, number: int, epoch: int, most: int) -> None:
         seen = self._seen.numpy()  # the same memory; a tenth of the time of indexing a tensor
@@ -178,16 +178,16 @@ class ColoristDataset(Dataset[Any]):
             )
         seen[number] += 1
 
-    def _changed(self, image: Any, drawn: Draw | None, mask: Any) -> Any:
+    def _change(self, image: Any, draw: Draw | None, mask: Any) -> Any:
         if isinstance(self.transform, ToNormalizedTensor) and self.transform.colorist is None:
-            return self.transform.convert(image, self.colorist, drawn, mask)
-        if drawn is not None:
+            return self.transform.convert(image, self.colorist, draw, mask)
+        if draw is not None:
             tensor = isinstance(image, torch.Tensor)
-            image = recolour_tensor(self.colorist, image, drawn, mask) if tensor else self.colorist.recolour(image, drawn, mask)
+            image = recolour_tensor(self.colorist, image, draw, mask) if tensor else self.colorist.recolour(image, draw, mask)
         return image if self.transform is None else self.transform(image)
 
     def _put(self, sample: Any, image: Any) -> Any:
-        """The sample with another image; containers keep their type."""
+        """Return the sample with another image; containers keep their type."""
         kind: Any = type(sample)
         if isinstance(sample, Mapping):
             return kind({**sample, self.image: image})

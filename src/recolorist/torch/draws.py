@@ -1,7 +1,4 @@
-"""What was drawn for one image as one map of its pixels: the seam between Colorist and the routes of this package.
-
-Torch hosts bring their own memory layout, channels first; everything else is :class:`recolorist.Colorist`'s.
-"""
+"""The draw for one image as one affine map of its pixels, which the other modules of this package apply to tensors."""
 
 from __future__ import annotations
 
@@ -15,6 +12,8 @@ from recolorist.core import image as check
 from recolorist.core.gains import Pairs, diagonal_map, mean_and_variance
 from recolorist.core.moments import integer_pairs
 
+__all__ = ["Affine", "affine_map", "is_plain", "measure_levels", "plain_map"]
+
 
 class Affine(NamedTuple):
     """A map of pixels: one gain per channel, or a matrix row by row, and offsets in units of 0 to ``data_range``."""
@@ -24,14 +23,21 @@ class Affine(NamedTuple):
     data_range: float
 
 
-def affine(colorist: Colorist, pixels: NDArray[Any], drawn: Draw, mask: Any = None) -> Affine | None:
-    """What was drawn as one map of RGB for an array with channels last; None where it is not one map of all pixels."""
+def affine_map(colorist: Colorist, pixels: NDArray[Any], draw: Draw, mask: Any = None) -> Affine | None:
+    """Return the draw as one map of RGB for an array (H, W, C), or None where it is not one map of all pixels.
+
+    Args:
+        colorist: The augmentation.
+        pixels: The image.
+        draw: What was drawn for it.
+        mask: Its foreground; without one the rule of ``colorist`` decides.
+    """
     if mask is None and is_plain(colorist, pixels):
-        return plain_affine(colorist, pixels, drawn)
+        return plain_map(colorist, pixels, draw)
     inside = colorist.mask_of(pixels, mask)
     if inside is not None and colorist.apply_to == "mask":
         return None
-    plan = colorist.decide(pixels, drawn, inside).plan
+    plan = colorist.decide(pixels, draw, inside).plan
     if plan is None or not plan.is_linear_space:
         return None
     gain = plan.matrix.diagonal() if plan.is_diagonal else plan.matrix.ravel()
@@ -39,7 +45,7 @@ def affine(colorist: Colorist, pixels: NDArray[Any], drawn: Draw, mask: Any = No
 
 
 def is_plain(colorist: Colorist, pixels: NDArray[Any]) -> bool:
-    """Whether mean and deviation per channel of integer pixels are all that is needed: nearly always in training."""
+    """Whether each channel of an integer image is matched on its own without mask or limit on clipping."""
     usual = colorist.method == "mean_std" and colorist.space == "rgb" and colorist.max_clip is None and colorist.mask is None
     # four channels mean alpha to the core, which knows what to do with it
     fits = pixels.ndim == 3 and pixels.shape[-1] != 4 and pixels[..., 0].size > 0
@@ -47,19 +53,20 @@ def is_plain(colorist: Colorist, pixels: NDArray[Any]) -> bool:
     return usual and fits and integer and colorist.data_range is None and pixels.shape[-1] == colorist.bank.channels
 
 
-def plain_affine(colorist: Colorist, pixels: NDArray[Any], drawn: Draw) -> Affine:
-    """The usual case with as little ado as possible; the same numbers as `match`."""
+def plain_map(colorist: Colorist, pixels: NDArray[Any], draw: Draw) -> Affine:
+    """Return the map in the case of :func:`is_plain`; the numbers are those of :func:`recolorist.match`."""
     colorist.warn_once_of_size(pixels)
     data_range = check.NATURAL_RANGE[pixels.dtype.char]
-    goal = mean_and_variance(drawn.style.moments, data_range)
-    gain, offset, _ = diagonal_map(level_pairs(pixels), goal, colorist.options.at_strength(drawn.strength))
+    goal = mean_and_variance(draw.style.moments, data_range)
+    gain, offset, _ = diagonal_map(measure_levels(pixels), goal, colorist.options.at_strength(draw.strength))
     return Affine(gain, offset, data_range)
 
 
-def level_pairs(pixels: NDArray[Any]) -> Pairs:
-    """Exact mean and variance of each channel of integer pixels (H, W, C), whose memory may be channel first.
+def measure_levels(pixels: NDArray[Any]) -> Pairs:
+    """Return the exact mean and variance of each channel of integer pixels (H, W, C), whose memory may be channel first.
 
-    >>> level_pairs(np.array([[[0], [10], [20], [30]]], np.uint8))
-    [(15.0, 125.0)]
+    Example:
+        >>> measure_levels(np.array([[[0], [10], [20], [30]]], np.uint8))
+        [(15.0, 125.0)]
     """
     return integer_pairs(check.open_image(pixels, alpha=False), None, "image")

@@ -1,4 +1,4 @@
-"""The arithmetic of measure, plan and apply once more, in torch operations: batches on any device, compiled, with gradients.
+"""Measure, plan and apply in torch operations, for batches on any device, compiled and with gradients.
 
 Nothing here asks the device for a value, so nothing waits for it. For uint8 the sums are exact 64-bit integers and the rest is
 float64, in the order of the core; see :class:`recolorist.torch.ColorMatch` for what follows from that.
@@ -14,6 +14,8 @@ from recolorist.core.spaces import Mixing
 from recolorist.errors import ImageError
 from recolorist.torch.parameters import Parameters
 
+__all__ = ["MOST_PIXELS", "BatchMoments", "apply", "decide", "measure", "mixing_tensors"]
+
 MOST_PIXELS: Final = 11_000_000  # pixels² · 255² must stay below 2^63
 _NOISE: Final = 1e-13  # as in recolorist.plan: below this share, a mixed channel is flat but for rounding
 
@@ -25,19 +27,27 @@ class BatchMoments(NamedTuple):
     cov: torch.Tensor
 
     def rows(self, index: torch.Tensor) -> BatchMoments:
-        """Those of other images."""
+        """Return the moments of the images at ``index``."""
         return BatchMoments(self.mean[index], self.cov[index])
 
     def scaled(self, ratio: float) -> BatchMoments:
-        """The same images in other units."""
+        """Return the moments of the same images in other units."""
         return BatchMoments(self.mean * ratio, self.cov * (ratio * ratio))
 
 
 def measure(batch: torch.Tensor, *, cross: bool) -> BatchMoments:
-    """Moments of each image of (B, C, H, W); ``cross`` asks for the whole covariance.
+    """Measure each image of (B, C, H, W).
 
-    >>> measure(torch.tensor([[[[0, 10, 20, 30]]]], dtype=torch.uint8), cross=False).cov
-    tensor([[[125.]]], dtype=torch.float64)
+    Args:
+        batch: uint8, or floating point.
+        cross: Compute the whole covariance, not only its diagonal.
+
+    Raises:
+        ImageError: The images are too large for exact sums.
+
+    Example:
+        >>> measure(torch.tensor([[[[0, 10, 20, 30]]]], dtype=torch.uint8), cross=False).cov
+        tensor([[[125.]]], dtype=torch.float64)
     """
     flat = batch.flatten(2)
     return _measure_levels(flat, cross=cross) if batch.dtype == torch.uint8 else _measure_floats(flat, cross=cross)
@@ -75,7 +85,18 @@ def decide(
     max_gain: float,
     basis: tuple[torch.Tensor, torch.Tensor] | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Gain (B, C) or matrix (B, 3, 3), and offset: the rules of :func:`recolorist.plan` for mean and deviation."""
+    """Plan the map of each image by the rules of :func:`recolorist.plan` for mean and deviation.
+
+    Args:
+        content: Moments of the images.
+        style: Moments of their styles.
+        strength: (B,), 0 to 1.
+        max_gain: Largest factor on a channel.
+        basis: The two matrices of a linear space, None for RGB.
+
+    Returns:
+        Gain (B, C) or matrix (B, 3, 3), and offset (B, C).
+    """
     if basis is not None:
         return _decide_mixed(content, style, strength, max_gain, *basis)
     gain = _gain(content.cov.diagonal(dim1=1, dim2=2), style.cov.diagonal(dim1=1, dim2=2), max_gain)
@@ -108,7 +129,7 @@ def _mixed_variances(cov: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
 
 
 def _gain(content: torch.Tensor, style: torch.Tensor, max_gain: float) -> torch.Tensor:
-    """Ratio of deviations, capped; zero where either image is flat."""
+    """Return the ratio of deviations, at most ``max_gain``; zero where either image is flat."""
     varies = (content > 0) & (style > 0)
     deviation, wanted = _root(torch.where(varies, content, 1.0)), _root(torch.where(varies, style, 1.0))
     gain = torch.where(wanted > max_gain * deviation, max_gain, wanted / deviation)
@@ -116,7 +137,7 @@ def _gain(content: torch.Tensor, style: torch.Tensor, max_gain: float) -> torch.
 
 
 def _root(variance: torch.Tensor) -> torch.Tensor:
-    """Square root whose gradient at zero is zero instead of infinite."""
+    """Return the square root; its gradient at zero is zero instead of infinite."""
     positive = variance > 0
     return torch.where(positive, torch.where(positive, variance, 1.0).sqrt(), 0.0)
 
@@ -125,21 +146,21 @@ def apply(batch: torch.Tensor, parameters: Parameters, data_range: float) -> tor
     """Apply the maps of a batch; images that are not chosen stay as they are, bit for bit."""
     offset = parameters.offset * (data_range / parameters.data_range)[:, None]
     if batch.dtype == torch.uint8 and parameters.gain.ndim == 2:
-        changed = _looked_up(batch, parameters.gain, offset)
+        changed = _look_up(batch, parameters.gain, offset)
     else:
-        changed = _mapped(batch, parameters.gain, offset).clamp(0.0, data_range)
+        changed = _map_values(batch, parameters.gain, offset).clamp(0.0, data_range)
         changed = (changed.round() if batch.dtype == torch.uint8 else changed).to(batch.dtype).view_as(batch)
     return torch.where(parameters.applied[:, None, None, None], changed, batch)
 
 
-def _looked_up(batch: torch.Tensor, gain: torch.Tensor, offset: torch.Tensor) -> torch.Tensor:
-    """What becomes of each of the 256 levels is computed once per image and channel."""
+def _look_up(batch: torch.Tensor, gain: torch.Tensor, offset: torch.Tensor) -> torch.Tensor:
+    """Map bytes by a table of 256 levels for each image and channel."""
     levels = torch.arange(256, dtype=torch.float64, device=batch.device)
     tables = (gain[..., None] * levels + offset[..., None]).clamp(0.0, 255.0).round().to(torch.uint8)
     return tables.gather(2, batch.flatten(2).long()).view_as(batch)
 
 
-def _mapped(batch: torch.Tensor, gain: torch.Tensor, offset: torch.Tensor) -> torch.Tensor:
+def _map_values(batch: torch.Tensor, gain: torch.Tensor, offset: torch.Tensor) -> torch.Tensor:
     values = batch.flatten(2).double()
     if gain.ndim == 2:
         return gain[..., None] * values + offset[..., None]
@@ -150,5 +171,5 @@ def _mapped(batch: torch.Tensor, gain: torch.Tensor, offset: torch.Tensor) -> to
 
 
 def mixing_tensors(basis: Mixing) -> tuple[torch.Tensor, torch.Tensor]:
-    """The two matrices of a linear space."""
+    """Return the two matrices of a linear space."""
     return torch.from_numpy(basis.rows.copy()), torch.from_numpy(basis.inverse.copy())

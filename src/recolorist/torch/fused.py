@@ -1,4 +1,4 @@
-"""The fused route: uint8 image to normalised float tensor, with or without new colours, in one pass over the pixels."""
+"""From uint8 image to normalised float tensor, with or without new colours, in one pass over the pixels."""
 
 from __future__ import annotations
 
@@ -14,28 +14,39 @@ from recolorist.augment.colorist import Colorist, Draw
 from recolorist.core import image as check
 from recolorist.core import kernels
 from recolorist.errors import ImageError, OptionError
-from recolorist.torch.draws import Affine, affine
+from recolorist.torch.draws import Affine, affine_map
 from recolorist.torch.tensors import channels_last
+
+__all__ = ["ToNormalizedTensor"]
 
 Floats = NDArray[np.float32]
 
 
 class ToNormalizedTensor:
-    """uint8 image in (array, PIL image or tensor), normalised float32 tensor (C, H, W) out, in one pass over the pixels.
+    """Convert a uint8 image (array, PIL image or tensor) to a normalised float32 tensor (C, H, W).
 
-    It stands for ``[ToImage(), ToDtype(torch.float32, scale=True), Normalize(mean, std)]`` and gives the same bits: those
-    very steps are run once, on the 256 values a byte can have, and pixels are looked up. With ``colorist`` each image is
+    It replaces ``[ToImage(), ToDtype(torch.float32, scale=True), Normalize(mean, std)]`` and gives the same bits: these
+    steps are run once, on the 256 values a byte can have, and pixels are looked up. With ``colorist`` each image is
     given new colours first, as ``colorist(image)`` would, also by looking up: matched values are rounded to whole levels
     in between, so the result is that of the separate steps. What is not a map of single channels (another space, a
     histogram method, ``apply_to="mask"``) is applied first and looked up afterwards.
 
-    >>> to_tensor = ToNormalizedTensor(mean=(0.5, 0.5, 0.5), std=(0.25, 0.25, 0.25))
-    >>> to_tensor(np.full((4, 5, 3), 255, np.uint8))[0, 0, :2]
-    tensor([2., 2.])
+    Args:
+        mean: Subtracted from each channel in 0 to 1.
+        std: Each channel is divided by this afterwards.
+        colorist: Gives each image new colours first.
+
+    Raises:
+        OptionError: ``mean`` and ``std`` are not as many finite numbers each, or ``std`` holds 0.
+
+    Example:
+        >>> to_tensor = ToNormalizedTensor(mean=(0.5, 0.5, 0.5), std=(0.25, 0.25, 0.25))
+        >>> to_tensor(np.full((4, 5, 3), 255, np.uint8))[0, 0, :2]
+        tensor([2., 2.])
     """
 
     def __init__(self, mean: Sequence[float], std: Sequence[float], colorist: Colorist | None = None) -> None:
-        """Make the tables."""
+        """Compute the tables."""
         self.mean, self.std = tuple(map(float, mean)), tuple(map(float, std))
         if not self.mean or len(self.mean) != len(self.std) or not all(np.isfinite((*self.mean, *self.std))) or not all(self.std):
             raise OptionError(
@@ -46,28 +57,28 @@ class ToNormalizedTensor:
         self._ramp = np.repeat(np.arange(256, dtype=np.uint8)[:, None], len(self.mean), axis=1)
 
     def __call__(self, image: Any, key: str | None = None, *, mask: Any = None, **where: Any) -> torch.Tensor:
-        """One image; ``key``, ``index``, ``epoch``, ``label`` and ``domain`` go to the colorist."""
-        drawn = None if self.colorist is None else self.colorist.draw(key, **where)
-        return self.convert(image, self.colorist, drawn, mask)
+        """Convert one image; ``key``, ``index``, ``epoch``, ``label`` and ``domain`` go to the colorist."""
+        draw = None if self.colorist is None else self.colorist.draw(key, **where)
+        return self.convert(image, self.colorist, draw, mask)
 
-    def convert(self, image: Any, colorist: Colorist | None = None, drawn: Draw | None = None, mask: Any = None) -> torch.Tensor:
-        """Do what has been drawn already, and convert."""
-        pixels = self._opened(image)
+    def convert(self, image: Any, colorist: Colorist | None = None, draw: Draw | None = None, mask: Any = None) -> torch.Tensor:
+        """Apply a draw, if there is one, and convert."""
+        pixels = self._open(image)
         tables = self._tables
-        if colorist is not None and drawn is not None:
-            move = affine(colorist, pixels, drawn, mask)
+        if colorist is not None and draw is not None:
+            move = affine_map(colorist, pixels, draw, mask)
             if move is not None and len(move.gain) == len(self.mean):
-                tables = self._through(move)
+                tables = self._compose(move)
             else:
-                pixels = colorist.recolour(pixels, drawn, mask)
-        return _looked_up(pixels, tables)
+                pixels = colorist.recolour(pixels, draw, mask)
+        return _look_up(pixels, tables)
 
     def __repr__(self) -> str:
-        """Like the steps it stands for."""
+        """The options."""
         return f"ToNormalizedTensor(mean={self.mean}, std={self.std}, colorist={self.colorist!r})"
 
-    def _opened(self, image: Any) -> NDArray[np.uint8]:
-        """Pixels (H, W, C), whose memory may be channel first."""
+    def _open(self, image: Any) -> NDArray[np.uint8]:
+        """Return pixels (H, W, C), whose memory may be channel first."""
         if isinstance(image, torch.Tensor):
             image = channels_last(image)
         opened = check.open_image(image, alpha=False if isinstance(image, np.ndarray) else None)
@@ -79,15 +90,15 @@ class ToNormalizedTensor:
             )
         return opened.array
 
-    def _through(self, move: Affine) -> Floats:
-        """Two steps in one table: the map of levels to levels, made by the loop that maps pixels, then the conversion."""
+    def _compose(self, move: Affine) -> Floats:
+        """Return tables for two steps: the map of levels, made by the loop that maps pixels, then the conversion."""
         channels = len(self.mean)
         levels = np.empty((256, channels), np.uint8)
         kernels.loops.affine(self._ramp, levels, "B", channels, move.gain, move.offset, 0.0, move.data_range)
         return np.array([table[level] for table, level in zip(self._tables, levels.T, strict=True)])
 
 
-def _looked_up(pixels: NDArray[np.uint8], tables: Floats) -> torch.Tensor:
+def _look_up(pixels: NDArray[np.uint8], tables: Floats) -> torch.Tensor:
     height, width, channels = pixels.shape
     result = torch.empty((channels, height, width), dtype=torch.float32)
     target: Floats = result.numpy()
@@ -100,7 +111,7 @@ def _looked_up(pixels: NDArray[np.uint8], tables: Floats) -> torch.Tensor:
 
 
 def _tables(mean: tuple[float, ...], std: tuple[float, ...]) -> Floats:
-    """What each of the 256 levels becomes, per channel: by torchvision itself, or by its operations where it is missing."""
+    """Return what each of the 256 levels becomes, per channel, by torchvision or the same operations where it is missing."""
     ramp = torch.arange(256, dtype=torch.uint8).expand(len(mean), 1, 256)
     declare_missing_ops()
     try:

@@ -1,4 +1,4 @@
-"""Draw in the worker, apply on the GPU: what was drawn for each image of a batch travels with the batch."""
+"""Draw in the worker and apply on the GPU: the maps of a batch travel with the batch."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from recolorist.augment.colorist import Colorist, Draw
 from recolorist.core.match import MATCHERS
 from recolorist.core.spaces import SPACES
 from recolorist.errors import OptionError
-from recolorist.torch.draws import Affine, affine
+from recolorist.torch.draws import Affine, affine_map
 from recolorist.torch.tensors import channels_last, image_of
+
+__all__ = ["ParameterCollate", "Parameters", "WithParameters", "affine_of", "refuse_other_than_maps"]
 
 
 class Parameters(NamedTuple):
@@ -22,9 +24,10 @@ class Parameters(NamedTuple):
 
     A tuple of tensors, so that loaders can pin it.
 
-    >>> Parameters.of([None, Affine([2.0], [0.1], 1.0)]).gain
-    tensor([[1.],
-            [2.]], dtype=torch.float64)
+    Example:
+        >>> Parameters.of([None, Affine([2.0], [0.1], 1.0)]).gain
+        tensor([[1.],
+                [2.]], dtype=torch.float64)
     """
 
     gain: torch.Tensor  #: (B, C), or (B, C, C) if any map mixes channels; float64
@@ -34,7 +37,12 @@ class Parameters(NamedTuple):
 
     @classmethod
     def of(cls, moves: Sequence[Affine | None], channels: int = 3) -> Parameters:
-        """Stack the maps of single images; None leaves an image alone."""
+        """Stack the maps of single images; None leaves an image as it is.
+
+        Args:
+            moves: One for each image.
+            channels: The number of channels where every map is None.
+        """
         channels = next((len(move.offset) for move in moves if move), channels)
         mixes = any(move is not None and len(move.gain) > channels for move in moves)
         same = Affine([1.0] * channels, [0.0] * channels, 1.0)
@@ -48,12 +56,12 @@ class Parameters(NamedTuple):
         )
 
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> Parameters:
-        """The same on another device."""
+        """Return the same on another device."""
         return Parameters(*(part.to(device, non_blocking=non_blocking) for part in self))
 
 
 class WithParameters(NamedTuple):
-    """A sample as it was, and the map that was drawn for its image (None: leave it); `ParameterCollate` takes these."""
+    """A sample as it was, and the map that was drawn for its image, or None; for :class:`ParameterCollate`."""
 
     sample: Any
     move: Affine | None
@@ -66,10 +74,19 @@ class ParameterCollate:
     :class:`ColoristDataset` with ``parameters=True``, which draws for (seed, epoch, index); or from any dataset, and then
     ``colorist`` draws here, from the worker's own seed.
 
-    >>> collate = ParameterCollate()
-    >>> images, parameters = collate([WithParameters(torch.zeros(3, 4, 5), None)])
-    >>> images.shape, parameters.applied
-    (torch.Size([1, 3, 4, 5]), tensor([False]))
+    Args:
+        colorist: Draws for samples that carry no parameters.
+        image: Position or key of the image in a sample.
+        collate: Makes the batch of the samples.
+
+    Raises:
+        OptionError: What ``colorist`` does is not one map of all pixels.
+
+    Example:
+        >>> collate = ParameterCollate()
+        >>> images, parameters = collate([WithParameters(torch.zeros(3, 4, 5), None)])
+        >>> images.shape, parameters.applied
+        (torch.Size([1, 3, 4, 5]), tensor([False]))
     """
 
     def __init__(
@@ -79,41 +96,49 @@ class ParameterCollate:
         image: int | str = 0,
         collate: Callable[[list[Any]], Any] = default_collate,
     ) -> None:
-        """``collate`` makes the batch itself."""
+        """Check the options."""
         if colorist is not None:
-            refuse_what_is_no_map(colorist)
+            refuse_other_than_maps(colorist)
         self.colorist, self.image, self.collate = colorist, image, collate
 
     def __call__(self, samples: list[Any]) -> tuple[Any, Parameters]:
-        """One batch."""
+        """Return one batch and its maps."""
         if all(isinstance(sample, WithParameters) for sample in samples):
             moves, samples = [sample.move for sample in samples], [sample.sample for sample in samples]
         else:
-            moves = [self._drawn(sample) for sample in samples]
+            moves = [self._draw(sample) for sample in samples]
         return self.collate(samples), Parameters.of(moves, self._channels(samples))
 
-    def _drawn(self, sample: Any) -> Affine | None:
+    def _draw(self, sample: Any) -> Affine | None:
         if self.colorist is None:
             raise OptionError("the samples carry no parameters; use ColoristDataset(..., parameters=True), or give a colorist")
-        drawn = self.colorist.draw()
-        return None if drawn is None else affine_of(self.colorist, image_of(sample, self.image), drawn)
+        draw = self.colorist.draw()
+        return None if draw is None else affine_of(self.colorist, image_of(sample, self.image), draw)
 
     def _channels(self, samples: list[Any]) -> int:
         image = image_of(samples[0], self.image)
         return int(image.shape[-3]) if isinstance(image, torch.Tensor) else _pixels(image).shape[-1]
 
 
-def affine_of(colorist: Colorist, image: Any, drawn: Draw, mask: Any = None) -> Affine:
-    """The map that was drawn, for an image of any kind."""
-    move = affine(colorist, _pixels(image), drawn, mask)
+def affine_of(colorist: Colorist, image: Any, draw: Draw, mask: Any = None) -> Affine:
+    """Return the map that was drawn for an image of any kind.
+
+    Raises:
+        OptionError: The draw is not one map of all pixels.
+    """
+    move = affine_map(colorist, _pixels(image), draw, mask)
     if move is None:
-        refuse_what_is_no_map(colorist)
+        refuse_other_than_maps(colorist)
         raise OptionError("apply_to='mask' changes a part of the pixels, which parameters cannot say; apply it in the worker")
     return move
 
 
-def refuse_what_is_no_map(colorist: Colorist) -> None:
-    """Parameters are one matrix and one offset for all pixels of an image."""
+def refuse_other_than_maps(colorist: Colorist) -> None:
+    """Refuse methods and spaces that are not one matrix and one offset for all pixels.
+
+    Raises:
+        OptionError: The method needs pixels or the space is not linear.
+    """
     if MATCHERS[colorist.method].needs_pixels or not SPACES[colorist.space].is_linear:
         raise OptionError(
             f"method={colorist.method!r} in space={colorist.space!r} is not one map of RGB, so it has no parameters to ship; "
@@ -127,5 +152,5 @@ def _pixels(image: Any) -> Any:
 
 
 def _square(gain: list[float], channels: int) -> Any:
-    """A matrix from its rows, or from its diagonal."""
+    """Return a matrix from its rows, or from its diagonal."""
     return np.diag(gain) if len(gain) == channels else np.array(gain).reshape(channels, channels)

@@ -1,4 +1,4 @@
-"""Tensors with channels first, one image or many, through the core: no copy on the way where memory allows."""
+"""Tensors with channels first as arrays for the core, without a copy where memory allows."""
 
 from __future__ import annotations
 
@@ -13,14 +13,20 @@ from numpy.typing import NDArray
 from recolorist.augment.colorist import Colorist, Draw
 from recolorist.core import kernels
 from recolorist.errors import ImageError, OptionError
-from recolorist.torch.draws import Affine, is_plain, plain_affine
+from recolorist.torch.draws import Affine, is_plain, plain_map
+
+__all__ = ["channels_last", "image_of", "images_last", "recolour_tensor", "write_planes"]
 
 
 def channels_last(image: torch.Tensor) -> NDArray[Any]:
-    """The memory of an image (C, H, W) as the core sees it, (H, W, C).
+    """Return the memory of an image (C, H, W) as an array (H, W, C).
 
-    >>> channels_last(torch.zeros(3, 4, 5)).shape
-    (4, 5, 3)
+    Raises:
+        ImageError: The tensor is not an image.
+
+    Example:
+        >>> channels_last(torch.zeros(3, 4, 5)).shape
+        (4, 5, 3)
     """
     if image.ndim != 3:
         raise ImageError(f"a tensor of shape {tuple(image.shape)} came; an image is (C, H, W)")
@@ -29,10 +35,14 @@ def channels_last(image: torch.Tensor) -> NDArray[Any]:
 
 
 def image_of(sample: Any, place: int | str) -> Any:
-    """The image in a tuple, list or dictionary; a sample that is none of these is the image itself.
+    """Return the image in a tuple, list or dictionary; a sample that is none of these is the image itself.
 
-    >>> image_of({"image": 1, "label": 2}, "image"), image_of(3, 0)
-    (1, 3)
+    Raises:
+        OptionError: The sample has no such part.
+
+    Example:
+        >>> image_of({"image": 1, "label": 2}, "image"), image_of(3, 0)
+        (1, 3)
     """
     if not isinstance(sample, (tuple, list, Mapping)):
         return sample
@@ -43,36 +53,45 @@ def image_of(sample: Any, place: int | str) -> Any:
         raise OptionError(f"a sample of type {type(sample).__name__} has no part {place!r}; say where it is") from error
 
 
-def recolour_tensor(colorist: Colorist, tensor: torch.Tensor, drawn: Draw, mask: Any = None) -> torch.Tensor:
+def recolour_tensor(colorist: Colorist, tensor: torch.Tensor, draw: Draw, mask: Any = None) -> torch.Tensor:
     """Give each image of (..., C, H, W) the drawn style; same shape, dtype and device out as in.
 
-    What is not on the CPU is copied there and back: :class:`recolorist.torch.ColorMatch` is the route for those.
+    Tensors on other devices are copied to the CPU and back; use :class:`recolorist.torch.ColorMatch` for those.
+
+    Args:
+        colorist: The augmentation.
+        tensor: The images.
+        draw: What was drawn for all of them.
+        mask: One foreground for all of them.
+
+    Raises:
+        ImageError: The tensor holds no image.
     """
     if tensor.device.type != "cpu":
-        return recolour_tensor(colorist, tensor.cpu(), drawn, mask).to(tensor.device)
+        return recolour_tensor(colorist, tensor.cpu(), draw, mask).to(tensor.device)
     if tensor.dtype is torch.bfloat16:  # NumPy has no such type
-        return recolour_tensor(colorist, tensor.float(), drawn, mask).to(tensor.dtype)
+        return recolour_tensor(colorist, tensor.float(), draw, mask).to(tensor.dtype)
     if tensor.ndim < 3:
         raise ImageError(f"a tensor of shape {tuple(tensor.shape)} came; accepted are images (..., C, H, W)")
     inside = mask.cpu().numpy() if isinstance(mask, torch.Tensor) else mask
     result = torch.empty(tensor.shape, dtype=tensor.dtype)
     for pixels, goal in zip(images_last(tensor), images_last(result), strict=True):
         if inside is None and is_plain(colorist, pixels):
-            write_planes(pixels, goal, plain_affine(colorist, pixels, drawn))
+            write_planes(pixels, goal, plain_map(colorist, pixels, draw))
         else:
-            goal[...] = colorist.recolour(pixels, drawn, inside)
+            goal[...] = colorist.recolour(pixels, draw, inside)
     return result
 
 
 def images_last(tensor: torch.Tensor) -> NDArray[Any]:
-    """The images of (..., C, H, W), one after another, as the core sees them: (N, H, W, C)."""
+    """Return the images of (..., C, H, W) as one array (N, H, W, C)."""
     array: NDArray[Any] = tensor.detach().numpy()
     count = math.prod(array.shape[:-3])
     return array.reshape(count, *array.shape[-3:]).transpose(0, 2, 3, 1)
 
 
 def write_planes(pixels: NDArray[Any], goal: NDArray[Any], move: Affine) -> None:
-    """A diagonal map of integer pixels, one channel after another, straight into channel-first memory."""
+    """Write a map of integer pixels that does not mix channels, straight into channel-first memory."""
     for c, (gain, offset) in enumerate(zip(move.gain, move.offset, strict=True)):
         plane = np.ascontiguousarray(pixels[..., c])
         kernels.loops.affine(plane, goal[..., c], pixels.dtype.char, 1, [gain], [offset], 0.0, move.data_range)
