@@ -62,7 +62,8 @@ def _differences(axes: Any, comparison: Comparison) -> None:
         if gain is None:
             continue
         colour = figures.INK if gain.is_gain or gain.is_loss else figures.MUTED
-        axes.plot([100 * gain.low, 100 * gain.high], [place] * 2, color=colour, linewidth=1.8, solid_capstyle="butt")
+        if gain.is_enough:
+            axes.plot([100 * gain.low, 100 * gain.high], [place] * 2, color=colour, linewidth=1.8, solid_capstyle="butt")
         axes.plot([100 * gain.mean], [place], "D", color=colour, markersize=5.0)
     axes.set_title("Difference to no augmentation")
     axes.set_xlabel("points, with 95 % interval")

@@ -67,7 +67,10 @@ def _rows(comparison: Comparison) -> list[list[str]]:
 
 
 def _interval(gain: Difference | None) -> str:
-    return "" if gain is None else f"{100 * gain.mean:+.1f} ({100 * gain.low:+.1f} to {100 * gain.high:+.1f})"
+    if gain is None:
+        return ""
+    ends = f" ({100 * gain.low:+.1f} to {100 * gain.high:+.1f})" if gain.is_enough else ""
+    return f"{100 * gain.mean:+.1f}{ends}"
 
 
 def _sections(comparison: Comparison) -> list[tuple[str, Sequence[str]]]:

@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 
 LEVEL: Final = 0.95
 _RESAMPLES: Final = 10_000
+_LEAST_PAIRS: Final = 3
 
 
 @dataclass(frozen=True)
@@ -32,16 +33,22 @@ class Difference:
     high: float
     better: int  #: targets whose mean over seeds is higher than the baseline's
     targets: int
+    pairs: int  #: trainings with the method, each paired with one without
+
+    @property
+    def is_enough(self) -> bool:
+        """There are enough pairs for an interval; of one or two it has hardly any width."""
+        return self.pairs >= _LEAST_PAIRS
 
     @property
     def is_gain(self) -> bool:
         """The whole interval is above zero."""
-        return self.low > 0
+        return self.is_enough and self.low > 0
 
     @property
     def is_loss(self) -> bool:
         """The whole interval is below zero."""
-        return self.high < 0
+        return self.is_enough and self.high < 0
 
 
 @dataclass(frozen=True)
@@ -158,7 +165,7 @@ def difference(paired: Floats, seed: int = 0) -> Difference:
     means = paired[rows[:, :, None], columns].mean(axis=(1, 2))
     low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     better = int((paired.mean(axis=1) > 0).sum())
-    return Difference(float(paired.mean()), float(low), float(high), better, targets)
+    return Difference(float(paired.mean()), float(low), float(high), better, targets, paired.size)
 
 
 def title_of(method: str) -> str:

@@ -26,7 +26,7 @@ def can_conclude(comparison: Comparison) -> list[str]:
     if base.unseen.mean() < comparison.chance + _NEAR_CHANCE and base.known.mean() < comparison.chance + _NEAR_CHANCE:
         return [_nothing_learnt(comparison)]
     sentences = [_verdict(method, comparison) for method in comparison.methods if method.difference is not None]
-    return [_shift(comparison), *sentences, _harmonised(comparison)]
+    return [_shift(comparison), *sentences, _harmonised(comparison), _highest(comparison)]
 
 
 def cannot_conclude(comparison: Comparison) -> list[str]:
@@ -93,6 +93,8 @@ def _shift(comparison: Comparison) -> str:
 def _verdict(method: MethodResult, comparison: Comparison) -> str:
     gain = method.difference
     assert gain is not None  # noqa: S101 - only methods with a difference come here
+    if not gain.is_enough:
+        return f"{_capital(method.title)}: {_too_few(gain)}"
     count = f"better on {gain.better} of {gain.targets} {'splits' if comparison.is_one_hospital else 'hospitals'}"
     if gain.is_gain:
         return f"{_capital(method.title)} raised it by {_points(gain)}; {count}."
@@ -104,11 +106,25 @@ def _verdict(method: MethodResult, comparison: Comparison) -> str:
 def _harmonised(comparison: Comparison) -> str:
     gain = comparison.baseline.harmonised_difference
     start = "Matching each test image to the average training style, without retraining,"
+    if not gain.is_enough:
+        return f"{start[:-1]}: {_too_few(gain)}"
     if gain.is_gain:
         return f"{start} raised it by {_points(gain)}."
     if gain.is_loss:
         return f"{start} lowered it by {_points(gain, -1)}."
     return f"{start} made no difference that can be told from chance: {_signed(gain)}."
+
+
+def _highest(comparison: Comparison) -> str:
+    means = [(float(method.unseen.mean()), method.title, "test images as they are") for method in comparison.methods]
+    means += [(float(method.harmonised.mean()), method.title, "harmonised test images") for method in comparison.methods]
+    mean, title, images = max(means)
+    return f"The highest mean is {mean:.3f}, with {title} and {images}. It was picked after the results were seen: expect less."
+
+
+def _too_few(gain: Difference) -> str:
+    pairs = "pair" if gain.pairs == 1 else "pairs"
+    return f"{100 * gain.mean:+.1f} points in {gain.pairs} {pairs} of trainings, too few to tell a difference from chance."
 
 
 def _points(gain: Difference, sign: int = 1) -> str:

@@ -33,3 +33,9 @@ def test_hospitals_that_disagree_widen_the_interval() -> None:
 
 def test_a_loss() -> None:
     assert difference(np.full((2, 2), -0.1)).is_loss
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 1), (1, 2)])
+def test_one_or_two_trainings_show_nothing(shape: tuple[int, int]) -> None:
+    assert not difference(np.full(shape, 0.1)).is_gain
+    assert not difference(np.full(shape, -0.1)).is_loss

@@ -35,3 +35,15 @@ def test_few_hospitals_and_one_hospital_are_said() -> None:
     one = made({"none": BASE[:, :1], "colorist": BASE[:, :1]}, is_one_hospital=True)
     assert "all images, trained on and tested on, are of one" in cannot_conclude(one)[0]
     assert not any("hospitals" in sentence for sentence in can_conclude(one))
+
+
+def test_one_training_of_each_kind_is_too_few() -> None:
+    sentences = "\n".join(can_conclude(made({"none": BASE[:1, :1], "colorist": BASE[:1, :1] + 0.1}, is_one_hospital=True)))
+    assert "Colorist: +10.0 points in 1 pair of trainings, too few to tell a difference from chance." in sentences
+    assert "interval" not in sentences
+
+
+def test_the_highest_mean_is_named_with_a_warning() -> None:
+    sentences = can_conclude(made({"none": BASE, "colorist": BASE + 0.1}))
+    assert sentences[-1].startswith("The highest mean is 0.710, with Colorist and harmonised test images")
+    assert "after the results were seen" in sentences[-1]
