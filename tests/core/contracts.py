@@ -81,14 +81,14 @@ CONTRACTS: Final[Mapping[str, Contract]] = {
     "measure": Contract(
         **_IMAGES,
         channels="1 to 512; four are RGBA unless alpha=False; three in any space but rgb",
-        output="Moments; a batch gives a Batch of them",
+        output="Moments; a batch gives a tuple of them",
         aliasing="nothing shared, input never written",
         reference="numpy.mean and numpy.cov(bias=True) in float64; for integers fractions.Fraction",
         parameters=(("image", ...), ("mask", None)),
     ),
     "plan": Contract(
         kind="function",
-        output="Plan; a batch of moments gives a Batch of them",
+        output="Plan; a batch of moments gives a tuple of them",
         aliasing="nothing shared",
         reference="x' = M⁻¹ D M (x − μc) + μs, D = diag(σs / σc)",
         parameters=(
@@ -127,7 +127,7 @@ CONTRACTS: Final[Mapping[str, Contract]] = {
     "audit": Contract(
         **_IMAGES,
         channels="as many as the output or the plan",
-        output="Audit; a batch gives a Batch of them",
+        output="Audit; a batch gives a tuple of them",
         aliasing="nothing shared, content and output never written",
         reference="counting pixel by pixel; numpy.corrcoef",
         parameters=(("content", ...), ("out_or_plan", ...)),

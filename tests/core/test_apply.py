@@ -228,3 +228,42 @@ class TestRefused:
     def test_sums_that_overflow(self) -> None:
         with pytest.raises(ImageError, match="overflow"):
             rc.measure(np.full((3, 4, 3), 1e308), data_range=math.inf)
+
+
+class TestOutputArrays:
+    """An output array must overlap neither an input nor itself: results would depend on the order of writing."""
+
+    CONTENT, STYLE = np.random.default_rng(2).integers(0, 256, (2, 6, 5, 3), dtype=np.uint8)
+
+    @pytest.mark.parametrize("method", rc.MATCHERS)
+    def test_the_style_is_not_written_to(self, method: str) -> None:
+        style = self.STYLE.copy()
+        with pytest.raises(ImageError, match="out overlaps"):
+            rc.match(self.CONTENT, style, method, out=style)
+        assert np.array_equal(style, self.STYLE)
+
+    def test_masks_are_not_written_to(self) -> None:
+        memory = np.ones((6, 5), np.uint8)
+        grey = self.CONTENT[..., 0].copy()
+        plan = rc.plan(rc.measure(grey), rc.measure(self.STYLE[..., 0]))
+        with pytest.raises(ImageError, match="out overlaps"):
+            rc.apply(grey, plan, out=memory, mask=memory)
+        for name in ("mask", "style_mask"):
+            with pytest.raises(ImageError, match="out overlaps"):
+                rc.match(grey, self.STYLE[..., 0], out=memory, **{name: memory})  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("strides", [(0, 3, 1), (15, 0, 1), (15, 3, 0), (3, 3, 1), (1, 1, 1)])
+    def test_pixels_that_share_memory_are_refused(self, strides: tuple[int, ...]) -> None:
+        out = np.lib.stride_tricks.as_strided(np.zeros(200, np.uint8), (6, 5, 3), strides)
+        with pytest.raises(ImageError, match="share memory"):
+            rc.match(self.CONTENT, self.STYLE, out=out)
+
+    @pytest.mark.parametrize("view", ["transposed", "reversed", "wide"])
+    def test_other_layouts_are_served(self, view: str) -> None:
+        out = {
+            "transposed": np.zeros((3, 6, 5), np.uint8).transpose(1, 2, 0),
+            "reversed": np.zeros((6, 5, 3), np.uint8)[::-1, ::-1],
+            "wide": np.zeros((6, 5, 4), np.uint8)[..., :3],
+        }[view]
+        rc.match(self.CONTENT, self.STYLE, out=out)
+        assert np.array_equal(out, rc.match(self.CONTENT, self.STYLE))

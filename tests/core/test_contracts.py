@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 import recolorist as rc
 from recolorist.core import kernels
-from recolorist.core.batches import Batch
 from tests.core.contracts import CONTRACTS, DTYPES, KERNELS, LAYOUTS
 
 Image = NDArray[Any]
@@ -31,7 +30,7 @@ def picture(dtype: str, seed: int = 0, shape: tuple[int, ...] = (HEIGHT, WIDTH, 
 
 def fingerprint(result: Any) -> bytes:
     """All the bits of a result; images in C order and native bytes, so that equal pixels are equal prints."""
-    if isinstance(result, Batch):
+    if isinstance(result, tuple):
         return b"|".join(map(fingerprint, result))
     if isinstance(result, np.ndarray):
         return np.ascontiguousarray(result, dtype=result.dtype.newbyteorder("=")).tobytes()
@@ -182,7 +181,6 @@ class TestBatches:
         batch = self.contents(dtype)
         measured: Any = rc.measure(batch)
         assert list(measured) == [rc.measure(image) for image in batch]
-        assert measured.mean.shape == (3, 3)
 
     @pytest.mark.parametrize("method", rc.MATCHERS)
     def test_one_style(self, dtype: str, method: str) -> None:
@@ -202,10 +200,10 @@ class TestBatches:
 
     def test_plans_for_each(self, dtype: str) -> None:
         batch, styles = self.contents(dtype), self.styles(dtype)
-        plans = rc.plan(rc.measure(batch), rc.measure(styles))
+        plans: Any = rc.plan(rc.measure(batch), rc.measure(styles))
         np.testing.assert_array_equal(rc.apply(batch, plans), rc.match(batch, styles))
         audits: Any = rc.audit(batch, plans)
-        each = zip(batch, plans, strict=True)  # type: ignore[call-overload]  # a Batch answers as a Plan
+        each = zip(batch, plans, strict=True)
         assert [a.to_json() for a in audits] == [rc.audit(image, one).to_json() for image, one in each]
 
     def test_masks(self, dtype: str) -> None:

@@ -25,6 +25,8 @@ from recolorist.core.options import match_options
 from recolorist.core.plan import ChannelMap, Plan, plan_map
 from recolorist.errors import ImageError, OptionError, StatisticsError
 
+__all__ = ["Colorist", "Decision", "Draw", "MaskRule", "PreprocessingWarning", "Recolouring", "match_within_batch"]
+
 MaskRule = Callable[[Any], Any]
 Mask = NDArray[np.bool_] | None
 NOTHING_KNOWN: Final = Content()

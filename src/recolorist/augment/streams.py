@@ -17,6 +17,8 @@ import numpy as np
 
 from recolorist.errors import OptionError
 
+__all__ = ["Sequence", "fresh_seed", "number_of", "stream", "torch_worker_seed"]
+
 _WORD: Final = 2**64
 _own = threading.local()
 

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from recolorist.core import image as check
 from recolorist.core import kernels
 from recolorist.core.kernels import fallback as kernels_numpy
-from recolorist.core.moments import finite_pixels, refuse_levels_above
+from recolorist.core.moments import finite_pixels
 from recolorist.core.plan import Plan
 from recolorist.core.spaces import SPACES
 from recolorist.errors import ImageError, OptionError, StatisticsError
+
+__all__ = ["apply", "apply_opened", "finished", "keep_outside", "limits", "make_target", "usable_pixels", "write_affine"]
 
 _STAGE: Final = 32_768  # values worked on at a time where pixels cannot go straight through the loops
 
@@ -46,10 +48,10 @@ def apply(
     inside = check.open_mask(mask, opened)
     check.option(on_nonfinite, ("raise", "mask"), "on_nonfinite")
     refuse_unclipped_integers(opened, clip=clip)
-    result, target = make_target(opened, out)
+    result, target = make_target(opened, out, mask)
     for one, goal, decided, part in _each(opened, target, plan, inside):
         if one.is_integer:
-            refuse_levels_above(one)
+            check.refuse_levels_above(one)
         keep = part if one.is_integer else usable_pixels(one, part, on_nonfinite, checked_range=clip)
         apply_opened(one, decided, goal, keep, clip=clip)
     return finished(opened, result, out)
@@ -147,8 +149,8 @@ def keep_outside(opened: check.Opened, target: NDArray[Any], mask: NDArray[np.bo
             np.copyto(target[i : i + step], opened.array[i : i + step], where=~mask[i : i + step, :, None])
 
 
-def make_target(opened: check.Opened, out: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The array to return, and the same memory shaped like ``opened.array``."""
+def make_target(opened: check.Opened, out: NDArray[Any] | None, *inputs: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the array to write and the same memory shaped like ``opened.array``; ``out`` may overlap no input."""
     if out is None:
         # 'K' keeps the memory order of what came, byte order included
         target = np.empty_like(opened.array, subok=False)
@@ -160,9 +162,26 @@ def make_target(opened: check.Opened, out: NDArray[Any] | None) -> tuple[NDArray
             f"out has shape {out.shape} and dtype {out.dtype}; it must be writable, of shape {opened.shape} and dtype "
             f"{opened.array.dtype}"
         )
-    if np.may_share_memory(out, opened.array):
-        raise ImageError("out overlaps the input, which is never written to; pass another array, or none")
+    for other in (opened.array, *inputs):
+        if isinstance(other, np.ndarray) and np.may_share_memory(out, other):
+            raise ImageError(
+                "out overlaps an image or mask that came, and these are never written to; pass another array, or none"
+            )
+    if _overlaps_itself(out):
+        raise ImageError(
+            f"out has strides {out.strides} for shape {out.shape}, so pixels share memory; pass an array with memory for each"
+        )
     return out, out if out.ndim == opened.array.ndim else out[..., None]
+
+
+def _overlaps_itself(array: NDArray[Any]) -> bool:
+    """Whether elements may share memory: a step along one axis must pass over all that the finer axes span."""
+    span = array.itemsize
+    for step, size in sorted((abs(step), size) for step, size in zip(array.strides, array.shape, strict=True) if size > 1):
+        if step < span:
+            return True
+        span += step * (size - 1)
+    return False
 
 
 def finished(opened: check.Opened, result: NDArray[Any], out: NDArray[Any] | None) -> Any:

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from recolorist.core import image as check
 from recolorist.core.apply import apply_opened, make_target, usable_pixels
-from recolorist.core.batches import Batch
 from recolorist.core.clipping import colour_values, level_counts, maps_levels, outside_range, unclipped_values
 from recolorist.core.gains import Flags
-from recolorist.core.moments import refuse_levels_above
 from recolorist.core.plan import Plan
 from recolorist.errors import ImageError, StatisticsError
+
+__all__ = ["Array", "Audit", "Mask", "audit"]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_] | None
@@ -88,11 +88,11 @@ def audit(
     count = len(opened.array)
     masks = [None] * count if inside is None else inside
     each = [_audit_one(opened[i], other and other[i], plans[i], masks[i], on_nonfinite) for i in range(count)]
-    return cast("Audit", Batch(each))
+    return cast("Audit", tuple(each))  # type checkers cannot see whether an array is a batch
 
 
 def _are_plans(value: Any) -> bool:
-    return isinstance(value, (Batch, list, tuple)) and all(isinstance(one, Plan) for one in value)
+    return isinstance(value, (list, tuple)) and all(isinstance(one, Plan) for one in value)
 
 
 def _plans_for(opened: check.Opened, plans: Any) -> Sequence[Plan | None]:
@@ -120,7 +120,7 @@ def _audit_one(content: check.Opened, output: check.Opened | None, plan: Plan | 
         mask = usable_pixels(content, mask, on_nonfinite, checked_range=True)
         _refuse_nonfinite_output(output, mask)
     else:
-        refuse_levels_above(content, "content")
+        check.refuse_levels_above(content, "content")
     check.refuse_empty(mask, "content")
     if output is None:
         _, target = make_target(content, None)

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from recolorist.core import image, kernels
 from recolorist.core.apply import apply_opened
+from recolorist.core.gains import clipped_levels
 from recolorist.core.moments import staged
-from recolorist.core.plan import ChannelMap, Plan, clipped_levels
+from recolorist.core.plan import ChannelMap, Plan
 
 __all__ = [
     "clipped_share",

@@ -9,6 +9,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["LEAST", "PIXELS", "RULES", "Rule", "fundus", "tissue"]
+
 Rule = Callable[[NDArray[Any], float], NDArray[np.bool_] | None]
 
 _GLASS: Final = 0.86  # unit range; stained tissue absorbs in at least one channel, glass in none

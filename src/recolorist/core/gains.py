@@ -14,6 +14,8 @@ from recolorist.core.options import MatchOptions
 from recolorist.core.spaces import Mixing
 from recolorist.errors import StatisticsError
 
+__all__ = ["Flags", "MapNumbers", "Pairs", "by_covariance", "by_mixed_deviation", "diagonal_map", "gain_of", "gains_of"]
+
 Array = NDArray[np.float64]
 Pairs = list[tuple[float, float]]
 
@@ -147,6 +149,16 @@ def diagonal_map(
         offsets.append(offset)
         flags.append(flag)
     return gains, offsets, Flags(flags)
+
+
+def clipped_levels(gain: Any, offset: Any, high: int) -> NDArray[np.bool_]:
+    """For each channel and level from 0 to ``high``, whether a diagonal map drives it out of that range.
+
+    >>> clipped_levels([2.0], [-1.0], 3).tolist()
+    [[True, False, False, True]]
+    """
+    rounded = np.rint(np.asarray(gain)[:, None] * np.arange(high + 1.0) + np.asarray(offset)[:, None])
+    return np.asarray((rounded < 0) | (rounded > high))
 
 
 def refuse_collapse(flags: Flags) -> None:

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from recolorist.errors import ImageError, OptionError
 
+__all__ = ["NATURAL_RANGE", "OnNonFinite", "Opened", "is_number", "number", "open_image", "open_mask", "option", "truth"]
+
 OnNonFinite = Literal["raise", "mask"]
 
 MAX_CHANNELS = 512  # more would make the covariance larger than most images; it is nearly always a transposed array
@@ -106,6 +108,12 @@ def refuse_outside(low: float, high: float, data_range: float, name: str = "imag
             f"Declare the right one (data_range={_suggest(high)}), or float('inf') for data without a range: "
             "then nothing is clipped."
         )
+
+
+def refuse_levels_above(opened: Opened, name: str = "image") -> None:
+    """Integers with a declared range below that of their dtype, 12 bits in 16 say, must keep to it."""
+    if opened.data_range < NATURAL_RANGE[opened.kind]:
+        refuse_outside(0, float(opened.colour.max()), opened.data_range, name)
 
 
 def refuse_empty(mask: NDArray[np.bool_] | None, name: str = "image") -> None:

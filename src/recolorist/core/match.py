@@ -20,7 +20,6 @@ from recolorist.core.apply import (
     usable_pixels,
     write_affine,
 )
-from recolorist.core.batches import Batch
 from recolorist.core.clipping import clipped_share
 from recolorist.core.gains import Flags, Pairs
 from recolorist.core.histograms import match_pixels
@@ -89,11 +88,11 @@ def match(
     alpha: bool | None = None,
     out: NDArray[Any] | None = None,
 ) -> Any:
-    """Give the content the colour statistics of the style.
+    """Give the content the colour statistics of the style; what cannot be used is refused with a RecoloristError.
 
     Args:
-        content: An image, or a batch (N, H, W, C) with one style for all or one for each.
-        style: An image, or the :class:`Moments` of one.
+        content: An image, or a batch (N, H, W, C).
+        style: An image, or the :class:`Moments` of one; for a batch also one for each image.
         method: A key of :data:`recolorist.MATCHERS`.
         space: A key of :data:`recolorist.SPACES`.
         mask: The pixels of the content that are measured.
@@ -102,39 +101,32 @@ def match(
         max_gain: Largest factor on a channel.
         eps_mode: ``"exact"``, or ``"paper"`` for equation (1) of the paper as printed.
         strict: Refuse a style with a flat channel.
-        data_range: Largest value a float content may hold; 1.0 unless declared.
+        data_range: Largest value that a float content may hold; 1.0 unless declared.
         style_range: The same for the style.
-        clip: Clip outputs to the range of the image. False is for float images only.
+        clip: Clip outputs to the range. False is for float images only.
         apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
         on_nonfinite: ``"raise"`` for NaN and infinite pixels, or ``"mask"`` to leave them out.
         alpha: Whether the last channel is alpha; None: if there are four.
-        out: An array to write the result to; it may overlap no input.
+        out: An array to write to; it must overlap no input.
 
     Returns:
         An image of the same type, shape, dtype and memory layout as the content.
 
-    Raises:
-        RecoloristError: An input or an option cannot be used; the message says what is accepted.
-
     Example:
-        >>> rng = np.random.default_rng(0)
-        >>> content = rng.integers(60, 120, (32, 48, 3), dtype=np.uint8)
-        >>> style = rng.integers(100, 180, (40, 30, 3), dtype=np.uint8)
+        >>> content, style = np.random.default_rng(0).integers(60, 180, (2, 32, 48, 3), dtype=np.uint8)
         >>> bool(abs(match(content, style).mean() - style.mean()) < 0.1)
         True
     """
     options = match_options(method, space, strength, max_gain, eps_mode, strict, clip, apply_to, on_nonfinite)
     opened = open_image(content, data_range, alpha, "content")
-    refuse_unclipped_integers(opened, clip=options.clip)
     inside = open_mask(mask, opened)
-    count = len(opened.array) if opened.is_batch else None
-    styles = _open_styles(style, style_mask, style_range, alpha, options, count)
-    result, target = make_target(opened, out)
-    if count is None:
-        match_opened(opened, inside, next(iter(styles)), target, options)
-    else:
-        for i, each in enumerate(styles):
+    styles = _open_styles(style, style_mask, style_range, alpha, options, len(opened.array) if opened.is_batch else None)
+    result, target = make_target(opened, out, style, mask, style_mask)
+    for i, each in enumerate(styles):
+        if opened.is_batch:
             match_opened(opened[i], None if inside is None else inside[i], each, target[i], options)
+        else:
+            match_opened(opened, inside, each, target, options)
     return finished(opened, result, out)
 
 
@@ -160,6 +152,7 @@ def match_opened(
         >>> target.ravel().tolist(), done.plan().gain.tolist(), done.clipped_share()
         ([10, 30], [10.0], [0.0])
     """
+    refuse_unclipped_integers(content, clip=options.clip)
     if options.needs_pixels:
         if isinstance(style, Moments):
             raise StatisticsError(f"method={options.method!r} needs the style's pixels, and moments came; pass the image")
@@ -230,14 +223,17 @@ def _open_styles(
     style: Any, style_mask: Any, style_range: float | None, alpha: bool | None, options: MatchOptions, count: int | None
 ) -> Iterable[Moments | StylePixels]:
     """Return one style for each content image; a single style for a batch is measured once."""
-    if isinstance(style, (Moments, Batch)) and style_mask is not None:
+    if isinstance(style, (Moments, tuple, list)) and style_mask is not None:
         raise StatisticsError("style_mask came with moments, which have no pixels to mask; measure(style, mask) instead")
     if isinstance(style, Moments):
         return [style] * (1 if count is None else count)
-    if isinstance(style, Batch):
-        _refuse_count(len(style), count)
+    if isinstance(style, (tuple, list)):
         if not all(isinstance(moments, Moments) for moments in style):
-            raise StatisticsError("the style is a batch of something else than moments; pass what measure() returns")
+            raise StatisticsError(
+                f"the style is a {type(style).__name__} of something else than moments; pass what measure() returns, an image, "
+                "or a batch of images as one array (N, H, W, C)"
+            )
+        _refuse_count(len(style), count)
         return style
     opened = open_image(style, style_range, alpha, "style")
     inside = open_mask(style_mask, opened, "style_mask")

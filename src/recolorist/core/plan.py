@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.core import image as check
-from recolorist.core.batches import Batch
 from recolorist.core.gains import (
     Array,
     Flags,
@@ -20,6 +19,7 @@ from recolorist.core.gains import (
     Pairs,
     by_covariance,
     by_mixed_deviation,
+    clipped_levels,
     diagonal_map,
     mean_and_deviation,
     mean_and_variance,
@@ -30,6 +30,8 @@ from recolorist.core.moments import Moments
 from recolorist.core.options import EpsMode, MatchOptions, match_options
 from recolorist.core.spaces import SPACES, Mixing
 from recolorist.errors import OptionError, StatisticsError
+
+__all__ = ["AffineMethod", "ChannelMap", "Plan", "decide", "plan", "plan_channels", "plan_map", "refuse_channels"]
 
 AffineMethod = Literal["mean_std", "covariance"]
 
@@ -226,7 +228,7 @@ def plan(
 
     ``strength`` blends with leaving the image alone. No channel is amplified by more than ``max_gain``. ``eps_mode="paper"``
     is equation (1) of the paper as printed, ε = 1e-8 and no cap, for comparison. ``strict`` refuses a style with a flat
-    channel, which would leave nothing of the content there. Batches of moments give a batch of plans.
+    channel, which would leave nothing of the content there. A tuple of moments gives a tuple of plans.
 
     >>> from recolorist import measure
     >>> same = measure(np.eye(4, dtype=np.uint8))
@@ -235,11 +237,11 @@ def plan(
     """
     check.option(method, _AFFINE, "method")
     options = match_options(method, space, strength, max_gain, eps_mode, strict)
-    if isinstance(content, Batch):
-        styles = style if isinstance(style, Batch) else [style] * len(content)
+    if isinstance(content, (tuple, list)):
+        styles = style if isinstance(style, (tuple, list)) else [style] * len(content)
         if len(styles) != len(content):
             raise StatisticsError(f"{len(content)} contents and {len(styles)} styles; give one style, or one for each")
-        return cast("Plan", Batch(decide(c, s, options) for c, s in zip(content, styles, strict=True)))
+        return cast("Plan", tuple(decide(c, s, options) for c, s in zip(content, styles, strict=True)))
     return decide(content, style, options)
 
 
@@ -314,16 +316,6 @@ def _new_plan(numbers: MapNumbers, options: MatchOptions, data_range: float, rep
 def _entries_of(options: MatchOptions) -> list[Any]:
     """Return the options that a plan records, in the order of its fields."""
     return [options.method, options.space, options.strength, options.max_gain, options.eps_mode]
-
-
-def clipped_levels(gain: Any, offset: Any, high: int) -> NDArray[np.bool_]:
-    """For each channel and level from 0 to ``high``, whether a diagonal map drives it out of that range.
-
-    >>> clipped_levels([2.0], [-1.0], 3).tolist()
-    [[True, False, False, True]]
-    """
-    rounded = np.rint(np.asarray(gain)[:, None] * np.arange(high + 1.0) + np.asarray(offset)[:, None])
-    return np.asarray((rounded < 0) | (rounded > high))
 
 
 def refuse_channels(content: int, style: int, space: str) -> None:

@@ -34,6 +34,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["SPACES", "Convert", "Mixing", "Pixels", "Space"]
+
 Pixels = NDArray[np.float64]
 Convert = Callable[[Pixels], Pixels]
 

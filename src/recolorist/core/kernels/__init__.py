@@ -15,6 +15,8 @@ from typing import Literal
 from recolorist.core.kernels import fallback as kernels_numpy
 from recolorist.errors import OptionError
 
+__all__ = ["KernelName", "active", "loops", "using"]
+
 try:
     _compiled: ModuleType | None = import_module("recolorist.core.kernels._kernels")
 except ImportError:  # installed where no compiler was found

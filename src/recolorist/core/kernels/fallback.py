@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["affine", "clipped", "histogram", "moments_integer", "moments_rgba", "planes", "products_float", "sums_float"]
+
 _PIECE = 24_576  # values per step: 192 KiB of float64, which stays in the second-level cache
 _BLOCK = 4096  # must equal BLOCK in _kernels.c
 _LANES = 16  # must equal FLOAT_LANES in _kernels.c
