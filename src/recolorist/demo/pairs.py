@@ -12,9 +12,10 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-import recolorist as rc
-from recolorist.core.audit import Audit
-from recolorist.core.plan import Plan
+from recolorist.core.apply import apply
+from recolorist.core.audit import Audit, audit
+from recolorist.core.moments import measure
+from recolorist.core.plan import Plan, plan
 from recolorist.demo.photos import other_camera, photo
 from recolorist.demo.synthetic import scan, tile, tissue
 
@@ -139,10 +140,10 @@ def match_case(case: Case) -> Pair:
     times = []
     for _ in range(_REPEATS):
         start = time.perf_counter()
-        plan = rc.plan(rc.measure(case.content, case.mask), rc.measure(case.style, case.style_mask))
-        output = rc.apply(case.content, plan, mask=case.mask)
+        decision = plan(measure(case.content, case.mask), measure(case.style, case.style_mask))
+        output = apply(case.content, decision, mask=case.mask)
         times.append(time.perf_counter() - start)
-    return Pair(case, plan, rc.audit(case.content, plan, mask=case.mask), output, statistics.median(times))
+    return Pair(case, decision, audit(case.content, decision, mask=case.mask), output, statistics.median(times))
 
 
 def _slides_case(key: str, title: str, note: str, content: tuple[str, int], style: tuple[str, int]) -> Case:
