@@ -30,13 +30,29 @@ _STACKS: Final = ("images", "volume", "volumes")
 class Colorist(ImageOnlyTransform):
     """With probability ``p``, give an image the colour statistics of a style drawn from a bank.
 
-    ``bank`` is a :class:`recolorist.StyleBank`, or the path of a saved one. ``mask_key`` names the entry of the call that is the
-    foreground mask; ``mask`` is a rule for calls without one. ``sample_key``, ``label_key`` and ``domain_key`` name entries that
-    say which image of the bank this is, so that it is not matched to itself, and its label and domain, for samplers that ask.
-    The other options are those of :class:`recolorist.Colorist`.
-
     The drawn parameters are a few numbers: the style's name, the strength, the plan. In a stack (``images``, ``volume``) all
     images take the same style, each by its own plan; further images (``additional_targets``) get the map of ``image``.
+
+    Args:
+        bank: A :class:`recolorist.StyleBank`, or the path of a saved one.
+        method: A key of :data:`recolorist.MATCHERS`.
+        space: A key of :data:`recolorist.SPACES`.
+        sampler: A name of :mod:`recolorist.samplers`, or a callable.
+        strength: 0 leaves the image, 1 matches it fully; a pair is a range to draw from.
+        max_gain: Largest factor on a channel.
+        max_clip: Largest share of values that may be clipped.
+        mask: ``"tissue"``, ``"fundus"``, or a callable from image to mask.
+        apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
+        data_range: Largest value of floating-point images.
+        mask_key: Name of the entry of the call that is the foreground mask; ``mask`` is for calls without one.
+        sample_key: Name of the entry that is the image's key in the bank, so that it is not matched to itself.
+        label_key: Name of the entry that is its label, for samplers that need it.
+        domain_key: Name of the entry that is its domain.
+        allow_split: Accept banks of other splits than training.
+        p: Probability of changing an image.
+
+    Raises:
+        OptionError: An option is unknown or outside its limits.
 
     Targets:
         image, volume

@@ -19,10 +19,21 @@ __all__ = ["ColoristTransform"]
 class ColoristTransform:
     """Augment the images of a batch and leave its other columns as they are.
 
-    ``column`` holds the images, PIL or arrays; ``output`` is the column to write, the same one unless given. ``index_column``
-    (whole numbers) or ``key_column`` (text) keys the draw and names the image in the bank, ``label_column``, ``domain_column``
-    and ``mask_column`` give what samplers and masks need. ``then`` is called with each image last, for the step to a tensor.
-    The other options are those of :class:`recolorist.Colorist`.
+    Args:
+        bank: A :class:`recolorist.StyleBank`, or the path of a saved one.
+        p: Probability of changing an image.
+        column: The column of images, PIL or arrays.
+        output: The column to write; ``column`` unless given.
+        index_column: A column of whole numbers that key the draw and name the image in the bank.
+        key_column: A column of texts that do the same.
+        label_column: A column of labels, for samplers that need them.
+        domain_column: A column of domains, for samplers that need them.
+        mask_column: A column of foreground masks.
+        then: Called with each image last, for the step to a tensor.
+        **options: The other options of :class:`recolorist.Colorist`.
+
+    Raises:
+        OptionError: An option is unknown or outside its limits, or both ``index_column`` and ``key_column`` were given.
 
     Example:
         >>> import numpy as np

@@ -70,11 +70,25 @@ class _Styles(RandomGeneratorBase):
 class RandomColorist(IntensityAugmentationBase2D):
     """With probability ``p`` per sample, give it the colour statistics of a style drawn from a bank.
 
-    Mean and deviation are matched in ``"rgb"`` or another linear space. ``mask`` is ``"tissue"``, ``"fundus"`` or a callable
-    from the batch to a boolean ``(B, H, W)``; the named rules run on the CPU. Samplers that ask for labels or domains are not for
-    Kornia, which does not say which image a sample is. The other options are those of :class:`recolorist.Colorist`.
+    Mean and deviation are matched. Samplers that need labels or domains do not work here, since Kornia does not say which image
+    a sample is. ``_params`` holds the style of each sample, so that ``augmentation(batch, params=augmentation._params)`` repeats
+    it exactly.
 
-    ``_params`` holds the style of each sample, so that ``augmentation(batch, params=augmentation._params)`` repeats it exactly.
+    Args:
+        bank: A :class:`recolorist.StyleBank`, or the path of a saved one.
+        p: Probability of changing a sample.
+        space: ``"rgb"`` or another linear space.
+        sampler: A name of :mod:`recolorist.samplers`, or a callable.
+        strength: 0 leaves the image, 1 matches it fully; a pair is a range to draw from.
+        max_gain: Largest factor on a channel.
+        mask: ``"tissue"``, ``"fundus"``, or a callable from the batch to booleans ``(B, H, W)``; the named rules run on the CPU.
+        apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
+        same_on_batch: Give all samples of a batch the same style.
+        keepdim: Return a single image without the dimension of the batch.
+        allow_split: Accept banks of other splits than training.
+
+    Raises:
+        OptionError: An option is unknown or outside its limits.
 
     Example:
         >>> from recolorist import StyleBank

@@ -41,8 +41,24 @@ class RandColorist(RandomizableTransform):
     """With probability ``prob``, give an image the colour statistics of a style drawn from a bank.
 
     Images are channel-first, ``(C, H, W)`` or ``(C, H, W, D)``: a volume takes one style by one plan. The dtype is kept. Float
-    images are taken as 0 to 1; MONAI often leaves 8-bit values in floats, and then ``data_range=255`` says so. ``bank`` is a
-    :class:`recolorist.StyleBank` or the path of a saved one; the other options are those of :class:`recolorist.Colorist`.
+    images are taken as 0 to 1; MONAI often leaves 8-bit values in floats, and then ``data_range=255`` says so.
+
+    Args:
+        bank: A :class:`recolorist.StyleBank`, or the path of a saved one.
+        prob: Probability of changing an image.
+        method: A key of :data:`recolorist.MATCHERS`.
+        space: A key of :data:`recolorist.SPACES`.
+        sampler: A name of :mod:`recolorist.samplers`, or a callable.
+        strength: 0 leaves the image, 1 matches it fully; a pair is a range to draw from.
+        max_gain: Largest factor on a channel.
+        max_clip: Largest share of values that may be clipped.
+        mask: ``"tissue"``, ``"fundus"``, or a callable from image to mask.
+        apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
+        data_range: Largest value of floating-point images.
+        allow_split: Accept banks of other splits than training.
+
+    Raises:
+        OptionError: An option is unknown or outside its limits.
 
     Example:
         >>> import torch
@@ -97,9 +113,18 @@ class RandColorist(RandomizableTransform):
         label: Any = None,
         domain: Any = None,
     ) -> Any:
-        """Augment one channel-first image; ``randomize=False`` gives it the style that was drawn last.
+        """Augment one channel-first image.
 
-        ``mask`` is the foreground, ``(H, W)`` or ``(1, H, W)``; ``key``, ``label`` and ``domain`` say which image this is.
+        Args:
+            img: ``(C, H, W)`` or ``(C, H, W, D)``.
+            randomize: False gives the image the style that was drawn last.
+            mask: The foreground, ``(H, W)`` or ``(1, H, W)``.
+            key: Key of the image in the bank, so that it is not matched to itself.
+            label: Label of the image, for samplers that need it.
+            domain: Domain of the image.
+
+        Raises:
+            ImageError: The image or the mask has another shape.
         """
         tensor = convert_to_tensor(img, track_meta=get_track_meta())
         if randomize:
@@ -130,8 +155,19 @@ class RandColorist(RandomizableTransform):
 class RandColoristd(RandomizableTransform, MapTransform):
     """Dictionary version of :class:`RandColorist`: one draw for all ``keys``, each image matched by its own plan.
 
-    ``mask_key`` names the entry that is the foreground mask. ``sample_key``, ``label_key`` and ``domain_key`` name entries that
-    say which image of the bank this is, so that it is not matched to itself, and its label and domain, for samplers that ask.
+    Args:
+        keys: Names of the entries that are images.
+        bank: A :class:`recolorist.StyleBank`, or the path of a saved one.
+        prob: Probability of changing a sample.
+        mask_key: Name of the entry that is the foreground mask.
+        sample_key: Name of the entry that is the image's key in the bank, so that it is not matched to itself.
+        label_key: Name of the entry that is its label, for samplers that need it.
+        domain_key: Name of the entry that is its domain.
+        allow_missing_keys: Accept samples without some of the entries.
+        **options: The other options of :class:`RandColorist`.
+
+    Raises:
+        OptionError: An option is unknown or outside its limits.
 
     Example:
         >>> import torch
