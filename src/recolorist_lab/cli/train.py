@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from recolorist_lab.runs.ledger import Ledger, Result
     from recolorist_lab.runs.study import Cell
 
-__all__ = ["register"]
+__all__ = ["cell_of", "copy_files", "register", "run_by_hand"]
 
 _Dataset = Annotated[str, typer.Argument(help="Dataset: 'synthetic', a name such as 'pathmnist', or a manifest.")]
 _Augmentation = Annotated[str, typer.Option("--augmentation", "-a", help="none, colorist, randaugment, colorist+random_flip, …")]
@@ -68,27 +68,24 @@ def train(
 
     named = {"dataset": dataset, "augmentation": augmentation, "algorithm": algorithm, "seed": seed, "model": model, "root": root}
     given = {**named, **({} if probability is None else {"probability": probability})}
-    cell, book = _cell({**given, **_others(more or [], given)}), Ledger(ledger)
+    values = {**given, **_others(more or [], given)}
+    cell, book = cell_of("classify", values, ("dataset", "seed")), Ledger(ledger)
     common.refuse_existing(force, *([] if out is None else [out / "result.json"]))
-    try:
-        result = _run(cell, book)
-    except KeyboardInterrupt:
-        typer.echo("recolorist-lab: interrupted; the same command goes on from the last checkpoint", err=True)
-        raise typer.Exit(common.INTERRUPTED) from None
+    result = run_by_hand(cell, book)
     if out is not None:
-        _copy(result, out)
+        copy_files(result, out)
     typer.echo(json.dumps(dict(result.result), indent=2) if as_json else _told(cell, result))
 
 
-def _cell(values: Mapping[str, Any]) -> Cell:
-    """The very cell that a study with these settings has."""
+def cell_of(name: str, values: Mapping[str, Any], axes: tuple[str, ...]) -> Cell:
+    """Return the very cell that a study of this kind with these settings has."""
     from recolorist_lab.runs.config import parse
     from recolorist_lab.runs.kinds import KINDS
     from recolorist_lab.runs.study import Cell
 
-    kind = KINDS["classify"]
+    kind = KINDS[name]
     config = parse(kind.config, values, "train")
-    return Cell("train", "classify", config, ("dataset", "seed"), code=kind.fingerprint(config), data=kind.data(config))
+    return Cell("train", name, config, axes, code=kind.fingerprint(config), data=kind.data(config))
 
 
 def _others(items: list[str], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,15 +102,20 @@ def _others(items: list[str], given: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _run(cell: Cell, book: Ledger) -> Result:
+def run_by_hand(cell: Cell, book: Ledger) -> Result:
+    """Run a cell in this process and return its result, whether it was finished now or before."""
     from recolorist.collections.run import terminated_like_interrupted
     from recolorist_lab.runs.cell import run_cell
     from recolorist_lab.training.watch import bar
 
     if book.state(cell).name == "failed":  # whoever asks again by hand wants it tried again
         book.retry(cell)
-    with terminated_like_interrupted(), bar():
-        outcome = run_cell(book.root, book.lease, cell)
+    try:
+        with terminated_like_interrupted(), bar():
+            outcome = run_cell(book.root, book.lease, cell)
+    except KeyboardInterrupt:
+        typer.echo("recolorist-lab: interrupted; the same command goes on from the last checkpoint", err=True)
+        raise typer.Exit(common.INTERRUPTED) from None
     if outcome.name == "busy":
         raise RecoloristError("another process is at this very run; wait for it, or name another --ledger")
     if outcome.name not in {"done", "found"}:
@@ -121,7 +123,8 @@ def _run(cell: Cell, book: Ledger) -> Result:
     return book.result(cell)
 
 
-def _copy(result: Result, out: Path) -> None:
+def copy_files(result: Result, out: Path) -> None:
+    """Copy a result and the files kept with it into a folder."""
     from recolorist.io.files import atomic_write
 
     out.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ from recolorist.errors import RecoloristError
 from recolorist_lab.baselines import METHODS, build
 from recolorist_lab.baselines.networks.efdm import EFDM
 from recolorist_lab.baselines.trainer import Record
-from recolorist_lab.cli import baseline as cli_baseline
+from recolorist_lab.cli import baseline_train
 from recolorist_lab.cli.main import app
 from tests.commands import picture
 from tests.lab.command import lab
@@ -98,7 +98,7 @@ class TestTrain:
     def test_people_see_losses(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
         monkeypatch.setenv("TERM", "xterm")
-        with cli_baseline._bar(3) as tick:
+        with baseline_train._bar(3) as tick:
             assert tick is not None
             tick(Record(2, {"main": 1.0}, {"style": 0.25}, {"main": 1e-4}))
         assert "3/3" in (shown := capsys.readouterr().err)
