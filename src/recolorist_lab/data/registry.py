@@ -1,30 +1,109 @@
-"""The nineteen cards, in the order of the paper's table."""
+"""The nineteen cards, read from the TOML files beside :mod:`recolorist_lab.data.cards`, in the order of the paper's table."""
 
 from __future__ import annotations
 
-from typing import Final
+import dataclasses
+import tomllib
+import types
+import typing
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any, Final, TypeVar
 
 from recolorist.errors import OptionError
 from recolorist_lab.data.cards import Card
-from recolorist_lab.data.cards_blood import BONE_MARROW, PERIPHERAL_BLOOD
-from recolorist_lab.data.cards_medmnist import CARDS as MEDMNIST
-from recolorist_lab.data.cards_pathology import CAMELYON17, EPISTR
-from recolorist_lab.data.cards_retina import RETINA
-from recolorist_lab.data.cards_skin import DDI, FITZPATRICK17K
+from recolorist_lab.runs.config import unknown
 
-CARDS: Final[dict[str, Card]] = {
-    card.key: card for card in (CAMELYON17, EPISTR, PERIPHERAL_BLOOD, BONE_MARROW, FITZPATRICK17K, DDI, RETINA, *MEDMNIST)
-}
+__all__ = ["CARDS", "card_of", "parse_card"]
+
+Part = TypeVar("Part")
+
+_ORDER: Final = (
+    *("camelyon17", "epistr", "peripheral_blood", "bone_marrow", "fitzpatrick17k", "ddi", "retina", "pathmnist", "chestmnist"),
+    *("dermamnist", "octmnist", "pneumoniamnist", "retinamnist", "breastmnist", "bloodmnist", "tissuemnist", "organamnist"),
+    *("organcmnist", "organsmnist"),
+)
+
+
+def parse_card(key: str, text: str) -> Card:
+    """Read a card and check it.
+
+    Args:
+        key: The name of the dataset.
+        text: The card as TOML.
+
+    Returns:
+        The card.
+
+    Raises:
+        OptionError: The text is not TOML, a name in it is unknown or missing, or a value is of another type.
+    """
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise OptionError(f"the card of {key} is not valid TOML: {error}") from error
+    return _made(Card, {"key": key, **table}, f"the card of {key}")
+
+
+def _made(part: type[Part], table: Any, where: str) -> Part:
+    """Make a dataclass from a table."""
+    if not isinstance(table, Mapping):
+        raise OptionError(f"{where} is {table!r}; accepted is a table")
+    fields = {field.name: field for field in dataclasses.fields(part)}  # type: ignore[arg-type]
+    unknown(table, fields, where)
+    missing = [name for name, field in fields.items() if name not in table and field.default is dataclasses.MISSING]
+    if missing:
+        raise OptionError(f"{where}: {', '.join(map(repr, missing))} must be given; there is no default")
+    hints = typing.get_type_hints(part)
+    return part(**{name: _value(value, hints[name], f"{where}: {name}") for name, value in table.items()})
+
+
+def _value(value: Any, hint: Any, where: str) -> Any:
+    """The value as its field has it; nothing is converted but lists and tables to tuples."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return _value(value, next(choice for choice in inner if choice is not type(None)), where)
+    if origin is typing.Literal:
+        unknown([str(value)], inner, where)
+        return value
+    if dataclasses.is_dataclass(hint):
+        return _made(typing.cast("type[Any]", hint), value, where)
+    if origin is tuple:
+        return _tuple(value, inner, where)
+    if type(value) is not hint and not (hint is float and type(value) is int):
+        raise OptionError(f"{where} is {value!r}; accepted is {getattr(hint, '__name__', hint)}")
+    return hint(value)
+
+
+def _tuple(value: Any, inner: tuple[Any, ...], where: str) -> tuple[Any, ...]:
+    """A list as a tuple, and a table as pairs of a name and what belongs to it."""
+    if inner[-1] is not Ellipsis:
+        return (value[0], _value(value[1], inner[1], where))
+    items = list(value.items()) if isinstance(value, Mapping) else value
+    if not isinstance(items, list):
+        raise OptionError(f"{where} is {value!r}; accepted is a list")
+    return tuple(_value(item, inner[0], where) for item in items)
+
+
+def _card(key: str) -> Card:
+    return parse_card(key, files("recolorist_lab.data.cards").joinpath(f"{key}.toml").read_text("utf-8"))
+
+
+CARDS: Final[dict[str, Card]] = {key: _card(key) for key in _ORDER}
 
 
 def card_of(name: str) -> Card:
-    """The card of a dataset.
+    """Return the card of a dataset.
 
-    >>> card_of("ddi").classes
-    ('benign', 'malignant')
-    >>> card_of("imagenet")
-    Traceback (most recent call last):
-    recolorist.errors.OptionError: 'imagenet' is no dataset of the study; choose from camelyon17, epistr, ...
+    Raises:
+        OptionError: There is no such dataset.
+
+    Example:
+        >>> card_of("ddi").classes
+        ('benign', 'malignant')
+        >>> card_of("imagenet")
+        Traceback (most recent call last):
+        recolorist.errors.OptionError: 'imagenet' is no dataset of the study; choose from camelyon17, epistr, ...
     """
     if name not in CARDS:
         raise OptionError(f"{name!r} is no dataset of the study; choose from {', '.join(CARDS)}")

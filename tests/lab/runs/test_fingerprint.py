@@ -78,6 +78,13 @@ MATTERS: list[tuple[str, dict[str, Any], str, str, str]] = [
 #: Edits that do not.
 DOES_NOT: list[tuple[str, dict[str, Any], str, str, str]] = [
     (
+        "properties",
+        {"dataset": "ddi"},
+        "recolorist_lab/data/cards/ddi.toml",
+        "nothing may be passed on",
+        "ask before passing it on",
+    ),
+    (
         "transfer_train",
         ADAIN,
         "recolorist_lab/baselines/networks/adain.py",
@@ -147,7 +154,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def copy(copied: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The same, read by the fingerprint; edits are undone."""
     monkeypatch.setattr(sources, "_root", lambda package: copied / package)
-    before = {path: path.read_bytes() for path in copied.rglob("*.py")}
+    before = {path: path.read_bytes() for path in copied.rglob("*.*") if path.is_file()}
     yield copied
     for path, data in before.items():
         if path.read_bytes() != data:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+__all__ = ["EXTRA_SPLITS", "GIB", "SPLITS", "Access", "Card", "Expected", "File", "Layout", "Source", "Task"]
+
 Access = Literal["open", "by hand", "account", "agreement"]
 Task = Literal["binary", "multiclass", "ordinal", "multilabel"]
 Layout = Literal["medmnist", "camelyon17", "epistr", "fitzpatrick17k", "ddi", "peripheral_blood", "bone_marrow", "retina"]
