@@ -21,7 +21,7 @@ from recolorist.core.clipping import level_counts
 from recolorist.core.options import MatchOptions
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import Reading, open_strips, read_image
-from recolorist.io.pyramid import halved
+from recolorist.io.pyramid import halve
 from recolorist.io.strips import ArrayStrips, Strips
 from recolorist.io.write import encode
 from tests.commands import picture
@@ -142,7 +142,7 @@ class TestFiles:
         assert [level.shape for level in levels] == [(1301, 1703, 3), (651, 852, 3), (326, 426, 3)]
         assert np.array_equal(levels[0], image)
         even = np.concatenate([image, image[-1:]])
-        assert np.array_equal(levels[1], halved(even))
+        assert np.array_equal(levels[1], halve(even))
         assert sorted(path.name for path in tmp_path.iterdir()) == ["p.tif"]
 
     def test_a_failed_write_leaves_nothing(self, tmp_path: Path, image: NDArray[Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recolorist.io.pyramid import Spool, halved
+from recolorist.io.pyramid import Spool, halve
 from tests.commands import picture
 
 
@@ -18,11 +18,11 @@ def test_means_of_four_pixels(dtype: Any, width: int) -> None:
     rows = np.random.default_rng(0).integers(0, 256, (4, width, 3)).astype(dtype)
     even = rows if width % 2 == 0 else np.concatenate([rows, rows[:, -1:]], axis=1)
     mean = even.astype(np.float64).reshape(2, 2, even.shape[1] // 2, 2, 3).mean(axis=(1, 3))
-    assert np.array_equal(halved(rows), (np.rint(mean) if np.dtype(dtype).kind == "u" else mean).astype(dtype))
+    assert np.array_equal(halve(rows), (np.rint(mean) if np.dtype(dtype).kind == "u" else mean).astype(dtype))
 
 
 def test_largest_values_do_not_overflow() -> None:
-    assert (halved(np.full((2, 2, 3), 65535, np.uint16)) == 65535).all()
+    assert (halve(np.full((2, 2, 3), 65535, np.uint16)) == 65535).all()
 
 
 @pytest.mark.parametrize("heights", [[1301], [1] * 1301, [7, 500, 793, 1]])
@@ -36,7 +36,7 @@ def test_levels_do_not_depend_on_the_bands(tmp_path: Path, heights: list[int]) -
     assert [shape for shape, _ in levels] == [(651, 552, 3), (326, 276, 3)]
     expected = image
     for _, level in levels:
-        expected = halved(expected if len(expected) % 2 == 0 else np.concatenate([expected, expected[-1:]]))
+        expected = halve(expected if len(expected) % 2 == 0 else np.concatenate([expected, expected[-1:]]))
         assert np.array_equal(level, expected)
     assert list(tmp_path.iterdir()) == []
 

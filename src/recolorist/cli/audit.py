@@ -79,7 +79,7 @@ def _print(result: AuditResult) -> None:
     from rich.text import Text
 
     from recolorist.collections.auditing import flags_told
-    from recolorist.io.images import shown
+    from recolorist.io.reading import display_path
 
     console = Console()
     told = result.summary
@@ -95,7 +95,7 @@ def _print(result: AuditResult) -> None:
             console.print(Text(bar), soft_wrap=True)
         worst = sorted(result.lines, key=lambda line: -line["clip_median"])[:5]
         for line in worst:
-            console.print(Text(f"  {100 * line['clip_median']:5.1f} %  {shown(line['source'])}"), soft_wrap=True)
+            console.print(Text(f"  {100 * line['clip_median']:5.1f} %  {display_path(line['source'])}"), soft_wrap=True)
 
 
 def _histogram(shares: list[float]) -> list[str]:

@@ -103,11 +103,11 @@ def finish(result: dict[str, Any], failures: list[Failure], *, as_json: bool, co
 
 def name_failures(failures: list[Failure]) -> None:
     """One line each on standard error."""
-    from recolorist.io.images import shown
+    from recolorist.io.reading import display_path
 
     for one in failures[:_NAMED]:
         message = " ".join(one.message.split())
-        typer.echo(f"recolorist: {'' if shown(one.key) in message else shown(one.key) + ': '}{message}", err=True)
+        typer.echo(f"recolorist: {'' if display_path(one.key) in message else display_path(one.key) + ': '}{message}", err=True)
     if len(failures) > _NAMED:
         typer.echo(f"recolorist: and {len(failures) - _NAMED} more; --json lists all", err=True)
 

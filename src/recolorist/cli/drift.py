@@ -93,7 +93,7 @@ def _print(result: DriftResult, coverage: float) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from recolorist.io.images import shown
+    from recolorist.io.reading import display_path
 
     console = Console()
     table = Table(box=SIMPLE_HEAD)
@@ -105,10 +105,10 @@ def _print(result: DriftResult, coverage: float) -> None:
         chance = "< 0.0001" if group.chance < 1e-4 else f"{group.chance:.4f}"
         verdict = "drifted" if group.drifted else "inside"
         share, expected = f"{100 * group.share:.1f} %", f"{100 * (1 - coverage):.1f} %"
-        table.add_row(shown(group.name) or ".", str(group.images), share, expected, chance, verdict)
+        table.add_row(display_path(group.name) or ".", str(group.images), share, expected, chance, verdict)
     console.print(table)
     for group in (*result.groups, result.overall):
-        console.print(Text(f"{shown(group.name) or '.'}: most moved {group.words}"), soft_wrap=True)
+        console.print(Text(f"{display_path(group.name) or '.'}: most moved {group.words}"), soft_wrap=True)
     rule = {
         "leave-one-out": "taken from the bank itself, leaving out each of its images in turn",
         "F": "that of normal data, by the F distribution, since the bank is small",
@@ -119,4 +119,4 @@ def _print(result: DriftResult, coverage: float) -> None:
     console.print(Text(threshold), soft_wrap=True)
     for line in sorted(result.lines, key=lambda line: -line["distance"])[:5]:
         if line["outside"]:
-            console.print(Text(f"  {line['distance']:6.1f}  {shown(line['source'])}: {line['words']}"), soft_wrap=True)
+            console.print(Text(f"  {line['distance']:6.1f}  {display_path(line['source'])}: {line['words']}"), soft_wrap=True)

@@ -15,7 +15,8 @@ from recolorist.collections.items import Item, collected
 from recolorist.collections.load import load
 from recolorist.collections.options import SourceOptions
 from recolorist.errors import RecoloristError
-from recolorist.io.images import Reading, shown
+from recolorist.io.images import Reading
+from recolorist.io.reading import display_path
 from recolorist.report.charts import clip_chart, spread_chart
 from recolorist.report.page import page
 from recolorist.report.thumbnails import data_uri
@@ -49,7 +50,7 @@ def audit_page(
     flagged = summary["images"] - summary["unflagged"]
     with collected(source, SourceOptions(split=split, root=root)) as images:
         items = {item.key: item for item in images.items}
-        name = shown(images.name)
+        name = display_path(images.name)
         galleries = [_gallery(flag, result.lines, items, reading) for flag in FLAGS if summary["flags"].get(flag)]
     lead = f"{summary['images']:,} images read, {flagged:,} flagged, {summary['failed']:,} could not be read."
     note = f'<p class="muted small">recolorist {__version__}. An image may carry several flags.</p>'
@@ -106,7 +107,7 @@ def _gallery(flag: str, lines: Sequence[dict[str, Any]], items: dict[str, Item],
 
 
 def _figure(line: dict[str, Any], flag: str, items: dict[str, Item], reading: Reading) -> str:
-    key = shown(line["source"])
+    key = display_path(line["source"])
     try:
         loaded = load(items[line["source"]], reading)
         picture = "" if loaded.pixels is None else data_uri(loaded.pixels, _SIDE, loaded.data_range)
@@ -137,7 +138,9 @@ def _severity(flag: str, line: dict[str, Any]) -> float:
 def _failures(result: AuditResult) -> list[str]:
     if not result.failures:
         return []
-    rows = "".join(f"<li><code>{escape(shown(one.key))}</code>: {escape(one.message)}</li>" for one in result.failures[:_LISTED])
+    rows = "".join(
+        f"<li><code>{escape(display_path(one.key))}</code>: {escape(one.message)}</li>" for one in result.failures[:_LISTED]
+    )
     more = len(result.failures) - _LISTED
     rest = f'<p class="muted small">and {more:,} more</p>' if more > 0 else ""
     return [f'<section class="card"><h2>Could not be read</h2><ul class="plain small">{rows}</ul>{rest}</section>']

@@ -18,8 +18,9 @@ import numpy as np
 from recolorist import optional
 from recolorist.collections.options import SourceOptions
 from recolorist.errors import ImageError, OptionError, RecoloristError
-from recolorist.io.images import list_names, shown
+from recolorist.io.images import list_names
 from recolorist.io.npy import npy_header, npy_stack, refuse_bomb
+from recolorist.io.reading import display_path
 
 Source = str | Path | Sequence[str | Path]
 
@@ -77,7 +78,7 @@ def collected(source: Source, select: SourceOptions = EVERYTHING) -> Iterator[Co
     if path.is_dir() and suffix != ".zarr":
         yield _of_folder(path, select)
     elif not path.exists():
-        raise ImageError(f"{shown(path)} does not exist; give a folder, a manifest, a list or an image file")
+        raise ImageError(f"{display_path(path)} does not exist; give a folder, a manifest, a list or an image file")
     elif suffix in _MANIFESTS:
         yield _of_manifest(path, Path(root) if root else path.parent, split)
     elif suffix == ".txt":
@@ -95,7 +96,7 @@ def collected(source: Source, select: SourceOptions = EVERYTHING) -> Iterator[Co
 def _of_folder(folder: Path, select: SourceOptions) -> Collection:
     names = list_names(folder)
     if not names:
-        raise ImageError(f"{shown(folder)} holds no image file; check the path")
+        raise ImageError(f"{display_path(folder)} holds no image file; check the path")
     start = "" if folder == Path() else os.path.join(folder, "")  # noqa: PTH118 - see `list_names`
     items = []
     for name in names:
@@ -128,7 +129,9 @@ def inside(path: Path, root: Path) -> Path:
     except ValueError:
         relative = path.resolve().relative_to(root.resolve()) if path.resolve().is_relative_to(root.resolve()) else Path("..")
     if ".." in relative.parts or relative.is_absolute() or not relative.parts:
-        raise OptionError(f"{shown(path)} does not lie below {shown(root)}; name the common folder with root (--root)")
+        raise OptionError(
+            f"{display_path(path)} does not lie below {display_path(root)}; name the common folder with root (--root)"
+        )
     return relative
 
 
@@ -144,10 +147,10 @@ def _level(folders: Sequence[str], level: int | None) -> str | None:
 def _of_manifest(path: Path, root: Path, split: str | None) -> Collection:
     rows = _parquet_rows(path) if path.suffix.lower() == ".parquet" else _csv_rows(path)
     if not rows or "path" not in rows[0]:
-        raise OptionError(f"{shown(path)} has no column 'path'; a manifest has path and, as wanted, label, domain, split")
+        raise OptionError(f"{display_path(path)} has no column 'path'; a manifest has path and, as wanted, label, domain, split")
     splits = tuple(sorted({text for row in rows if (text := _text(row.get("split")))}))
     if split is not None and splits and split not in splits:
-        raise OptionError(f"{shown(path)} has no split {split!r}; it has {', '.join(splits)}")
+        raise OptionError(f"{display_path(path)} has no split {split!r}; it has {', '.join(splits)}")
     chosen = [row for row in rows if split is None or not splits or _text(row.get("split")) == split]
     items = tuple(_manifest_item(row, root) for row in chosen)
     _refuse_repeats(items)
@@ -165,7 +168,7 @@ def _csv_rows(path: Path) -> list[dict[str, Any]]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             return list(csv.DictReader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ","))
     except (OSError, ValueError, csv.Error) as error:
-        raise OptionError(f"{shown(path)} cannot be read as a table: {error}") from error
+        raise OptionError(f"{display_path(path)} cannot be read as a table: {error}") from error
 
 
 def _parquet_rows(path: Path) -> list[dict[str, Any]]:
@@ -175,7 +178,7 @@ def _parquet_rows(path: Path) -> list[dict[str, Any]]:
         columns = [name for name in ("path", "label", "domain", "split") if name in parquet.read_schema(path).names]
         rows: list[dict[str, Any]] = parquet.read_table(path, columns=columns).to_pylist()
     except Exception as error:  # Arrow has its own errors
-        raise OptionError(f"{shown(path)} cannot be read as Parquet: {error}") from error
+        raise OptionError(f"{display_path(path)} cannot be read as Parquet: {error}") from error
     return rows
 
 
@@ -200,7 +203,7 @@ def _is_stack(path: Path) -> bool:
         with path.open("rb") as file:
             shape, _, _ = npy_header(file)
     except (OSError, ValueError) as error:
-        raise ImageError(f"{shown(path)} cannot be read as NPY: {error}") from error
+        raise ImageError(f"{display_path(path)} cannot be read as NPY: {error}") from error
     return len(shape) == 4 or (len(shape) == 3 and shape[-1] > _MOST_CHANNELS)
 
 
@@ -227,8 +230,8 @@ def _unpacked(path: Path, split: str | None) -> Iterator[Collection]:
                     labels = np.load(_extracted(archive, labels_name, Path(folder) / "labels.npy"), allow_pickle=False)
         except (OSError, ValueError, zipfile.BadZipFile, RuntimeError) as error:
             if isinstance(error, RecoloristError):
-                raise type(error)(f"{shown(path)}: {error}") from error
-            raise ImageError(f"{shown(path)} cannot be read as an archive of images: {error}") from error
+                raise type(error)(f"{display_path(path)}: {error}") from error
+            raise ImageError(f"{display_path(path)} cannot be read as an archive of images: {error}") from error
         yield Collection(_stack_items(images, labels), path.stem, chosen)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from recolorist.collections.target import OutputError, Target, failing_of
 from recolorist.io.files import atomic_write
-from recolorist.io.images import shown
+from recolorist.io.reading import display_path
 
 __all__ = ["JOURNAL", "PROVENANCE", "Journal", "as_line", "recorded"]
 
@@ -30,7 +30,7 @@ class Journal:
             self._file = self._path.open("ab", buffering=0)
             self._file.write(b"\n")  # ends a line that a kill cut off
         except OSError as error:
-            raise OutputError(f"{shown(self._path)} cannot be written: {error.strerror}") from error
+            raise OutputError(f"{display_path(self._path)} cannot be written: {error.strerror}") from error
 
     def add(self, lines: Iterable[str]) -> None:
         """Note what was done."""

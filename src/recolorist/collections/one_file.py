@@ -25,7 +25,8 @@ from recolorist.core.moments import Moments, measure_opened
 from recolorist.core.options import MatchOptions
 from recolorist.core.plan import Plan, decide
 from recolorist.errors import ImageError, OptionError, StatisticsError
-from recolorist.io.images import FORMATS, HugeError, Reading, open_strips, read_picture, shown
+from recolorist.io.images import FORMATS, HugeError, Reading, open_strips, read_picture
+from recolorist.io.reading import display_path
 from recolorist.io.strips import Strips
 from recolorist.io.write import encode, format_of
 
@@ -93,7 +94,7 @@ def match_file(
     path = Path(out)
     target = Target(str(path.parent), output.force)
     if target.exists(path.name) and not output.force:
-        raise OptionError(f"{shown(out)} exists; pass force (--force) to replace it")
+        raise OptionError(f"{display_path(out)} exists; pass force (--force) to replace it")
     if path.suffix.lower() != ".zarr":
         format_of(path.suffix)
     loaded = load(Item(Path(content).name, str(content)), reading)
@@ -207,7 +208,9 @@ def _mask(mask: str | None, opened: check.Opened, reading: Reading, name: str) -
         return check.open_mask(rule_mask(opened, mask), opened, name)
     pixels = read_picture(mask, Reading(reading.max_pixels, convert=True)).pixels
     if pixels.ndim == 3:
-        raise ImageError(f"{shown(mask)} has {pixels.shape[2]} channels; a mask is grey, 0 outside and anything else inside")
+        raise ImageError(
+            f"{display_path(mask)} has {pixels.shape[2]} channels; a mask is grey, 0 outside and anything else inside"
+        )
     return check.open_mask(pixels, opened, name)
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from recolorist.errors import ImageError, OptionError, RecoloristError
-from recolorist.io.images import shown
+from recolorist.io.reading import display_path
 
 __all__ = ["OutputError", "Target", "digest_of", "failing_of", "forget_folders", "remove_part"]
 
@@ -50,7 +50,7 @@ class Target:
         try:
             Path(self.folder).mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise OutputError(f"{shown(self.folder)} cannot be made: {error.strerror}; choose another folder") from error
+            raise OutputError(f"{display_path(self.folder)} cannot be made: {error.strerror}; choose another folder") from error
 
     def exists(self, name: str) -> bool:
         """Whether something of this name is there, a broken link included."""
@@ -82,7 +82,7 @@ class Target:
             try:
                 make(part)
                 if self.exists(name) and not self.force:
-                    raise ImageError(f"{shown(name)} exists in the target; pass force (--force) to replace it")
+                    raise ImageError(f"{display_path(name)} exists in the target; pass force (--force) to replace it")
                 if final.is_dir() and not final.is_symlink():
                     shutil.rmtree(final)
                 part.replace(final)
@@ -115,7 +115,7 @@ class Target:
             parent = Path(self.folder, *_parts(folder))
             parent.mkdir(parents=True, exist_ok=True)
             if not parent.resolve().is_relative_to(Path(self.folder).resolve()):
-                raise OutputError(f"{shown(parent)} leads out of the target folder")
+                raise OutputError(f"{display_path(parent)} leads out of the target folder")
             return str(parent), last
         key = (self.folder, folder)
         if key not in _folders:
@@ -166,7 +166,9 @@ def _nameless(last: str, data: bytes, at: int) -> bool:
 
 def _refuse_other_content(last: str, data: bytes, at: int | str) -> None:
     if _read(last, at) != data:
-        raise ImageError(f"{shown(last)} exists in the target with other content; pass force (--force) to replace it") from None
+        raise ImageError(
+            f"{display_path(last)} exists in the target with other content; pass force (--force) to replace it"
+        ) from None
 
 
 def _opened_folder(root: str, folders: list[str]) -> int:
@@ -223,7 +225,7 @@ def _entered(folder: str, handle: int) -> int:
         return os.open(folder, _FOLDER, dir_fd=handle)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR):
-            raise ImageError(f"{shown(folder)} in the target is a link or a file; links there are not followed") from error
+            raise ImageError(f"{display_path(folder)} in the target is a link or a file; links there are not followed") from error
         raise
 
 
@@ -237,7 +239,7 @@ def _parts(folder: str) -> list[str]:
 
 def _refuse_odd(name: str, part: str) -> None:
     if part in ("", ".", "..") or "\0" in part or os.sep in part:
-        raise OptionError(f"{shown(name)!r} cannot be the name of an output")
+        raise OptionError(f"{display_path(name)!r} cannot be the name of an output")
 
 
 @contextmanager
@@ -250,7 +252,7 @@ def failing_of(name: str) -> Iterator[None]:
 
 
 def _failed(name: str, error: OSError) -> RecoloristError:
-    text = f"{shown(name)} was not written: {error.strerror or error}"
+    text = f"{display_path(name)} was not written: {error.strerror or error}"
     return OutputError(text) if error.errno in _FATAL else ImageError(text)
 
 

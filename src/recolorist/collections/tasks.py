@@ -37,7 +37,8 @@ from recolorist.collections.target import Target
 from recolorist.collections.work import Augment, Harmonise, Kept, Measure, Recolour, group_of
 from recolorist.core.moments import Moments
 from recolorist.errors import ImageError, OptionError, StatisticsError
-from recolorist.io.images import Reading, shown
+from recolorist.io.images import Reading
+from recolorist.io.reading import display_path
 
 __all__ = [
     "AuditResult",
@@ -323,7 +324,9 @@ def _refuse_clash(names: Mapping[str, list[str]], source: Source, target: Target
     if isinstance(source, str | Path) and Path(source).is_dir():
         inside = Path(target.folder).resolve()
         if inside == Path(source).resolve() or inside.is_relative_to(Path(source).resolve()):
-            raise OptionError(f"the target {shown(target.folder)} lies inside the source; its files would be sources next time")
+            raise OptionError(
+                f"the target {display_path(target.folder)} lies inside the source; its files would be sources next time"
+            )
 
 
 def _refuse_overwriting(target: Target, names: Mapping[str, list[str]]) -> None:
@@ -332,8 +335,8 @@ def _refuse_overwriting(target: Target, names: Mapping[str, list[str]]) -> None:
         there.append(PROVENANCE)
     if there:
         raise OptionError(
-            f"{len(there)} of the outputs exist in {shown(target.folder)} already ({shown(there[0])} is one); pass resume "
-            "(--resume) to go on with an earlier run, or force (--force) to replace them"
+            f"{len(there)} of the outputs exist in {display_path(target.folder)} already ({display_path(there[0])} is one); pass "
+            "resume (--resume) to go on with an earlier run, or force (--force) to replace them"
         )
 
 

@@ -1,1 +1,3 @@
-"""Image files in and out, one module per format; nothing here matches colours."""
+"""Read and write image files, one module for each format; nothing here matches colours."""
+
+__all__: list[str] = []

@@ -37,8 +37,6 @@ __all__ = [
     "sniff",
 ]
 
-said, shown = describe_error, display_path  # former names, in use elsewhere
-
 _MOST_BYTES_PER_PIXEL: Final = 16  # 16-bit RGBA that does not compress at all needs half of this
 _HEADER_BYTES: Final = 16 << 20  # what profiles, thumbnails and comments may add to a file
 _BINARY: Final = getattr(os, "O_BINARY", 0)

@@ -1,4 +1,4 @@
-"""The smaller levels of a pyramid, made while the finest one is written and kept in a file until it is their turn."""
+"""Make the smaller levels of a pyramid while the finest one is written, and keep them in temporary files until it is done."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ from typing import IO, Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-_SMALLEST: Final = 512  # no level is made of one that fits this already
+__all__ = ["Spool", "halve"]
+
+_SMALLEST: Final = 512  # the longer side of the last level is at most this
 _ROWS: Final = 256
 
 
 class Spool:
-    """Halves bands of rows on their way through and hands them out again, level after level."""
+    """Temporary files with the smaller levels: bands pass through, are halved, and are read again level by level."""
 
     def __init__(self, folder: Path, shape: tuple[int, int, int], dtype: np.dtype[Any], *, enabled: bool) -> None:
-        """Count the levels; nothing is made before the first band."""
+        """Compute the shapes of the levels; ``enabled=False`` makes none."""
         self._folder, self._dtype = folder, dtype
         self._shapes = _shapes(shape) if enabled else []
         self._files: list[IO[bytes]] = []
 
     def __enter__(self) -> Self:
-        """Open one nameless file per level."""
+        """Open one unnamed file per level."""
         self._files = [tempfile.TemporaryFile(dir=self._folder) for _ in self._shapes]  # noqa: SIM115 - closed in __exit__
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """The files vanish when closed."""
+        """Close the files, which removes them."""
         for file in self._files:
             file.close()
 
@@ -40,7 +42,7 @@ class Spool:
         return len(self._shapes)
 
     def through(self, bands: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
-        """Pass bands on and keep their halves."""
+        """Yield the bands unchanged and keep their halves."""
         halver = _Halver(self._files)
         for band in bands:
             halver.add(band, 0)
@@ -48,7 +50,7 @@ class Spool:
         halver.finish()
 
     def levels(self) -> Iterator[tuple[tuple[int, int, int], Iterator[NDArray[Any]]]]:
-        """Shape and rows of each smaller level."""
+        """Yield shape and rows of each smaller level, the largest first."""
         for file, shape in zip(self._files, self._shapes, strict=True):
             yield shape, self._rows(file, shape)
 
@@ -62,7 +64,7 @@ class Spool:
 
 
 class _Halver:
-    """Halves every level into the next; an odd last row waits for its partner."""
+    """Halves every level into the next; an odd last row waits for the next band."""
 
     def __init__(self, files: list[IO[bytes]]) -> None:
         self._files = files
@@ -76,25 +78,26 @@ class _Halver:
         even = len(rows) // 2 * 2
         self._odd[level] = rows[even:].copy() if len(rows) > even else None
         if even:
-            self._keep(halved(rows[:even]), level)
+            self._keep(halve(rows[:even]), level)
 
     def finish(self) -> None:
         for level in range(len(self._files)):
             waiting = self._odd[level]
             if waiting is not None:
                 self._odd[level] = None
-                self._keep(halved(np.concatenate([waiting, waiting])), level)
+                self._keep(halve(np.concatenate([waiting, waiting])), level)
 
     def _keep(self, small: NDArray[Any], level: int) -> None:
         self._files[level].write(np.ascontiguousarray(small).tobytes())
         self.add(small, level + 1)
 
 
-def halved(rows: NDArray[Any]) -> NDArray[Any]:
-    """Means of 2 x 2 pixels, rounded to even; an odd last column is its own partner.
+def halve(rows: NDArray[Any]) -> NDArray[Any]:
+    """Return the means of 2 x 2 pixels, rounded half to even; an odd last column is used twice.
 
-    >>> halved(np.array([[[0], [2], [9]], [[2], [4], [9]]], np.uint8))[..., 0].tolist()
-    [[2, 9]]
+    Example:
+        >>> halve(np.array([[[0], [2], [9]], [[2], [4], [9]]], np.uint8))[..., 0].tolist()
+        [[2, 9]]
     """
     if rows.shape[1] % 2:
         rows = np.concatenate([rows, rows[:, -1:]], axis=1)
@@ -105,9 +108,9 @@ def halved(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _shapes(shape: tuple[int, int, int]) -> list[tuple[int, int, int]]:
-    found = []
+    shapes = []
     height, width, depth = shape
     while max(height, width) > _SMALLEST:
         height, width = (height + 1) // 2, (width + 1) // 2
-        found.append((height, width, depth))
-    return found
+        shapes.append((height, width, depth))
+    return shapes

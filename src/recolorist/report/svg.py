@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.io.images import shown
+from recolorist.io.reading import display_path
 
 __all__ = ["Drawing", "Panel", "density", "equal_scale", "span", "ticks"]
 
@@ -55,14 +55,15 @@ class Drawing:
     def text(self, x: float, y: float, words: str, kind: str = "", anchor: str = "start", *, turn: bool = False) -> None:
         """Write words; ``turn`` writes upwards."""
         rotated = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if turn else ""
-        clean = escape(shown(words), quote=False)
+        clean = escape(display_path(words), quote=False)
         self.add(f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}"{rotated}>{clean}</text>')
 
     def render(self) -> str:
         """Return the whole picture as SVG."""
+        title = escape(display_path(self.title), quote=False)
         head = (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" width="{self.width}" '
-            f'height="{self.height}" role="img"><title>{escape(shown(self.title), quote=False)}</title><style>{_STYLE}</style>'
+            f'height="{self.height}" role="img"><title>{title}</title><style>{_STYLE}</style>'
         )
         paper = f'<rect class="paper" width="{self.width}" height="{self.height}"/>'
         return "\n".join([head, paper, *self.parts, "</svg>", ""])

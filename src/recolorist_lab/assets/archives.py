@@ -17,7 +17,7 @@ from typing import IO, Final, Protocol
 
 from recolorist.errors import RecoloristError
 from recolorist.io.files import atomic_path
-from recolorist.io.images import shown
+from recolorist.io.reading import display_path
 from recolorist_lab.data.cards import GIB
 
 _CHUNK: Final = 1 << 20
@@ -72,7 +72,7 @@ def unpack(archive: str | Path, target: str | Path, caps: Caps | None = None) ->
     """
     source, goal, caps = Path(archive), Path(target), caps or Caps()
     if goal.is_symlink() or (goal.exists() and (not goal.is_dir() or any(goal.iterdir()))):
-        raise ArchiveError(f"{shown(goal)} exists and is not an empty folder; name another one, or remove it")
+        raise ArchiveError(f"{display_path(goal)} exists and is not an empty folder; name another one, or remove it")
     try:
         with _opened(source) as opened:
             plan = _checked(opened, source.stat().st_size, caps)
@@ -80,9 +80,9 @@ def unpack(archive: str | Path, target: str | Path, caps: Caps | None = None) ->
             refuse_full_disk(goal.parent, sum(plan.values()), ArchiveError)
             _write(opened, plan, goal)
     except ArchiveError as error:
-        raise ArchiveError(f"{shown(source)} is refused, and nothing of it was written: {error}") from error
+        raise ArchiveError(f"{display_path(source)} is refused, and nothing of it was written: {error}") from error
     except Exception as error:  # damaged archives raise nearly anything; for a caller all of it is one thing
-        raise ArchiveError(f"{shown(source)} cannot be unpacked, and nothing of it was written: {error}") from error
+        raise ArchiveError(f"{display_path(source)} cannot be unpacked, and nothing of it was written: {error}") from error
     return len(plan)
 
 
@@ -93,7 +93,7 @@ def safe_name(name: str) -> tuple[str, ...]:
     ('a', 'b.png')
     """
     if not name or not name.isprintable():  # NUL, newlines, direction overrides, bytes that are no text
-        raise ArchiveError(f"{shown(name)!r} has characters that do not belong in a name")
+        raise ArchiveError(f"{display_path(name)!r} has characters that do not belong in a name")
     if name.startswith("/") or "\\" in name or ":" in name:
         raise ArchiveError(f"{name!r} is not a plain relative path")
     parts = tuple(part for part in name.rstrip("/").split("/") if part != ".")
@@ -186,4 +186,4 @@ def refuse_full_disk(folder: Path, need: int, kind: type[RecoloristError], what:
     """Find out before anything is written that there is no room for all of it."""
     free = shutil.disk_usage(folder).free
     if need > free:
-        raise kind(f"{what} needs {need:,} bytes and {free:,} are free in {shown(folder)}")
+        raise kind(f"{what} needs {need:,} bytes and {free:,} are free in {display_path(folder)}")

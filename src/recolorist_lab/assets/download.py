@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from recolorist.errors import RecoloristError
-from recolorist.io.images import said
+from recolorist.io.reading import describe_error
 from recolorist_lab.data.cards import File
 
 Tick = Callable[[str, int, "int | None"], None]  #: told the file's name, bytes so far, bytes in all
@@ -106,7 +106,7 @@ def transfer(file: File, part: Path, link: Link, tick: Tick) -> None:
             raise FetchError(
                 f"{url} shows a certificate that is not trusted here ({error}); give its authority with --ca"
             ) from error
-        raise CutOffError(f"{url} was cut off: {said(error)}") from error
+        raise CutOffError(f"{url} was cut off: {describe_error(error)}") from error
 
 
 def _opener(link: Link) -> urllib.request.OpenerDirector:

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from recolorist.errors import RecoloristError
 from recolorist.io.files import atomic_path
-from recolorist.io.images import shown
 from recolorist.io.npy import npy_header, refuse_bomb
+from recolorist.io.reading import display_path
 from recolorist_lab.assets.archives import refuse_full_disk
 from recolorist_lab.data.cards import GIB, SPLITS
 
@@ -43,7 +43,7 @@ def convert(archive: Path, folder: Path) -> Path:
         with atomic_path(folder) as part, zipfile.ZipFile(archive) as source:
             part.mkdir()
             members = {name: _checked(source, name) for name in NAMES}
-            refuse_full_disk(part, sum(info.file_size for info in members.values()), ArrayError, shown(archive))
+            refuse_full_disk(part, sum(info.file_size for info in members.values()), ArrayError, display_path(archive))
             for name, info in members.items():
                 _copy(source, info, part / f"{name}.npy")
     except ArrayError:
