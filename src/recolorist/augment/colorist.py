@@ -20,7 +20,7 @@ from recolorist.core import image as check
 from recolorist.core.apply import apply, finished, make_target
 from recolorist.core.clipping import predicted_share
 from recolorist.core.match import MATCHERS, AffineMap, StylePixels, match, match_opened, measure_for, write_map
-from recolorist.core.moments import Moments, measure
+from recolorist.core.moments import Moments
 from recolorist.core.options import match_options
 from recolorist.core.plan import ChannelMap, Plan, plan_map
 from recolorist.errors import ImageError, OptionError, StatisticsError
@@ -384,9 +384,7 @@ def match_within_batch(
     rng = streams.stream(seed, epoch, index)
     shift = 1 + int(rng.integers(count - 1))
     share = rng.random(count) < p if mode == "per_sample" else rng.permutation(count) < round(p * count)
-    needs_pixels = MATCHERS[options.get("method", "mean_std")].needs_pixels
+    options.setdefault("style_range", options.get("data_range"))
     for i in np.flatnonzero(share):
-        partner = images[(i + shift) % count]
-        style = partner if needs_pixels else measure(partner, data_range=options.get("data_range"), alpha=options.get("alpha"))
-        result[i] = match(images[i], style, **options)
+        result[i] = match(images[i], images[(i + shift) % count], **options)
     return result

@@ -1,0 +1,312 @@
+"""The routes of the equivalence matrix: every way from an image and a style to an output."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+import recolorist as rc
+from recolorist import collections
+from recolorist.core import kernels
+from recolorist.core.options import MatchOptions
+from recolorist.errors import OptionError, RecoloristError
+from recolorist.io.images import Reading, read_image
+from tests.equivalence.cases import Case, content_of, mask_of, reference, style_bank, style_image
+
+__all__ = ["ROUTES", "Route"]
+
+Run = Callable[[Case, Path], NDArray[Any]]
+_SMALL: Final = 200  # pixels; every picture of the matrix is larger, and so goes through in strips
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One way to match; ``serves`` says which cases it answers. It must refuse the others with a sentence."""
+
+    name: str
+    run: Run
+    serves: Callable[[Case], bool]
+    styles: tuple[str, ...] = ("image", "bank")  #: the kinds of style it can be given at all
+    options: tuple[str, ...] = ("method", "space", "strength", "max_gain", "apply_to")  #: those it has
+    expected: Callable[[Case], NDArray[Any]] = reference
+
+    def adapt(self, case: Case) -> Case:
+        """Return the case with a kind of style that this route takes."""
+        return case if case.style in self.styles else replace(case, style=self.styles[0])
+
+
+# ---- from Python -------------------------------------------------------------------------------------------------------------
+
+
+def _style(case: Case) -> Any:
+    return style_image() if case.style == "image" or case.needs_pixels else style_bank(case).moments(0)
+
+
+def _moments(case: Case, image: NDArray[Any]) -> rc.Moments:
+    if case.style == "bank":
+        return style_bank(case).moments(0)
+    known = rc.SPACES.get(case.space)
+    return rc.measure(image, space="rgb" if known is None or known.is_linear else case.space)
+
+
+def _match_in_numpy(case: Case, _: Path) -> NDArray[Any]:
+    content = content_of(case)
+    with kernels.using("numpy"):
+        result: NDArray[Any] = rc.match(content, _style(case), mask=mask_of(case, content), **case.options)
+    return result
+
+
+def _match_into(case: Case, _: Path) -> NDArray[Any]:
+    content = content_of(case)
+    out = np.zeros_like(content)
+    result: NDArray[Any] = rc.match(content, _style(case), mask=mask_of(case, content), out=out, **case.options)
+    assert result is out
+    return out
+
+
+def _steps(case: Case, _: Path) -> NDArray[Any]:
+    content = content_of(case)
+    mask = mask_of(case, content)
+    style = _moments(case, style_image())
+    MatchOptions(apply_to=case.apply_to)  # type: ignore[arg-type]  # apply() takes a mask or none, and has no such option
+    plan = rc.plan(
+        rc.measure(content, mask, space=style.space),
+        style,
+        case.space,
+        case.strength,
+        case.max_gain,
+        method=case.method,  # type: ignore[arg-type]
+    )
+    result: NDArray[Any] = rc.apply(content, plan, mask=mask if case.apply_to == "mask" else None)
+    return result
+
+
+def _colorist(case: Case) -> rc.Colorist:
+    return rc.Colorist(style_bank(case), p=1.0, seed=3, mask=case.mask, **case.options)
+
+
+def _call(case: Case, _: Path) -> NDArray[Any]:
+    return np.asarray(_colorist(case)(content_of(case), index=5))
+
+
+def _params(case: Case, _: Path) -> NDArray[Any]:
+    aug, content = _colorist(case), content_of(case)
+    return np.asarray(aug.apply(content, aug.params(content, index=5)))
+
+
+def _limited(case: Case, _: Path) -> NDArray[Any]:
+    aug = rc.Colorist(style_bank(case), p=1.0, seed=3, mask=case.mask, max_clip=1.0, **case.options)
+    return np.asarray(aug(content_of(case), index=5))
+
+
+def _batch(case: Case) -> NDArray[Any]:
+    """Return two images of one dtype; the second is the mirrored and darkened first."""
+    content = content_of(case)
+    return np.stack([content, (content[::-1] // 2 if content.dtype.kind == "u" else content[::-1] / np.float32(2))])
+
+
+def _within_batch(case: Case, _: Path) -> NDArray[Any]:
+    batch = _batch(case)
+    mask = mask_of(case, batch[0])
+    return np.asarray(rc.match_within_batch(batch, 1.0, "batch_fraction", mask=mask, **case.options)[0])
+
+
+def _partner(case: Case) -> NDArray[Any]:
+    content, style = _batch(case)
+    result: NDArray[Any] = rc.match(content, style, mask=mask_of(case, content), **case.options)
+    return result
+
+
+def _tensors(case: Case, _: Path) -> NDArray[Any]:
+    import torch
+
+    from recolorist.torch import ColorMatch
+
+    options = {name: value for name, value in case.options.items() if name != "apply_to"}
+    module = ColorMatch(style_bank(case), p=1.0, **options)
+    batch = torch.from_numpy(np.ascontiguousarray(content_of(case).transpose(2, 0, 1))[None])
+    return np.asarray(np.ascontiguousarray(module(batch)[0].numpy().transpose(1, 2, 0)))
+
+
+def _unmasked(case: Case) -> NDArray[Any]:
+    """ColorMatch has no masks: the expected output is the one without."""
+    return reference(replace(case, mask=None, apply_to="all"))
+
+
+# ---- files -------------------------------------------------------------------------------------------------------------------
+
+
+def _suffix(case: Case) -> str:
+    return ".npy" if case.dtype == "float32" else ".tif"
+
+
+def _files(case: Case, folder: Path) -> tuple[Path, Path]:
+    """Write content and style; the content lies alone in its folder. Both can be read in strips."""
+    source, style = folder / "in" / f"content{_suffix(case)}", folder / "style.tif"
+    source.parent.mkdir()
+    _write(source, content_of(case))
+    _write(style, style_image())
+    return source, style
+
+
+def _write(path: Path, pixels: NDArray[Any]) -> None:
+    if path.suffix == ".npy":
+        np.save(path, pixels)
+        return
+    import tifffile
+
+    extra: dict[str, Any] = {"extrasamples": ["unassalpha"]} if pixels.shape[-1] == 4 else {}
+    tifffile.imwrite(path, pixels, photometric="rgb", tile=(16, 16), **extra)
+
+
+def _style_file(case: Case, folder: Path, image: Path) -> Path:
+    if case.style == "image":
+        return image
+    return style_bank(case).save(folder / "style.rcb")
+
+
+def _one_file(case: Case, folder: Path, reading: Reading) -> NDArray[Any]:
+    source, image = _files(case, folder)
+    out = folder / f"out{_suffix(case)}"
+    options = MatchOptions(**case.options)
+    collections.match_file(
+        source, _style_file(case, folder, image), out, options, masks=collections.Masks(case.mask), reading=reading
+    )
+    return read_image(out)
+
+
+def _harmonise(case: Case, folder: Path, reading: Reading) -> NDArray[Any]:
+    source, image = _files(case, folder)
+    style = _moments(case, read_image(image))
+    where = collections.Where(jobs=1)
+    result = collections.harmonise(
+        source.parent, folder / "out", style, mask=case.mask, reading=reading, where=where, **case.options
+    )
+    return _only(result, folder / "out" / source.name)
+
+
+def _augment(case: Case, folder: Path, reading: Reading) -> NDArray[Any]:
+    source, _ = _files(case, folder)
+    where = collections.Where(jobs=1)
+    result = collections.augment(
+        source.parent, folder / "out", style_bank(case), p=1.0, mask=case.mask, reading=reading, where=where, **case.options
+    )
+    return _only(result, folder / "out" / source.name)
+
+
+def _only(result: Any, path: Path) -> NDArray[Any]:
+    if result.failures:
+        raise RecoloristError(result.failures[0].message)
+    return read_image(path)
+
+
+def _whole(run: Callable[[Case, Path, Reading], NDArray[Any]]) -> Run:
+    return lambda case, folder: run(case, folder, Reading())
+
+
+def _strips(run: Callable[[Case, Path, Reading], NDArray[Any]]) -> Run:
+    return lambda case, folder: run(case, folder, Reading(max_pixels=_SMALL))
+
+
+# ---- commands ----------------------------------------------------------------------------------------------------------------
+
+
+def _command(*words: object) -> None:
+    """Run the command in this process; any refusal is raised."""
+    from recolorist.cli.main import main
+
+    before, out, err = sys.argv, io.StringIO(), io.StringIO()
+    sys.argv = ["recolorist", *map(str, words)]
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            main()
+    except SystemExit as stop:
+        if stop.code not in (0, None):
+            assert "Traceback" not in err.getvalue()
+            raise OptionError(err.getvalue()) from None
+    finally:
+        sys.argv = before
+
+
+def _words(case: Case) -> list[object]:
+    words: list[object] = []
+    for name, value in case.options.items():
+        words += [f"--{name.replace('_', '-')}", value]
+    return words if case.mask is None else [*words, "--mask", case.mask]
+
+
+def _match_command(case: Case, folder: Path) -> NDArray[Any]:
+    source, image = _files(case, folder)
+    out = folder / f"out{_suffix(case)}"
+    _command("match", source, _style_file(case, folder, image), "--out", out, *_words(case))
+    return read_image(out)
+
+
+def _harmonise_command(case: Case, folder: Path) -> NDArray[Any]:
+    source, image = _files(case, folder)
+    _command("harmonise", source.parent, folder / "out", "--to", _style_file(case, folder, image), "--jobs", 1, *_words(case))
+    return read_image(folder / "out" / source.name)
+
+
+def _augment_command(case: Case, folder: Path) -> NDArray[Any]:
+    source, _ = _files(case, folder)
+    bank = style_bank(case).save(folder / "style.rcb")
+    _command("augment", source.parent, folder / "out", "--bank", bank, "--p", 1, "--jobs", 1, *_words(case))
+    return read_image(folder / "out" / source.name)
+
+
+# ---- which cases each route answers ------------------------------------------------------------------------------------------
+
+
+def _any(case: Case) -> bool:  # noqa: ARG001 - the common signature
+    return True
+
+
+def _affine(case: Case) -> bool:
+    """Histogram methods need the pixels of the style, and whole images."""
+    return not case.needs_pixels
+
+
+def _with_bank(case: Case) -> bool:
+    """Banks keep moments, and histograms of RGB only."""
+    return not case.needs_pixels or case.space == "rgb"
+
+
+def _bank_file_or_image(case: Case) -> bool:
+    return case.style == "image" or not case.needs_pixels
+
+
+def _in_tensors(case: Case) -> bool:
+    linear = case.method == "mean_std" and rc.SPACES[case.space].is_linear
+    return linear and not case.alpha and case.dtype != "uint16"
+
+
+_NOT_APPLY_TO: Final = ("method", "space", "strength", "max_gain")
+
+ROUTES: Final = (
+    Route("match, NumPy kernels", _match_in_numpy, _any),
+    Route("match into out", _match_into, _any),
+    Route("measure, plan, apply", _steps, _affine),
+    Route("Colorist", _call, _with_bank, ("bank",)),
+    Route("Colorist.params and apply", _params, _with_bank, ("bank",)),
+    Route("Colorist with max_clip", _limited, _with_bank, ("bank",)),
+    Route("match_within_batch", _within_batch, _any, ("image",), expected=_partner),
+    Route("ColorMatch", _tensors, _in_tensors, ("bank",), _NOT_APPLY_TO, expected=_unmasked),
+    Route("match_file", _whole(_one_file), _bank_file_or_image),
+    Route("match_file in strips", _strips(_one_file), _affine),
+    Route("harmonise", _whole(_harmonise), _affine),
+    Route("harmonise in strips", _strips(_harmonise), _affine),
+    Route("augment", _whole(_augment), _with_bank, ("bank",)),
+    Route("augment in strips", _strips(_augment), _affine, ("bank",)),
+    Route("recolorist match", _match_command, _bank_file_or_image),
+    Route("recolorist harmonise", _harmonise_command, _affine),
+    Route("recolorist augment", _augment_command, _with_bank, ("bank",)),
+)
