@@ -1,4 +1,4 @@
-"""The table of methods: the thirteen rivals in the order and under the names of the paper, and where each lives."""
+"""The table of methods: the thirteen networks in the order and under the names of the paper, and where each lives."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _Quick = Annotated[
-    bool, typer.Option("--quick", help="Every study's quick twin, on synthetic hospitals: minutes, no data needed.")
+    bool, typer.Option("--quick", help="Every study's quick configuration, on synthetic hospitals: minutes, no data needed.")
 ]
 _Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the ledger and the report.")]
 _LedgerAt = Annotated[Path | None, typer.Option("--ledger", help="Folder of results; OUT/ledger unless said.")]

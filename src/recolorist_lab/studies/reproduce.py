@@ -1,6 +1,6 @@
 """One command from nothing to the report: which studies, what to leave out, run them, report.
 
-The studies are files; which of them there are, and their quick twins, is read from their folder. Everything that was done is in
+The studies are files; which there are, and their quick configurations, is read from their folder. Everything that was done is in
 the ledger, so a second run goes on where the first one ended.
 """
 
@@ -64,10 +64,10 @@ def configs() -> Path:
 
 
 def planned(folder: Path, *, quick: bool, only: Sequence[str] = ()) -> Reproduction:
-    """The studies of a folder, or their quick twins.
+    """The studies of a folder, or their quick configurations.
 
-    A quick twin that needs the networks' weights gives way to the one beside it that does without, if they are not on this
-    machine: nothing is downloaded unasked, and no other number stands in for a metric that could not be had.
+    A quick configuration that needs the networks' weights gives way to the one beside it that does without, if they are not on
+    this machine: nothing is downloaded unasked, and no other number stands in for a metric that could not be had.
     """
     found = {
         path.name.removesuffix(_QUICK if quick else ".toml"): path for path in sorted(folder.glob("*.toml")) if _is(path, quick)

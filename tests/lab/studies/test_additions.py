@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -61,23 +58,14 @@ RATES = Rates(
 )
 
 
-def replace_everywhere(monkeypatch: pytest.MonkeyPatch, name: str, table: Mapping[str, Any], more: Mapping[str, Any]) -> None:
-    """Put a longer table wherever a module of the lab imported the table by its name."""
-    longer = MappingProxyType({**table, **more})
-    for module in [module for key, module in sys.modules.items() if key.startswith("recolorist_lab")]:
-        if getattr(module, name, None) is table:
-            monkeypatch.setattr(module, name, longer)
-
-
 @pytest.fixture(autouse=True)
 def _added(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fourteenth network and one more augmentation; the network is AdaIN under another name."""
-    import recolorist_lab.studies.runtime.figure
-    import recolorist_lab.studies.transfer.table  # noqa: F401
-
     adain = METHODS["adain"]
-    replace_everywhere(monkeypatch, "METHODS", METHODS, {"mynet": Method("MyNet", adain.module, adain.cls, "unpublished")})
-    replace_everywhere(monkeypatch, "AUGMENTATIONS", AUGMENTATIONS, {"mine": Entry("torchvision", "what I thought of")})
+    network = {"mynet": Method("MyNet", adain.module, adain.cls, "unpublished")}
+    monkeypatch.setattr(METHODS, "built_in", {**METHODS.built_in, **network})
+    augmentation = {"mine": Entry("torchvision", "what I thought of")}
+    monkeypatch.setattr(AUGMENTATIONS, "built_in", {**AUGMENTATIONS.built_in, **augmentation})
     monkeypatch.setitem(invented.RESULTS, "runtime", lambda config: invented._runtime(_as_adain(config)))
 
 

@@ -1,4 +1,4 @@
-"""The quick twins on synthetic hospitals: how well the source is known, and how well hospitals that nobody trained on."""
+"""The quick configurations on synthetic hospitals: accuracy on the source, and on hospitals that nobody trained on."""
 
 from __future__ import annotations
 

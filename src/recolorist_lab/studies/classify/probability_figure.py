@@ -72,7 +72,7 @@ def sweep(rows: Sequence[Row]) -> Any:
 
 
 def hospitals(rows: Sequence[Row]) -> Any:
-    """The quick twin's: held-out tiles of the source on the left, hospitals nobody trained on on the right."""
+    """The quick configuration's: held-out tiles of the source on the left, hospitals nobody trained on on the right."""
     dataset = str(rows[0]["dataset"])
     source = curve(rows, "source", dataset, lambda row: value_of(row, "source"))
     unseen = [

@@ -1,7 +1,7 @@
-"""Study 5: how good is a transfer by each of the thirteen rivals, and by Colorist? One cell is one method, dataset and seed.
+"""Study 5: how good is a transfer by each of the thirteen networks, and by Colorist? One cell is one method, dataset and seed.
 
 Contents and styles are loaded at the method's native size, transferred, written to 8 bits and brought to the evaluation size,
-where the metrics of the colour-space study are taken. A rival's weights come from the cell that trained it.
+where the metrics of the colour-space study are taken. A network's weights come from the cell that trained it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Transfer:
     """One evaluation. ``native`` 0 is the method's own size; ``options`` are the method's, as ``name=value``.
 
     ``weights`` names a file made by `recolorist-lab baseline convert` or `train`: in the folder RECOLORIST_WEIGHTS, or a path.
-    Without it a rival has the weights of the cell that trained it, or published ones that are found by themselves.
+    Without it a network has the weights of the cell that trained it, or published ones that are found by themselves.
     """
 
     method: str = identity()
@@ -154,7 +154,7 @@ class Work:
 
 
 def model_of(config: Transfer, inputs: Mapping[str, Sequence[Any]]) -> tuple[Baseline | None, str]:
-    """The rival with the weights its training cell kept, or with published ones, and which; None for ours."""
+    """The network with the weights its training cell kept, or with published ones, and which; None for ours."""
     if config.method in _OURS:
         return None, "none"
     from recolorist_lab.baselines import store

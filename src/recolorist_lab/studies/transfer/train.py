@@ -1,4 +1,4 @@
-"""Study 5, first half: one rival trained on one dataset's training split. What it learnt is kept for the evaluation."""
+"""Study 5, first half: one network trained on one dataset's training split. What it learnt is kept for the evaluation."""
 
 from __future__ import annotations
 
