@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import recolorist
 from recolorist.collections import Where
 from recolorist.collections.auditing import AuditWork
 from recolorist.collections.items import Item
@@ -20,7 +22,7 @@ from recolorist.collections.work import Measure
 from recolorist.errors import RecoloristError
 from recolorist.io.images import Reading
 from recolorist.io.write import encode
-from tests.commands import picture
+from tests.commands import collection, picture
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,3 +92,45 @@ class TestRunning:
         for options in wrong:
             with pytest.raises(RecoloristError):
                 Where(**options)
+
+
+PROGRAM = """
+import sys
+from recolorist.collections import Where, build_bank
+
+def main():
+    print(build_bank(sys.argv[1], where=Where(jobs=int(sys.argv[2]))).bank.fingerprint)
+"""
+GUARDED = PROGRAM + "\nif __name__ == '__main__':\n    main()\n"
+
+
+def program(folder: Path, text: str, jobs: int) -> subprocess.CompletedProcess[str]:
+    (folder / "program.py").write_text(text, "utf-8")
+    source = str(Path(recolorist.__file__).parents[1])
+    command = [sys.executable, str(folder / "program.py"), str(folder / "data"), str(jobs)]
+    environment = {**os.environ, "PYTHONPATH": source}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=120)  # noqa: S603
+
+
+class TestPrograms:
+    """A program that uses several processes is imported by each of them, as in every use of multiprocessing."""
+
+    def test_the_same_result_for_any_number_of_processes(self, tmp_path: Path) -> None:
+        collection(tmp_path / "data", 26)
+        one, two = (program(tmp_path, GUARDED, jobs) for jobs in (1, 2))
+        assert (one.returncode, two.returncode) == (0, 0), two.stderr
+        assert one.stdout == two.stdout
+
+    def test_a_program_without_a_guard_is_told_so(self, tmp_path: Path) -> None:
+        collection(tmp_path / "data", 26)
+        result = program(tmp_path, PROGRAM + "\nmain()\n", 2)
+        assert result.returncode != 0
+        assert (
+            result.stderr.strip().splitlines()[-1].startswith("recolorist.errors.RecoloristError: no worker process could start")
+        )
+        assert "if __name__ == '__main__':" in result.stderr
+
+    def test_one_process_needs_no_guard(self, tmp_path: Path) -> None:
+        collection(tmp_path / "data", 26)
+        result = program(tmp_path, PROGRAM + "\nmain()\n", 1)
+        assert (result.returncode, result.stderr) == (0, "")

@@ -13,7 +13,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.connection import wait as wait_for
-from types import ModuleType
 from typing import Any, Final, NamedTuple, NoReturn, Protocol
 
 from recolorist.collections.items import Item
@@ -29,6 +28,10 @@ _CHUNKS_PER_WORKER: Final = 8
 _MOST_DEATHS: Final = 8  # in a row
 _FEW: Final = 24  # images; starting processes takes longer than working on these
 _PRELOADED: Final = ("collections.run", "collections.work", "collections.auditing", "io.jpeg", "io.png")  # used by every worker
+_NO_START: Final = (
+    "no worker process could start. Each imports the program that calls: put the call below `if __name__ == '__main__':`, "
+    "or use one process (jobs=1, --jobs 1)"
+)
 _ONE_THREAD: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -142,13 +145,14 @@ def _run_in_processes(work: Work, chunks: list[Chunk], jobs: int) -> Iterator[tu
 
 
 def _one_pool(work: Work, waiting: deque[Chunk], jobs: int, lost: list[Chunk]) -> Iterator[tuple[int, Any]]:
-    pool = ProcessPoolExecutor(min(jobs, len(waiting)), _context(), _start, (work,))
+    context = _context()
+    started = context.Event()
+    pool = ProcessPoolExecutor(min(jobs, len(waiting)), context, _start, (work, started))
     running: dict[Future[list[Any]], Chunk] = {}
     try:
         while waiting or running:
             while waiting and len(running) < 3 * jobs and not lost:
-                with _nameless_main():
-                    running[pool.submit(_in_worker, waiting[0][1])] = waiting[0]
+                running[pool.submit(_in_worker, waiting[0][1])] = waiting[0]
                 waiting.popleft()
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 start, items = running.pop(future)
@@ -165,6 +169,8 @@ def _one_pool(work: Work, waiting: deque[Chunk], jobs: int, lost: list[Chunk]) -
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+        if lost and not started.is_set():
+            raise RecoloristError(_NO_START)
 
 
 def _context() -> Any:
@@ -176,18 +182,7 @@ def _context() -> Any:
     return context
 
 
-@contextmanager
-def _nameless_main() -> Iterator[None]:
-    """Workers need nothing of the program that calls: otherwise each would first run it, up to its `__main__` guard or beyond."""
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
-
-
-def _start(work: Work) -> None:
+def _start(work: Work, started: Any) -> None:
     """Begin a worker: the main process alone answers Ctrl-C, and a worker does not outlive it."""
     global _work  # noqa: PLW0603 - one per process is the point
     _work = work
@@ -196,6 +191,7 @@ def _start(work: Work) -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_follow, args=(parent.sentinel,), daemon=True).start()
+    started.set()
 
 
 def _in_worker(items: Sequence[Item]) -> list[Any]:
