@@ -130,6 +130,9 @@ class Colorist:
         self.options = match_options(method, space, self.strength[1], max_gain, "exact", False, True, apply_to)
         self.max_clip = None if max_clip is None else check.number(max_clip, 0, 1, "max_clip")
         self.mask = foreground.RULES[check.option(mask, foreground.RULES, "mask")] if isinstance(mask, str) else mask
+        if self.mask is not None and not callable(self.mask):
+            rules = ", ".join(map(repr, foreground.RULES))
+            raise OptionError(f"mask={mask!r}; accepted are {rules}, and a callable from an image to its mask")
         self.seed = streams.fresh_seed() if seed is None else seed
         self.data_range = data_range
         self._sequence = streams.Sequence(self.seed)
@@ -172,7 +175,10 @@ class Colorist:
     ) -> Any:
         """Augment one image, or return it as it came."""
         draw = self.draw(key, index=index, epoch=epoch, label=label, domain=domain)
-        return image if draw is None else self.recolour(image, draw, mask)
+        if draw is not None:
+            return self.recolour(image, draw, mask)
+        check.open_image(image, self.data_range)  # what is no image is refused whatever was drawn
+        return image
 
     def params(
         self,

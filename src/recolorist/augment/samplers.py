@@ -35,6 +35,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
+_UNSEEN: Final = -2  # the code of a label or domain that the bank does not have: every style is another's
 _MOST_VARIANCE: Final = 0.25  # values in [0, 1] cannot vary more
 
 
@@ -69,7 +70,13 @@ def other_domain(bank: StyleBank, rng: np.random.Generator, content: Content) ->
 
 def same_label(bank: StyleBank, rng: np.random.Generator, content: Content) -> Style:
     """Another image of the same class; the image itself only if it is the only one."""
-    return _style(bank, _inside_group(bank, rng, _code(bank, content, "label"), content.row, "label"))
+    code = _code(bank, content, "label")
+    if code == _UNSEEN:
+        raise OptionError(
+            f"label={content.label!r} is not in the bank, which has {', '.join(map(repr, bank.labels))}; "
+            "build the bank with it, or use another sampler"
+        )
+    return _style(bank, _inside_group(bank, rng, code, content.row, "label"))
 
 
 def other_label(bank: StyleBank, rng: np.random.Generator, content: Content) -> Style:
@@ -181,7 +188,7 @@ def _code(bank: StyleBank, content: Content, by: str) -> int:
             f"this sampler needs the {by} of each image, and it is not known: build the bank with {by}s and pass key=, or "
             f"pass {by}= in the call"
         )
-    return table.index(given) if given in table else -2  # a value the bank has not seen: every style is another's
+    return table.index(given) if given in table else _UNSEEN
 
 
 _fits: WeakKeyDictionary[StyleBank, tuple[Array, Array]] = WeakKeyDictionary()

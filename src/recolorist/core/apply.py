@@ -47,7 +47,7 @@ def apply(
     opened = check.open_image(image, data_range, alpha)
     inside = check.open_mask(mask, opened)
     check.option(on_nonfinite, ("raise", "mask"), "on_nonfinite")
-    refuse_unclipped_integers(opened, clip=clip)
+    refuse_unclipped_integers(opened, clip=check.truth(clip, "clip"))
     result, target = make_target(opened, out, mask)
     for one, goal, decided, part in _each(opened, target, plan, inside):
         if one.is_integer:
@@ -73,6 +73,14 @@ def apply_opened(opened: check.Opened, plan: Plan, target: NDArray[Any], mask: N
         gain = plan.matrix.diagonal() if plan.is_diagonal else plan.matrix.ravel()
         write_affine(opened, target, gain.tolist(), plan.offset_for(opened.data_range).tolist(), bounds)
     keep_outside(opened, target, mask)
+    if math.isinf(bounds[1]):
+        refuse_overflow(opened, target)
+
+
+def refuse_overflow(opened: check.Opened, target: NDArray[Any]) -> None:
+    """Refuse results that a float type without a range cannot hold."""
+    if opened.kind == "e" and (np.isinf(target) & np.isfinite(opened.array)).any():
+        raise ImageError("results exceed 65504, the largest number of float16; convert the image to float32")
 
 
 def limits(opened: check.Opened, *, clip: bool) -> tuple[float, float]:
@@ -122,7 +130,10 @@ def _through_space(opened: check.Opened, plan: Plan, target: NDArray[Any], bound
         converted = np.ascontiguousarray(space.forward(unit_pixels(opened, piece)))
         mapped = np.empty_like(converted)
         kernels.loops.affine(converted, mapped, "d", 3, gain.tolist(), plan.offset.tolist(), -math.inf, math.inf)
-        write_floats(opened, goal, space.inverse(mapped) * opened.data_range, bounds)
+        values = space.inverse(mapped) * opened.data_range
+        if np.isnan(values).any():
+            raise StatisticsError(f"the plan drives colours of {plan.space!r} beyond what numbers hold; measure and plan again")
+        write_floats(opened, goal, values, bounds)
     _keep_alpha(opened, target)
 
 

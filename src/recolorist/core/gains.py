@@ -250,5 +250,7 @@ def _variances(cov: Array, basis: Mixing | None) -> list[float]:
             for other, covariance in zip(row, covariances, strict=True):
                 mixed += factor * covariance * other
             scale += abs(factor) * deviation
-        variances.append(mixed if mixed > _NOISE * scale**2 else 0.0)
+        if not math.isfinite(mixed):
+            raise StatisticsError("the variances are too large to be mixed in this space; measure images in a smaller data_range")
+        variances.append(mixed if mixed > _NOISE * scale * scale else 0.0)
     return variances

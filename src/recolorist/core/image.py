@@ -153,7 +153,7 @@ def number(value: Any, low: float, high: float, name: str) -> float:
     >>> number(1, 0, 1, "strength")
     1.0
     """
-    if is_number(value) and low <= value <= high:
+    if is_number(value) and low <= float(value) <= high:
         return float(value)
     raise OptionError(f"{name}={value!r}; accepted are numbers from {low:g} to {high:g}")
 
@@ -238,6 +238,8 @@ def _count_channels(array: NDArray[Any], shape: tuple[int, ...], alpha: bool | N
         )
     if alpha is None:
         alpha = depth == 4  # RGBA is what four channels nearly always are; alpha=False says otherwise
+    elif alpha is not True and alpha is not False:
+        alpha = truth(alpha, "alpha")
     if alpha and depth < 2:
         raise ImageError(f"{name} has {depth} channel and alpha=True; alpha needs a colour channel beside it")
     return int(depth) - 1 if alpha else int(depth)
@@ -249,8 +251,9 @@ def _range(kind: str, data_range: float | None, name: str) -> float:
         return natural or 1.0
     most = natural or (_MOST_HALF if kind == "e" else _MOST_FLOAT)
     least = 1.0 if natural else 1.0 / _MOST_FLOAT
-    fits = is_number(data_range) and (least <= data_range <= most or (not natural and data_range == math.inf))
-    if not fits or (natural and data_range != int(data_range)):
+    value = float(data_range) if is_number(data_range) else math.nan  # half precision could not be compared with the limits
+    fits = least <= value <= most or (not natural and value == math.inf)
+    if not fits or (natural and value != int(value)):
         what = "whole numbers" if natural else "numbers"
         raise OptionError(
             f"data_range={data_range!r} for {name}; it is the largest value the image may hold, and for this dtype {what} "

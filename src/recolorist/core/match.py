@@ -16,6 +16,7 @@ from recolorist.core.apply import (
     keep_outside,
     limits,
     make_target,
+    refuse_overflow,
     refuse_unclipped_integers,
     usable_pixels,
     write_affine,
@@ -196,6 +197,8 @@ def write_map(content: Opened, mask: Mask, numbers: ChannelMap | Plan, target: N
         write_affine(content, target, numbers.gain, numbers.offset, limits(content, clip=options.clip))
         if keep is not None:
             keep_outside(content, target, keep)
+        if math.isinf(content.data_range):
+            refuse_overflow(content, target)
     return keep
 
 

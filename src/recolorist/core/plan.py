@@ -208,6 +208,8 @@ class ChannelMap(NamedTuple):
 def plan_channels(content: Pairs, style: Pairs, options: MatchOptions, data_range: float) -> ChannelMap:
     """Decide from mean and variance of each channel, both in the content's units."""
     gain, offset, flags = diagonal_map(content, style, options)
+    _refuse_overflow(gain)
+    _refuse_overflow(offset)
     if options.strict:
         refuse_collapse(flags)
     return ChannelMap(gain, offset, flags, options, data_range, content, style)
@@ -308,7 +310,13 @@ def _plan_matrix(content: Moments, style: Moments, options: MatchOptions) -> Pla
     return _new_plan(numbers, options, content.data_range, reported)
 
 
+def _refuse_overflow(numbers: list[float]) -> None:
+    if not math.isfinite(sum(numbers)):
+        raise StatisticsError("the moments are too large for a plan, whose numbers would not be finite; use a smaller data_range")
+
+
 def _new_plan(numbers: MapNumbers, options: MatchOptions, data_range: float, reported: list[Array]) -> Plan:
+    _refuse_overflow([*numbers.matrix.ravel().tolist(), *numbers.offset.tolist()])
     entries: list[Any] = [*numbers, *_entries_of(options), data_range, *reported]
     return Plan(*entries)
 
