@@ -15,7 +15,7 @@ from recolorist.cli import common
 
 __all__ = ["register"]
 
-_NEEDED: Final = ("numpy", "pillow", "scikit-image", "typer", "rich")
+_NEEDED: Final = ("numpy", "pillow", "scikit-image", "tifffile", "typer", "rich")
 _EXTRAS: Final = {
     "imagecodecs": "TIFF compressed with LZW or JPEG, PNG with 16-bit colour",
     "pydicom": "DICOM",
