@@ -184,7 +184,7 @@ class TestPlan:
     def test_the_papers_studies_in_the_papers_order(self) -> None:
         quick = planned(configs(), quick=True)
         assert [study.name for study in quick.studies] == list(headings())
-        assert all(cell.data != "absent" for study in quick.studies for cell in study.cells), "a quick twin needs no data"
+        assert all(cell.data != "absent" for study in quick.studies for cell in study.cells), "quick studies need no data"
         whole = planned(configs(), quick=False, only=["check", "runtime", "properties"])
         assert [study.name for study in whole.studies] == ["properties", "runtime", "check"]
         assert {path.name for path in whole.files.values()} == {"properties.toml", "runtime.toml", "check.toml"}

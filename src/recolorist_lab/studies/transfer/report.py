@@ -44,4 +44,4 @@ def show_training(section: Section, cells: Cells, _: Ledger) -> None:
     if len(rows) > _LISTED:
         section.basis.append(f"{len(rows)} trainings are behind it; `recolorist-lab sweep export` lists them.")
         return
-    section.table("training", "What the rivals learnt from", transfer_table.budget(rows), rows)
+    section.table("training", "What the networks learnt from", transfer_table.budget(rows), rows)
