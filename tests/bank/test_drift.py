@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -128,3 +130,34 @@ def test_whitening_makes_the_cloud_round() -> None:
     found = np.linalg.eigvalsh(np.cov(white.T))
     assert found[-1] == pytest.approx(1.0)
     assert varying.any()
+
+
+def test_a_bank_of_another_space_is_refused() -> None:
+    tiles = np.random.default_rng(0).integers(0, 256, (20, 8, 8, 3), dtype=np.uint8)
+    with pytest.raises(StatisticsError, match="moments of 'lab'"):
+        drift.region_of(StyleBank.build(tiles, space="lab"))
+
+
+@pytest.mark.parametrize(("channels", "name"), [(1, "grey"), (2, "channel 1"), (3, "blue")])
+def test_the_channel_that_moved_is_named(channels: int, name: str) -> None:
+    sds = np.arange(1.0, channels + 1)
+    words = drift.describe_shift(10 * sds, sds, np.ones(channels), np.zeros(channels))
+    assert words.startswith(f"{name}: {10 * channels} levels brighter ({channels}.0 SD)")
+
+
+def test_contrast_comes_first_where_it_moved_further() -> None:
+    words = drift.describe_shift(np.array([-2.0]), np.array([-0.5]), np.array([0.5]), np.array([-3.0]))
+    assert words == "grey: contrast × 0.50 (3.0 SD), 2 levels darker (0.5 SD)"
+
+
+def test_records_of_images_agree_with_the_group() -> None:
+    trained, now = cloud(200, 0), cloud(30, 1)
+    region = drift.region_of(trained)
+    moved = np.clip(now.mean + 0.2, 0, 1)
+    distance = region.distance(moved, now.cov)
+    lines = drift.image_lines(region, now.keys, ["g"] * 30, moved, now.std, distance)
+    group = drift.group_of("g", region, moved, now.std, distance, drift.LEVEL)
+    assert sum(line["outside"] for line in lines) == group.outside > 0
+    assert [line["source"] for line in lines] == list(now.keys)
+    assert (group.images, group.share, group.drifted) == (30, group.outside / 30, True)
+    assert json.loads(json.dumps(group.to_dict()))["words"] == group.words

@@ -93,3 +93,36 @@ def test_the_command_tells_how_well_the_styles_hide(bank: rc.StyleBank, tmp_path
     again = recolorist("bank", "share", tmp_path / "in.npz", "-o", tmp_path / "out.npz")
     assert again.returncode != 0
     assert "--force" in again.stderr
+
+
+def test_labels_and_domains_go_or_stay_as_asked(bank: rc.StyleBank) -> None:
+    both = share(bank, keep_labels=True).bank
+    assert (both.labels, both.domains) == (bank.labels, bank.domains)
+    neither = share(bank, keep_domains=False).bank
+    assert (neither.labels, neither.domains) == ((), ())
+
+
+def test_images_of_two_domains_do_not_share_a_style() -> None:
+    same = [np.full((8, 8, 3), 90, np.uint8)] * 4
+    bank = rc.StyleBank.build(same, domains=["a", "a", "a", "b"], split="train")
+    given = share(bank, at_least=2)
+    assert (given.bank.domains, len(given.bank), given.left_out) == (("a",), 3, 1)
+    assert len(share(bank, at_least=2, keep_domains=False).bank) == 4
+
+
+def test_name_split_and_space_stay_and_the_rounding_is_recorded(bank: rc.StyleBank) -> None:
+    given = share(bank, step=8.0, at_least=1).bank
+    assert (given.name, given.split, given.space, given.size) == ("ward", "train", "rgb", None)
+    assert given.preprocessing == "rounded to 8 levels, 1 images a style or more"
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+def test_banks_of_other_channels(channels: int) -> None:
+    images = np.random.default_rng(0).integers(0, 256, (9, 8, 8, channels), dtype=np.uint8)
+    given = share(rc.StyleBank.build(images, split="train"), step=16.0)
+    assert (given.bank.channels, len(given.bank)) == (channels, 9)
+
+
+def test_a_step_that_is_no_number_is_refused(bank: rc.StyleBank) -> None:
+    with pytest.raises(OptionError, match="accepted are steps"):
+        share(bank, step=float("nan"))
