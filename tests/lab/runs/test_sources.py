@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -65,13 +67,16 @@ def ran(kind: str, values: dict[str, Any]) -> set[str]:
 
 
 #: Loaded by `import recolorist`, whatever is used of it.
-WITH_THE_LIBRARY = {
-    "recolorist.errors",
-    *(f"recolorist.core.{name}" for name in ("apply", "audit", "gains", "histograms", "image")),
-} | {
-    f"recolorist.core.{name}"
-    for name in ("batches", "kernels", "kernels.fallback", "match", "moments", "options", "plan", "spaces")
-}
+WITH_THE_LIBRARY = set(
+    subprocess.check_output(
+        [
+            sys.executable,
+            "-c",
+            "import sys, recolorist; print(*[name for name in sys.modules if name.startswith('recolorist.')])",
+        ],
+        text=True,
+    ).split()
+)
 #: The compiled loops have no source; the NumPy fallback gives the same bits and stands for them.
 COMPILED = {"recolorist.core.kernels._kernels"}
 
