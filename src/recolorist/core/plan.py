@@ -208,8 +208,8 @@ class ChannelMap(NamedTuple):
 def plan_channels(content: Pairs, style: Pairs, options: MatchOptions, data_range: float) -> ChannelMap:
     """Decide from mean and variance of each channel, both in the content's units."""
     gain, offset, flags = diagonal_map(content, style, options)
-    _refuse_overflow(gain)
-    _refuse_overflow(offset)
+    if not math.isfinite(sum(gain) + sum(offset)):
+        _refuse_overflow([*gain, *offset])
     if options.strict:
         refuse_collapse(flags)
     return ChannelMap(gain, offset, flags, options, data_range, content, style)
@@ -311,7 +311,7 @@ def _plan_matrix(content: Moments, style: Moments, options: MatchOptions) -> Pla
 
 
 def _refuse_overflow(numbers: list[float]) -> None:
-    if not math.isfinite(sum(numbers)):
+    if not all(map(math.isfinite, numbers)):
         raise StatisticsError("the moments are too large for a plan, whose numbers would not be finite; use a smaller data_range")
 
 
