@@ -170,8 +170,8 @@ class TestJson:
 
     @pytest.mark.parametrize("bad", [math.nan, math.inf])
     def test_numbers_that_json_does_not_have_are_refused(self, bad: float) -> None:
-        with pytest.raises(ValueError, match="JSON"):
-            plan_channels([(bad, 1.0)], [(0.5, 1.0)], MatchOptions(), 1.0).to_json()
+        with pytest.raises(StatisticsError, match="would not be finite"):
+            plan_channels([(bad, 1.0)], [(0.5, 1.0)], MatchOptions(), 1.0)
 
     def test_a_style_that_overflows_is_refused(self) -> None:
         with pytest.raises(StatisticsError, match="are not moments"):
