@@ -119,9 +119,10 @@ def gains_of(content_std: Array, style_std: Array, max_gain: float) -> tuple[Arr
     [[0.5, 0.0, 10.0], [False, False, True]]
     """
     varies = content_std > 0
-    with np.errstate(invalid="ignore"):  # an infinite limit times a flat channel
+    zeros = np.zeros(np.broadcast_shapes(content_std.shape, style_std.shape))
+    with np.errstate(invalid="ignore", over="ignore"):  # an infinite limit times a flat channel; ratios beyond any float
         capped = varies & (style_std > max_gain * content_std)
-    ratio = np.divide(style_std, content_std, out=np.zeros(np.broadcast_shapes(content_std.shape, style_std.shape)), where=varies)
+        ratio = np.divide(style_std, content_std, out=zeros, where=varies)
     return np.where(capped, max_gain, ratio), capped
 
 
