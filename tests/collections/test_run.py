@@ -16,8 +16,9 @@ import pytest
 import recolorist
 from recolorist.collections import Where
 from recolorist.collections.auditing import AuditWork
+from recolorist.collections.chunks import Failure
 from recolorist.collections.items import Item
-from recolorist.collections.run import Failure, chunks_of, run
+from recolorist.collections.run import run
 from recolorist.collections.work import Measure
 from recolorist.errors import RecoloristError
 from recolorist.io.images import Reading
@@ -79,14 +80,6 @@ class TestRunning:
             Path(item.path).write_bytes(encode(picture(), ".jpg"))
         assert {value for _, value in run(Importing(work), many, Where(2))} == {()}
 
-    def test_chunks_hold_everything_in_order(self) -> None:
-        items = [Item(str(i), "") for i in range(1001)]
-        for jobs in (1, 2, 64):
-            chunks = chunks_of(items, jobs)
-            assert [item for _, chunk in chunks for item in chunk] == items
-            assert all(items[start] is chunk[0] for start, chunk in chunks)
-            assert max(len(chunk) for _, chunk in chunks) <= 32
-
     def test_wrong_engines_and_jobs(self) -> None:
         wrong: list[dict[str, Any]] = [{"engine": "dask"}, {"jobs": 0}]
         for options in wrong:
@@ -125,9 +118,8 @@ class TestPrograms:
         collection(tmp_path / "data", 26)
         result = program(tmp_path, PROGRAM + "\nmain()\n", 2)
         assert result.returncode != 0
-        assert (
-            result.stderr.strip().splitlines()[-1].startswith("recolorist.errors.RecoloristError: no worker process could start")
-        )
+        lines = result.stderr.splitlines()  # Python's tracker of semaphores may add a line after ours
+        assert any(line.startswith("recolorist.errors.RecoloristError: no worker process could start") for line in lines)
         assert "if __name__ == '__main__':" in result.stderr
 
     def test_one_process_needs_no_guard(self, tmp_path: Path) -> None:

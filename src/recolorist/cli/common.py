@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 import typer
 
 if TYPE_CHECKING:
+    from recolorist.collections.chunks import Failure
     from recolorist.collections.options import Where
-    from recolorist.collections.run import Failure
 
 __all__ = [
     "DRIFTED",

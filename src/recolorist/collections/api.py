@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from recolorist.bank.style_bank import StyleBank
 from recolorist.collections import tasks
+from recolorist.collections.chunks import Failure
 from recolorist.collections.items import Source
 from recolorist.collections.options import (
     AuditOptions,
@@ -25,7 +26,6 @@ from recolorist.collections.options import (
     SourceOptions,
     Where,
 )
-from recolorist.collections.run import Failure
 from recolorist.collections.tasks import AuditResult, BankResult, DriftResult, RunResult, open_bank, reference
 from recolorist.core.moments import Moments
 from recolorist.core.options import MatchOptions

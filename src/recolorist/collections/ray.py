@@ -14,7 +14,7 @@ from contextlib import redirect_stdout
 from typing import Any, Final
 
 from recolorist import optional
-from recolorist.collections.run import Chunk, Work, died, do_chunk
+from recolorist.collections.chunks import Chunk, Work, died, do_chunk
 from recolorist.collections.target import OutputError
 from recolorist.errors import RecoloristError
 

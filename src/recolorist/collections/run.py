@@ -13,18 +13,17 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.connection import wait as wait_for
-from typing import Any, Final, NamedTuple, NoReturn, Protocol
+from typing import Any, Final, NoReturn
 
+from recolorist.collections.chunks import Chunk, Work, chunks_of, died, do_chunk
 from recolorist.collections.items import Item
 from recolorist.collections.options import Where
-from recolorist.collections.target import OutputError, remove_part
+from recolorist.collections.target import remove_part
 from recolorist.errors import RecoloristError
 
-__all__ = ["Chunk", "Failure", "Work", "chunks_of", "died", "do_chunk", "run", "terminated_like_interrupted", "usable_cores"]
+__all__ = ["run", "terminated_like_interrupted", "usable_cores"]
 
 HERE: Final = Where()
-_MOST_PER_CHUNK: Final = 32
-_CHUNKS_PER_WORKER: Final = 8
 _MOST_DEATHS: Final = 8  # in a row
 _FEW: Final = 24  # images; starting processes takes longer than working on these
 _PRELOADED: Final = ("collections.run", "collections.work", "collections.auditing", "io.jpeg", "io.png")  # used by every worker
@@ -33,26 +32,6 @@ _NO_START: Final = (
     "or use one process (jobs=1, --jobs 1)"
 )
 _ONE_THREAD: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-class Failure(NamedTuple):
-    """An image that could not be done, and why."""
-
-    key: str
-    message: str
-
-
-class Work(Protocol):
-    """What is done with each image; sent to every process once."""
-
-    def __call__(self, item: Item) -> Any:
-        """Work on one image."""
-
-    def finish(self, values: list[Any]) -> list[Any]:
-        """Work on a few results at once, where that is cheaper than one by one."""
-
-
-Chunk = tuple[int, Sequence[Item]]  # number of the first item, and the items
 
 
 def run(work: Work, items: Sequence[Item], where: Where = HERE) -> Iterator[tuple[int, Any]]:
@@ -82,46 +61,11 @@ def _run(work: Work, items: Sequence[Item], where: Where) -> Iterator[tuple[int,
             yield from _run_in_processes(work, chunks_of(items, jobs), jobs)
 
 
-def do_chunk(work: Work, items: Sequence[Item]) -> list[Any]:
-    """Work on a few images; what goes wrong with one of them is its result."""
-    values = [_do(work, item) for item in items]
-    good = [i for i, value in enumerate(values) if not isinstance(value, Failure)]
-    for i, value in zip(good, work.finish([values[i] for i in good]), strict=True):
-        values[i] = value
-    return values
-
-
-def chunks_of(items: Sequence[Item], jobs: int) -> list[Chunk]:
-    """Consecutive items, few enough per chunk that all workers have something to do until the end.
-
-    >>> [(start, len(chunk)) for start, chunk in chunks_of([Item(str(i), "") for i in range(20)], 1)]
-    [(0, 3), (3, 3), (6, 3), (9, 3), (12, 3), (15, 3), (18, 2)]
-    """
-    size = max(1, min(_MOST_PER_CHUNK, -(-len(items) // (jobs * _CHUNKS_PER_WORKER))))
-    return [(start, items[start : start + size]) for start in range(0, len(items), size)]
-
-
 def usable_cores() -> int:
     """Cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def died(item: Item) -> Failure:
-    """What is said of an image whose worker did not survive it."""
-    return Failure(item.key, "the process working on it died twice; the file may be too large for the memory, or crash a decoder")
-
-
-def _do(work: Work, item: Item) -> Any:
-    try:
-        return work(item)
-    except OutputError:  # the disk is full or the folder is gone: going on would only repeat it for every image
-        raise
-    except RecoloristError as error:
-        return Failure(item.key, str(error))
-    except Exception as error:  # noqa: BLE001 - whatever it is, it must not cost the other images
-        return Failure(item.key, f"{type(error).__name__}: {error}")
 
 
 # ---- processes ------------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from recolorist.bank import drift as drift_numbers
 from recolorist.bank.style_bank import StyleBank
 from recolorist.bank.table import Row
 from recolorist.collections.auditing import AuditWork, mark_outliers, panel_of, summary_of
+from recolorist.collections.chunks import Failure
 from recolorist.collections.items import Collection, Item, Source, collected
 from recolorist.collections.journal import PROVENANCE, Journal, as_line, recorded
 from recolorist.collections.load import name_of
@@ -32,7 +33,7 @@ from recolorist.collections.options import (
     SourceOptions,
     Where,
 )
-from recolorist.collections.run import Failure, run
+from recolorist.collections.run import run
 from recolorist.collections.target import Target
 from recolorist.collections.work import Augment, Harmonise, Kept, Measure, Recolour, group_of
 from recolorist.core.moments import Moments
