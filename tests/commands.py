@@ -1,13 +1,17 @@
-"""Running the real command in a process of its own, and small collections to run it on."""
+"""Running the real command, in this process or in one of its own, and small collections to run it on."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -39,6 +43,46 @@ def done(*words: object, code: int = 0) -> dict[str, Any]:
     assert "Traceback" not in result.stderr
     told: dict[str, Any] = json.loads(result.stdout)
     return told
+
+
+class Answer(NamedTuple):
+    """What a command printed, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """What was printed, read as JSON."""
+        return json.loads(self.out)
+
+
+def run_here(*words: object) -> Answer:
+    """Run the command in this process, which saves the second that a new one takes to start."""
+    from recolorist.cli.main import main
+
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    with (
+        mock.patch.object(sys, "argv", ["recolorist", *map(str, words)]),
+        mock.patch.dict(os.environ, {"COLUMNS": "160"}),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    assert "Traceback" not in err.getvalue()
+    return Answer(code, out.getvalue(), err.getvalue())
+
+
+def refused(*words: object, code: int = 1) -> str:
+    """Run the command in this process, expect that it refuses, and return its sentence."""
+    answer = run_here(*words)
+    assert (answer.code, answer.out) == (code, ""), answer
+    assert code == 2 or re.fullmatch(r"recolorist: .+\n", answer.err), answer.err
+    return " ".join(re.sub(r"[│╭╮╰╯─]", " ", answer.err).split())
 
 
 def shared_data(folder: str) -> Path:

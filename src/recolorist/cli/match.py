@@ -13,6 +13,7 @@ from recolorist.cli import common
 from recolorist.cli.options import with_options
 from recolorist.collections.options import Masks, OutputOptions
 from recolorist.core.options import MatchOptions
+from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import Reading
 
 if TYPE_CHECKING:
@@ -65,11 +66,15 @@ def match(
 
     force = output.force
     given = _given(style, plan, options)
+    if save_plan is not None and plan is None and options.needs_pixels:
+        raise OptionError(f"method={options.method!r} has no plan to write; use mean_std or covariance, or drop --save-plan")
     common.refuse_existing(force, save_plan, audit, triptych)
     done = match_file(content, given, out, options, masks=masks, output=output, reading=reading, pyramid=pyramid)
     if save_plan is not None and done.plan is not None:
         common.write_text(save_plan, done.plan.to_json() + "\n", force=force)
-    if audit is not None and done.audit is not None:
+    if audit is not None:
+        if done.audit is None:
+            raise ImageError("an image that goes through in strips has no audit; the output was written")
         common.write_text(audit, done.audit.to_json() + "\n", force=force)
     if triptych is not None:
         _write_triptych(triptych, done)
@@ -79,7 +84,6 @@ def match(
 def _given(style: str | None, plan: Path | None, options: MatchOptions) -> str | Plan:
     """Return the style or the plan, of which one must be given."""
     from recolorist.core.plan import Plan
-    from recolorist.errors import OptionError
 
     if (style is None) == (plan is None):
         raise typer.BadParameter("give either a STYLE or --plan FILE")
@@ -111,7 +115,6 @@ def _tell(done: Matched, out: Path, *, as_json: bool) -> None:
 
 
 def _write_triptych(path: Path, done: Matched) -> None:
-    from recolorist.errors import ImageError
     from recolorist.io.files import atomic_write
     from recolorist.io.write import encode
     from recolorist.report.thumbnails import side_by_side

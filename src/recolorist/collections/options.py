@@ -184,14 +184,16 @@ class DriftOptions:
         mask: Name of a foreground rule; only its pixels are measured.
 
     Raises:
-        OptionError: The rule is unknown.
+        OptionError: The rule is unknown, or the coverage lies outside its limits.
     """
 
     coverage: float = 0.99
     mask: str | None = None
 
     def __post_init__(self) -> None:
-        """Check the rule; the coverage is checked where the region is fitted."""
+        """Check the coverage and the rule."""
+        if check.number(self.coverage, 0.5, 1, "coverage") == 1:
+            raise OptionError("coverage=1 would count every image as inside; accepted are numbers from 0.5 to below 1")
         _check_rule(self.mask)
 
 

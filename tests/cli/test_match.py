@@ -1,0 +1,110 @@
+"""`recolorist match`: one file to another's colours, its reports, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tifffile
+
+import recolorist as rc
+from recolorist.io.images import read_image
+from tests.commands import picture, refused, run_here
+
+Pair = tuple[Path, Path]
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """A tiled file that goes through in strips with --max-pixels 4000."""
+    path = tmp_path / "large.tif"
+    tifffile.imwrite(path, picture(0, (64, 80)), photometric="rgb", tile=(16, 16))
+    return path
+
+
+def test_json_holds_size_plan_and_audit(pair: Pair, tmp_path: Path) -> None:
+    answer = run_here("match", *pair, "-o", tmp_path / "o.png", "--json")
+    plan = rc.plan(rc.measure(picture(0)), rc.measure(picture(1)))
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.json["output"] == str(tmp_path / "o.png")
+    assert answer.json["size"] == [37, 53]
+    assert answer.json["plan"] == json.loads(plan.to_json())
+    assert answer.json["audit"] == json.loads(rc.audit(picture(0), plan).to_json())
+
+
+def test_histograms_have_no_plan(pair: Pair, tmp_path: Path) -> None:
+    words = ["match", *pair, "-o", tmp_path / "o.png", "--method", "histogram"]
+    assert run_here(*words, "--json").json["plan"] is None
+    (tmp_path / "o.png").unlink()
+    sentence = refused(*words, "--save-plan", tmp_path / "p.json")
+    assert "method='histogram'" in sentence
+    assert "--save-plan" in sentence
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["-o", "--save-plan", "--audit", "--triptych"])
+def test_a_file_that_exists_is_replaced_only_by_force(pair: Pair, tmp_path: Path, option: str) -> None:
+    path = tmp_path / "there.png"
+    path.write_bytes(b"of last week")
+    words = [] if option == "-o" else ["-o", tmp_path / "o.png"]
+    assert "there.png exists; pass" in refused("match", *pair, *words, option, path)
+    assert path.read_bytes() == b"of last week"
+    assert list(tmp_path.iterdir()) == [path]
+    assert run_here("match", *pair, *words, option, path, "--force").code == 0
+    assert path.read_bytes() != b"of last week"
+
+
+def test_a_style_or_a_plan_is_needed_and_not_both(pair: Pair, tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text(rc.plan(rc.measure(picture(0)), rc.measure(picture(1))).to_json(), "utf-8")
+    plan = ["--plan", tmp_path / "p.json"]
+    for words in ([pair[0]], [*pair, *plan]):
+        assert "either a STYLE or --plan FILE" in refused("match", *words, "-o", tmp_path / "o.png", code=2)
+    assert "only --apply-to" in refused("match", pair[0], *plan, "--space", "lab", "-o", tmp_path / "o.png", code=2)
+    assert not (tmp_path / "o.png").exists()
+    assert run_here("match", pair[0], *plan, "-o", tmp_path / "o.png").code == 0
+    assert np.array_equal(read_image(tmp_path / "o.png"), rc.match(picture(0), picture(1)))
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[1, 2]", b'{"format": "another"}'])
+def test_a_file_that_is_no_plan_is_refused(pair: Pair, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "p.json").write_bytes(content)
+    refused("match", pair[0], "--plan", tmp_path / "p.json", "-o", tmp_path / "o.png")
+    assert not (tmp_path / "o.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [(["--method", "mean_sdt"], "method='mean_sdt'"), (["--space", "cmyk"], "space='cmyk'"), (["--strength", "7"], "strength=7"),
+     (["--max-gain", "-1"], "max_gain=-1"), (["--apply-to", "maks"], "apply_to='maks'"), (["--mask", "none.png"], "none.png"),
+     (["--eps-mode", "big"], "eps_mode='big'")],
+)  # fmt: skip
+def test_wrong_options_are_refused_and_nothing_is_written(pair: Pair, tmp_path: Path, words: list[str], name: str) -> None:
+    assert name in refused("match", *pair, "-o", tmp_path / "o.png", *words)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_quality_outside_its_limits_is_wrong_usage(pair: Pair, tmp_path: Path) -> None:
+    assert "--quality" in refused("match", *pair, "-o", tmp_path / "o.jpg", "--quality", "101", code=2)
+
+
+def test_an_unknown_suffix_is_refused(pair: Pair, tmp_path: Path) -> None:
+    assert ".xyz" in refused("match", *pair, "-o", tmp_path / "o.xyz")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["--triptych", "--audit"])
+def test_strips_have_neither_triptych_nor_audit(large: Path, pair: Pair, tmp_path: Path, option: str) -> None:
+    words = ["match", large, pair[1], "-o", tmp_path / "o.tif", "--max-pixels", "4000"]
+    assert "the output was written" in refused(*words, option, tmp_path / "extra")
+    assert np.array_equal(read_image(tmp_path / "o.tif"), rc.match(read_image(large), picture(1)))
+    assert not (tmp_path / "extra").exists()
+
+
+def test_flags_are_printed_for_people(pair: Pair, tmp_path: Path) -> None:
+    np.save(tmp_path / "flat.npy", np.full((9, 7, 3), 40, np.uint8))
+    answer = run_here("match", tmp_path / "flat.npy", pair[1], "-o", tmp_path / "o.png")
+    assert answer.code == 0
+    assert "flags: flat\n" in answer.out
+    assert f"7 x 9 pixels in {tmp_path / 'o.png'}\n" in answer.out

@@ -1,0 +1,101 @@
+"""`recolorist augment` and `recolorist harmonise`: outputs, records, exit codes and refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import recolorist as rc
+from recolorist import collections
+from recolorist.io.images import read_image
+from tests.commands import contents, picture, refused, run_here
+
+Pair = tuple[Path, Path]
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "provenance.jsonl").read_text("utf-8").splitlines()]
+
+
+class TestAugment:
+    def test_writes_what_the_library_writes(self, data: Path, bank: Path, tmp_path: Path) -> None:
+        words = ["--copies", "2", "--seed", "7", "--strength", "0.5-1", "--p", "0.5", "--domain-from", "0"]
+        answer = run_here("augment", data, tmp_path / "o", "--bank", bank, *words, "--json")
+        assert (answer.code, answer.err) == (0, "")
+        assert (answer.json["written"], answer.json["kept"], answer.json["failed"]) == (40, 0, 0)
+        opened = rc.StyleBank.load(bank)
+        collections.augment(data, tmp_path / "p", opened, copies=2, seed=7, strength=(0.5, 1.0), p=0.5, domain_from=0)
+        assert contents(tmp_path / "o") == contents(tmp_path / "p")
+
+    def test_cross_domain_takes_styles_of_other_domains(self, data: Path, bank: Path, tmp_path: Path) -> None:
+        words = ["--cross-domain", "--domain-from", "0"]
+        assert run_here("augment", data, tmp_path / "o", "--bank", bank, *words).code == 0
+        opened = rc.StyleBank.load(bank)
+        collections.augment(data, tmp_path / "p", opened, sampler="other_domain", domain_from=0)
+        assert contents(tmp_path / "o") == contents(tmp_path / "p")
+
+    def test_people_read_counts_and_clipping(self, data: Path, bank: Path, tmp_path: Path) -> None:
+        answer = run_here("augment", data, tmp_path / "o", "--bank", bank)
+        assert answer.out.startswith("20 written, 0 failed; provenance.jsonl in ")
+        assert "% on average" in answer.out
+
+    @pytest.mark.parametrize(
+        ("words", "code", "name"),
+        [(["--p", "2"], 1, "p=2"), (["--sampler", "best"], 1, "sampler='best'"), (["--max-clip", "-1"], 1, "max_clip=-1"),
+         (["--mask", "liver"], 1, "mask='liver'"), (["--strength", "0.9-0.1"], 1, "strength="),
+         (["--strength", "much"], 2, "neither a number nor a range"), (["--copies", "0"], 2, "--copies"),
+         (["--seed", "-1"], 2, "--seed"), (["--method", "mean_sdt"], 1, "method='mean_sdt'")],
+    )  # fmt: skip
+    def test_wrong_options_are_refused_before_a_folder_is_made(
+        self, data: Path, bank: Path, tmp_path: Path, words: list[str], code: int, name: str
+    ) -> None:
+        assert name in refused("augment", data, tmp_path / "o", "--bank", bank, *words, code=code)
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_bank_of_a_test_split_needs_leave(self, data: Path, tmp_path: Path) -> None:
+        collections.build_bank(data, split="test").bank.save(tmp_path / "test.rcb")
+        words = ["augment", data, tmp_path / "o", "--bank", tmp_path / "test.rcb"]
+        assert "split" in refused(*words)
+        assert not (tmp_path / "o").exists()
+        assert run_here(*words, "--allow-split").code == 0
+
+
+class TestHarmonise:
+    def test_writes_what_matching_gives_and_records_the_style(self, data: Path, pair: Pair, tmp_path: Path) -> None:
+        answer = run_here("harmonise", data, tmp_path / "o", "--to", pair[1], "--strength", "0.5", "--json")
+        assert (answer.code, answer.err, answer.json["written"]) == (0, "", 20)
+        source = sorted(data.rglob("*.png"))[3]
+        expected = rc.match(read_image(source), picture(1), strength=0.5)
+        assert np.array_equal(read_image(tmp_path / "o" / source.relative_to(data)), expected)
+        assert {record["style"] for record in records(tmp_path / "o")} == {"1.png"}
+        clipped = [record["audit"]["clipped_overall"] for record in records(tmp_path / "o")]
+        assert answer.json["clipped_worst"] == max(clipped)
+
+    def test_a_failed_image_is_exit_code_3_and_the_rest_is_whole(self, with_broken: Path, pair: Pair, tmp_path: Path) -> None:
+        answer = run_here("harmonise", with_broken, tmp_path / "o", "--to", pair[1], "--json")
+        assert (answer.code, answer.json["written"], answer.json["failed"]) == (3, 4, 1)
+        assert [failure["source"] for failure in answer.json["failures"]] == ["broken.png"]
+        assert "broken.png" in answer.err
+        written = [path for path in contents(tmp_path / "o") if path.endswith(".png")]
+        assert len(written) == 4
+        assert not [path for path in (tmp_path / "o").rglob("*") if path.name.endswith(".part")]
+
+    def test_outputs_that_exist_are_kept_resumed_or_replaced(self, data: Path, pair: Pair, tmp_path: Path) -> None:
+        words = ["harmonise", data, tmp_path / "o", "--to", pair[1]]
+        assert run_here(*words).code == 0
+        before = contents(tmp_path / "o")
+        assert "exist" in refused(*words)
+        resumed = run_here(*words, "--resume")
+        assert resumed.out.startswith("0 written, 20 kept from before, 0 failed")
+        assert contents(tmp_path / "o") == before
+        assert run_here(*words, "--force", "--json").json["written"] == 20
+        assert contents(tmp_path / "o") == before
+
+    @pytest.mark.parametrize("name", ["none.png", "{bank}:nowhere"])
+    def test_a_style_that_is_not_there_is_refused(self, data: Path, bank: Path, tmp_path: Path, name: str) -> None:
+        refused("harmonise", data, tmp_path / "o", "--to", name.format(bank=bank))
+        assert list(tmp_path.iterdir()) == []
