@@ -1,23 +1,31 @@
-"""How far downloads have come: a bar on a terminal, and elsewhere a line a minute, so that logs of clusters are not empty."""
+"""Progress of everything the lab does: a bar on a terminal, and elsewhere a line a minute, for logs."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final, TextIO
+from typing import Any, Final, Protocol, TextIO, TypeVar
 
-from recolorist_lab.assets.download import Tick
+__all__ = ["Lines", "Tick", "Update", "bytes_bar", "each", "steps_bar"]
 
-__all__ = ["Lines", "bytes_bar"]
+T = TypeVar("T")
+Tick = Callable[[str, int, int | None], None]  #: takes the name of a file, its bytes that are here, and the bytes there will be
 
 _SECONDS: Final = 60.0  # between two lines
 _UNIT: Final = 1e6
 
 
+class Update(Protocol):
+    """Takes note of how many steps are done, of how many, and of a text that goes with them."""
+
+    def __call__(self, done: int, total: int | None, text: str = "", *, name: str = "") -> None:
+        """Show it; a name replaces the one the display began with."""
+
+
 class Lines:
-    """Progress as lines of text: at most one a minute for each file, and one when it is complete.
+    """Progress as lines of text: at most one a minute for each name, and one at its end.
 
     Args:
         stream: Where the lines go.
@@ -27,16 +35,35 @@ class Lines:
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream, self._clock = stream, clock
         self._written: dict[str, float] = {}
+        self._left = ""  # the newest line, until it is written
+        self.is_used = False  # whether a line was written
 
     def tick(self, name: str, done: int, total: int | None) -> None:
         """Take note of how many bytes of a file are here, and write a line if it is time."""
+        of = "" if total is None else f" of {total / _UNIT:,.1f}"
+        self._take(name, f"{name}: {done / _UNIT:,.1f}{of} MB", is_last=done == total)
+
+    def step(self, key: str, line: str) -> None:
+        """Take note of a line, and write it if the last one is a minute old."""
+        self._take(key, line, is_last=False)
+
+    def finish(self) -> None:
+        """Write the newest line, unless it is written."""
+        if self._left:
+            self._write(self._left)
+
+    def _take(self, key: str, line: str, *, is_last: bool) -> None:
         now = self._clock()
-        last = self._written.setdefault(name, now)
-        if done == total or now - last >= _SECONDS:
-            self._written[name] = now
-            of = "" if total is None else f" of {total / _UNIT:,.1f}"
-            self._stream.write(f"{name}: {done / _UNIT:,.1f}{of} MB\n")
-            self._stream.flush()
+        last = self._written.setdefault(key, now)
+        self._left = line
+        if is_last or now - last >= _SECONDS:
+            self._written[key] = now
+            self._write(line)
+
+    def _write(self, line: str) -> None:
+        self._stream.write(f"{line}\n")
+        self._stream.flush()
+        self._left, self.is_used = "", True
 
 
 @contextmanager
@@ -44,7 +71,7 @@ def bytes_bar() -> Iterator[Tick]:
     """Show bytes, rate and time left of the file that is being downloaded, on standard error.
 
     Yields:
-        A function that is told the name of a file, the bytes that are here, and the bytes there will be.
+        A function that takes the name of a file, the bytes that are here, and the bytes there will be.
 
     Example:
         >>> with bytes_bar() as tick:
@@ -53,12 +80,8 @@ def bytes_bar() -> Iterator[Tick]:
     if not sys.stderr.isatty():
         yield Lines(sys.stderr).tick
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    tasks: dict[str, TaskID] = {}
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    tasks: dict[str, Any] = {}
+    with _bar("name", "bar", "bytes", "rate", "left") as bar:
 
         def tick(name: str, done: int, total: int | None) -> None:
             if name not in tasks:
@@ -66,3 +89,93 @@ def bytes_bar() -> Iterator[Tick]:
             bar.update(tasks[name], completed=done, total=total)
 
         yield tick
+
+
+@contextmanager
+def steps_bar(
+    name: str,
+    *columns: str,
+    total: int | None = None,
+    is_kept: bool = False,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[Update]:
+    """Show how many steps are done, on standard error.
+
+    Without a terminal this writes a line a minute, and a last one when it ends.
+
+    Args:
+        name: What is under way.
+        columns: Parts of the bar in order: "name", "bar", "count", "text", "elapsed", "left".
+        total: Number of steps, if it is known at the start.
+        is_kept: Whether the bar stays on the screen at its end.
+        clock: Returns the time in seconds.
+
+    Yields:
+        A function that takes the steps done, the steps there will be, and a text to show beside them.
+
+    Example:
+        >>> with steps_bar("training", "name", "bar", "count", "text") as update:
+        ...     update(1, 2, "loss 0.5")
+    """
+    if not sys.stderr.isatty():
+        lines = Lines(sys.stderr, clock)
+
+        def write(done: int, total: int | None, text: str = "", *, name: str = name) -> None:
+            lines.step("", _line(name, done, total, text))
+
+        try:
+            yield write
+        finally:
+            lines.finish()
+        return
+    with _bar(*columns, is_kept=is_kept) as bar:
+        task = bar.add_task(name, total=total, text="")
+
+        def draw(done: int, total: int | None, text: str = "", *, name: str = name) -> None:
+            bar.update(task, description=name, completed=done, total=total, text=text)
+
+        yield draw
+
+
+def each(results: Iterable[T], count: int, name: str, *, clock: Callable[[], float] = time.monotonic) -> Iterator[T]:
+    """Pass results on and show how many have come; without a terminal, only of work that takes longer than a minute.
+
+    Example:
+        >>> list(each([1, 2], 2, "measuring"))
+        [1, 2]
+    """
+    if sys.stderr.isatty():
+        from recolorist.cli.common import progress
+
+        yield from progress(results, count, name)
+        return
+    lines = Lines(sys.stderr, clock)
+    lines.step("", _line(name, 0, count, ""))
+    for number, result in enumerate(results, 1):
+        yield result
+        lines.step("", _line(name, number, count, ""))
+    if lines.is_used:
+        lines.finish()
+
+
+def _line(name: str, done: int, total: int | None, text: str) -> str:
+    of = "" if total is None else f" of {total:,}"
+    return f"{name}: {done:,}{of}{text and f', {text}'}"
+
+
+def _bar(*columns: str, is_kept: bool = False) -> Any:
+    """A bar of rich with these columns."""
+    from rich import progress as rich
+    from rich.console import Console
+
+    made: dict[str, Callable[[], rich.ProgressColumn]] = {
+        "name": lambda: rich.TextColumn("{task.description}"),
+        "bar": rich.BarColumn,
+        "count": rich.MofNCompleteColumn,
+        "text": lambda: rich.TextColumn("{task.fields[text]}"),
+        "bytes": rich.DownloadColumn,
+        "rate": rich.TransferSpeedColumn,
+        "elapsed": rich.TimeElapsedColumn,
+        "left": rich.TimeRemainingColumn,
+    }
+    return rich.Progress(*(made[column]() for column in columns), console=Console(stderr=True), transient=not is_kept)

@@ -10,7 +10,6 @@ import ssl
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
@@ -18,8 +17,7 @@ from typing import IO, Any, Final
 from recolorist.errors import RecoloristError
 from recolorist.io.reading import describe_error
 from recolorist_lab.data.cards import File
-
-Tick = Callable[[str, int, "int | None"], None]  #: told the file's name, bytes so far, bytes in all
+from recolorist_lab.progress import Tick
 
 _CHUNK: Final = 1 << 18
 _RANGE: Final = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")

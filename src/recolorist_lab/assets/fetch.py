@@ -16,8 +16,9 @@ from typing import Any, Final
 
 from recolorist.io.files import atomic_write
 from recolorist_lab.assets.archives import unpack
-from recolorist_lab.assets.download import CutOffError, FetchError, Link, Tick, note_of, transfer
+from recolorist_lab.assets.download import CutOffError, FetchError, Link, note_of, transfer
 from recolorist_lab.data.cards import Card, File, Source
+from recolorist_lab.progress import Tick
 
 RECORD: Final = "fetched.json"
 _CHUNK: Final = 1 << 20

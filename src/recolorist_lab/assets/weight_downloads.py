@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from recolorist_lab.assets.download import FetchError, Link, Tick
+from recolorist_lab.assets.download import FetchError, Link
 from recolorist_lab.assets.fetch import fetch_files
 from recolorist_lab.assets.weights import DownloadError, WeightFile, WeightsError
 from recolorist_lab.data.cards import File
+from recolorist_lab.progress import Tick
 
 __all__ = ["download"]
 

@@ -23,7 +23,8 @@ from recolorist.errors import OptionError, RecoloristError
 if TYPE_CHECKING:
     import torch
 
-    from recolorist_lab.assets.download import Link, Tick
+    from recolorist_lab.assets.download import Link
+    from recolorist_lab.progress import Tick
 
 __all__ = ["WEIGHTS", "DownloadError", "WeightFile", "WeightsError", "cache_folder", "found", "identity", "path_of", "state_of"]
 

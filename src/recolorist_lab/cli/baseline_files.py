@@ -12,6 +12,7 @@ import typer
 from recolorist.cli import common
 from recolorist.errors import OptionError
 from recolorist_lab.cli.plugin import Plugins
+from recolorist_lab.progress import each
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -72,7 +73,7 @@ def stylise(
     place = device_of(device)
     model = ready(method, weights, device=place, **parsed(method, option or ()))
     told = []
-    for job in common.progress(jobs, len(jobs), "stylising"):
+    for job in each(jobs, len(jobs), "stylising"):
         job.out.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(job.out, _stylised(model, job, size, shares, place))
         told.append({"content": str(job.content), "styles": [str(one) for one in job.styles], "out": str(job.out)})

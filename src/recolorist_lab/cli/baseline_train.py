@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -197,20 +196,14 @@ def _refuse_other_sizes(config: Any, recipe: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def _bar(count: int) -> Iterator[Callable[[Record], None] | None]:
-    """Steps, losses and time left, for people who look."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+def _bar(count: int) -> Iterator[Callable[[Record], None]]:
+    """Show steps, losses and time left."""
+    from recolorist_lab.progress import steps_bar
 
-    columns = (TextColumn("training"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=count)
+    with steps_bar("training", "name", "bar", "count", "left", "text", total=count) as update:
 
         def tick(record: Record) -> None:
             losses = " ".join(f"{name} {value:.3g}" for name, value in record.parts.items())
-            bar.update(task, completed=record.step + 1, description=losses)
+            update(record.step + 1, count, losses)
 
         yield tick

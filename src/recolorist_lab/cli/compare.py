@@ -11,6 +11,7 @@ import typer
 
 from recolorist.cli import common
 from recolorist_lab.cli.plugin import Plugins
+from recolorist_lab.progress import each
 
 __all__ = ["register"]
 
@@ -93,7 +94,7 @@ def compare(
                 Request(images, out, training, seeds, test_share, count),
                 say=typer.echo,
                 shown=lambda name: bar(name, shown=not as_json),
-                bar=lambda files, number: common.progress(files, number, "opening files"),
+                bar=lambda files, number: each(files, number, "opening files"),
             )
     except KeyboardInterrupt:
         typer.echo("recolorist-lab: interrupted; what is finished is kept, and the same command goes on from here", err=True)

@@ -11,6 +11,7 @@ import typer
 
 from recolorist.cli import common
 from recolorist.errors import OptionError
+from recolorist_lab.progress import each
 
 if TYPE_CHECKING:
     from recolorist_lab.data.cards import Card
@@ -257,7 +258,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _bar(what: str) -> Bar:
-    return lambda results, count: common.progress(results, count, what)
+    return lambda results, count: each(results, count, what)
 
 
 def _say(manifest: Manifest, path: Path) -> None:

@@ -228,15 +228,11 @@ def engine_of(name: str, ledger: Any, jobs: int, address: str | None, retries: i
 
 @contextmanager
 def bar(name: str, *, shown: bool) -> Iterator[Callable[[Any], None]]:
-    """A progress bar on a terminal, and silence elsewhere."""
-    if not shown or not sys.stderr.isatty():
+    """Show how far a sweep is, unless nothing is to be shown."""
+    from recolorist_lab.progress import steps_bar
+
+    if not shown:
         yield lambda _: None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    counts = TextColumn("{task.fields[running]} running, {task.fields[failed]} failed")
-    columns = (TextColumn(name), BarColumn(), MofNCompleteColumn(), counts, TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as shows:
-        task = shows.add_task(name, total=None, running=0, failed=0)
-        yield lambda now: shows.update(task, total=now.total, completed=now.done, running=now.running, failed=now.failed)
+    with steps_bar(name, "name", "bar", "count", "text", "elapsed", "left", is_kept=True) as update:
+        yield lambda now: update(now.done, now.total, f"{now.running} running, {now.failed} failed")

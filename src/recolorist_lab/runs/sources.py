@@ -47,7 +47,7 @@ HARMLESS: Final = MappingProxyType(
         "recolorist_lab.data.registry": _DESCRIPTIONS,
         "recolorist_lab.paper": "the paper's numbers, which are only shown beside results",
         "recolorist_lab.plugins": "finds what other packages add; the modules it loads are named by the cell",
-        "recolorist_lab.progress": "shows how far a download has come",
+        "recolorist_lab.progress": "shows how far the work has come",
         "recolorist_lab.report.rows": "writes results as tables, after the cells",
         "recolorist_lab.studies.code": "names the modules that a configuration asks for",
         "recolorist_lab.training.watch": "shows how training goes, and takes no part in it",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Final, NamedTuple, Protocol, Self
+from typing import Any, Final, NamedTuple, Protocol
 
 from recolorist import optional
+from recolorist_lab.progress import Update, steps_bar
 
 __all__ = ["Board", "Now", "Watchers", "bar", "watchers"]
 
@@ -93,12 +93,9 @@ class Board:
 
 @contextmanager
 def bar() -> Iterator[None]:
-    """Show loss, accuracy and time left of runs in this context; nothing where standard error is not a terminal."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    with _Bar() as shown:
-        token = _WATCHING.set((*_WATCHING.get(), shown))
+    """Show loss, accuracy and time left of runs in this context; without a terminal, as a line a minute."""
+    with steps_bar("training", "name", "bar", "text", "elapsed", "left") as update:
+        token = _WATCHING.set((*_WATCHING.get(), _Bar(update)))
         try:
             yield
         finally:
@@ -106,35 +103,20 @@ def bar() -> Iterator[None]:
 
 
 class _Bar:
-    """One line; time left is to the last epoch, and early stopping may come before."""
+    """Minibatches of a run; time left is to the last epoch, and early stopping may come before."""
 
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-        told = TextColumn("{task.fields[told]}")
-        columns = (TextColumn("{task.description}"), BarColumn(), told, TimeElapsedColumn(), TimeRemainingColumn())
-        self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-        self._task = self._bar.add_task("training", total=None, told="")
+    def __init__(self, update: Update) -> None:
+        self._update = update
         self._validated = ""
 
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-
     def minibatch(self, now: Now) -> None:
-        told = f"loss {now.loss:.4f}, accuracy {now.accuracy:.3f}{self._validated}"
-        completed, total = now.epoch * now.of + now.done, now.epochs * now.of
-        self._bar.update(
-            self._task, description=f"epoch {now.epoch + 1}/{now.epochs}", completed=completed, total=total, told=told
-        )
+        text = f"loss {now.loss:.4f}, accuracy {now.accuracy:.3f}{self._validated}"
+        done, total = now.epoch * now.of + now.done, now.epochs * now.of
+        self._update(done, total, text, name=f"epoch {now.epoch + 1}/{now.epochs}")
 
     def epoch(self, row: Row) -> None:
         if row["val_loss"] is not None:
             self._validated = f"; validation {row['val_loss']:.4f}, {row['val_balanced_accuracy']:.3f}"
 
     def close(self) -> None:
-        self._bar.stop()
+        """The context that made the bar ends it."""
