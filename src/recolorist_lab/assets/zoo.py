@@ -10,9 +10,12 @@ split it is evaluated with.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
+import shutil
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +28,6 @@ from recolorist_lab.runs.config import Json, unknown
 from recolorist_lab.runs.seeds import SEEDS
 
 if TYPE_CHECKING:
-    from recolorist_lab.assets.download import Link
     from recolorist_lab.training.models import Classifier
 
 __all__ = ["CHECKPOINTS", "Checkpoint", "Loaded", "ZooError", "evaluate", "find", "load"]
@@ -34,9 +36,11 @@ OWNER: Final = "sdoerrich97"
 FOLDER: Final = "RECOLORIST_ZOO"  #: the environment variable that names a folder of checkpoints
 _FILES: Final = ("model.safetensors", "config.json")
 _AT_MOST: Final = 1 << 30
-_HUB: Final = "https://huggingface.co"
+_RECORD: Final = "fetched.json"  # revision and checksums of what was downloaded, in the folder of the checkpoint
 _ARCHITECTURE: Final = ("architecture", "model", "model_name", "arch", "backbone")
 _NAME: Final = re.compile(r"[\w.-]+")
+_PARTS: Final = "parts"  # files that are not complete or not yet checked
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 
 #: Our names of the datasets that the authors call otherwise.
 DATASETS: Final = MappingProxyType({"camelyon17wilds": "camelyon17", "bone_marrow_smears_and_peripheral_blood": "bone_marrow"})
@@ -104,10 +108,19 @@ class Loaded:
 # ---- finding ----------------------------------------------------------------------------------------------------------------
 
 
-def find(name: str, folder: str | Path | None = None, *, link: Link | None = None) -> Path:
-    """The folder of a checkpoint: ``name`` is one of the 57, a folder below ``folder`` (or RECOLORIST_ZOO), or a folder itself.
+def find(name: str, folder: str | Path | None = None, *, revision: str | None = None) -> Path:
+    """Find the folder of a checkpoint: in the folder given, in the cache, or on the Hub.
 
-    Looked for in this order: the folder given, the cache, the Hub.
+    Args:
+        name: One of the 57, a folder below ``folder``, or a folder itself.
+        folder: Folder of checkpoints by name; by default RECOLORIST_ZOO.
+        revision: Commit, tag or branch to download; by default the commit of an earlier download.
+
+    Returns:
+        A folder with `model.safetensors` and `config.json`.
+
+    Raises:
+        ZooError: The checkpoint is nowhere here and cannot be downloaded, or the cache holds another revision of it.
     """
     if _complete(Path(name)):
         return Path(name)
@@ -119,13 +132,14 @@ def find(name: str, folder: str | Path | None = None, *, link: Link | None = Non
         unknown([name], CHECKPOINTS, f"{name!r} is no folder with {' and '.join(_FILES)}{where}, and as a checkpoint of the zoo")
     cached = _cache() / name
     if _complete(cached):
+        _refuse_other_revision(cached, revision)
         return cached
     if os.environ.get("RECOLORIST_OFFLINE", "0") not in ("", "0"):
         raise ZooError(
             f"{name} is not here; put {' and '.join(_FILES)} of {CHECKPOINTS[name].repository} into {cached}, or name the folder "
             f"that holds {name} with --folder or {FOLDER}"
         )
-    return _downloaded(CHECKPOINTS[name], cached, link)
+    return _download(CHECKPOINTS[name], cached, revision)
 
 
 def _complete(folder: Path) -> bool:
@@ -138,31 +152,87 @@ def _cache() -> Path:
     return cache_folder() / "zoo"
 
 
-def _downloaded(checkpoint: Checkpoint, target: Path, link: Link | None) -> Path:
-    """Fetch both files whole or not at all. Their checksums are not published; those of the first download are recorded."""
-    from recolorist_lab.assets.download import FetchError
-    from recolorist_lab.assets.fetch import fetch_files
-    from recolorist_lab.data.cards import File
+def _read_record(target: Path) -> dict[str, Any]:
+    path = target / _RECORD
+    return _config(path) if path.exists() else {}
+
+
+def _refuse_other_revision(target: Path, revision: str | None) -> None:
+    record = _read_record(target)
+    if revision is not None and revision not in (record.get("revision"), record.get("asked")):
+        there = record.get("revision", "of an unknown revision")
+        raise ZooError(f"{target} holds {there}, and {revision} was asked for; remove the folder to download it")
+
+
+def _download(checkpoint: Checkpoint, target: Path, revision: str | None) -> Path:
+    """Fetch both files of one commit. Their checksums are not published; those of the first download are recorded."""
+    from huggingface_hub.errors import HFValidationError
+
+    from recolorist.io.files import atomic_write
+
+    record = _read_record(target)
+    asked = revision or record.get("revision")
+    if not asked:
+        raise ZooError(
+            f"no revision of {checkpoint.repository} is recorded; name one with --revision: a commit or tag of its page on the "
+            "Hub, or 'main' for the newest, whose commit is then recorded"
+        )
+    try:
+        commit = _resolve(checkpoint, asked)
+        facts = {file: _fetch(checkpoint, file, commit, target) for file in reversed(_FILES)}  # the small one first
+    except (HFValidationError, OSError) as error:
+        message = " ".join(str(error).split())
+        raise ZooError(f"{checkpoint.repository} at {asked} could not be downloaded: {message}") from error
+    if record.get("revision") == commit and record.get("files", facts) != facts:
+        raise ZooError(f"{checkpoint.repository} at {commit} is not what it was at its first download; it is not accepted")
+    atomic_write(target / _RECORD, json.dumps({"revision": commit, "asked": asked, "files": facts}, indent=2).encode())
+    for file in _FILES:
+        (target / _PARTS / file).replace(target / file)
+    shutil.rmtree(target / _PARTS)
+    return target
+
+
+def _resolve(checkpoint: Checkpoint, revision: str) -> str:
+    """The commit that a tag or branch stands for now."""
+    from huggingface_hub import hf_hub_download
+
+    if _COMMIT.fullmatch(revision):
+        return revision
+    there = hf_hub_download(checkpoint.repository, _FILES[1], revision=revision, token=False, endpoint=_endpoint(), dry_run=True)
+    return there.commit_hash
+
+
+def _fetch(checkpoint: Checkpoint, file: str, commit: str, target: Path) -> str:
+    """Download a file beside its place, and return its checksum."""
+    from huggingface_hub import hf_hub_download
+
     from recolorist_lab.progress import bytes_bar
 
-    base = f"{_HUB}/{checkpoint.repository}/resolve/main"
-    files = [File(file, f"{base}/{file}", at_most=_AT_MOST) for file in reversed(_FILES)]  # the small one first
-    try:
+    where: Any = {"repo_id": checkpoint.repository, "filename": file, "revision": commit, "token": False, "endpoint": _endpoint()}
+    size = hf_hub_download(**where, dry_run=True).file_size
+    if size is None or size > _AT_MOST:
+        raise ZooError(f"{file} of {checkpoint.repository} has {size} bytes; accepted are at most {_AT_MOST}")
+    path = Path(hf_hub_download(**where, local_dir=target / _PARTS))
+    if not sys.stderr.isatty():  # on a terminal the Hub's own client shows a bar
         with bytes_bar() as tick:
-            fetch_files(files, target, link=link, tick=tick)
-    except FetchError as error:
-        raise ZooError(f"{checkpoint.repository} could not be downloaded: {error}") from error
-    return target
+            tick(file, size, size)
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _endpoint() -> str | None:
+    """A mirror of the Hub, if one is named; None is the Hub itself."""
+    return os.environ.get("HF_ENDPOINT") or None
 
 
 # ---- reading ----------------------------------------------------------------------------------------------------------------
 
 
-def load(name: str, folder: str | Path | None = None, *, link: Link | None = None) -> Loaded:
+def load(name: str, folder: str | Path | None = None, *, revision: str | None = None) -> Loaded:
     """A checkpoint as a network in evaluation mode; every key must fit, and none may be missing or left over."""
     from recolorist_lab.training import models
 
-    place = find(name, folder, link=link)
+    place = find(name, folder, revision=revision)
     config, state = _config(place / "config.json"), _state(place / "model.safetensors")
     architecture = _architecture(config, place)
     classes = _classes(config, state, place)

@@ -16,6 +16,9 @@ _Name = Annotated[
     str, typer.Argument(help="Name of a checkpoint (see `zoo list`), or a folder with model.safetensors and config.json.")
 ]
 _Folder = Annotated[Path | None, typer.Option("--folder", envvar="RECOLORIST_ZOO", help="Folder that holds checkpoints by name.")]
+_Revision = Annotated[
+    str | None, typer.Option("--revision", help="Commit, tag or branch on the Hub; else the one downloaded before.")
+]
 _Dataset = Annotated[str | None, typer.Option("--dataset", "-d", help="Dataset to test on; else the checkpoint's own.")]
 _Root = Annotated[str, typer.Option("--root", help="Folder of the data; else RECOLORIST_DATA.")]
 _Split = Annotated[str, typer.Option("--split", help="Split to test on.")]
@@ -57,12 +60,12 @@ def list_all(*, as_json: common.Json = False) -> None:
         typer.echo(f"{row['name']:<76} {row['classes']:>3}  {published}")
 
 
-def load(name: _Name, *, folder: _Folder = None, as_json: common.Json = False) -> None:
+def load(name: _Name, *, folder: _Folder = None, revision: _Revision = None, as_json: common.Json = False) -> None:
     """Find a checkpoint (downloading it if it is nowhere here), check that every tensor fits, and say what it is."""
     from recolorist_lab.assets import zoo
     from recolorist_lab.training.models import parameters
 
-    found = zoo.load(name, folder)
+    found = zoo.load(name, folder, revision=revision)
     told = {
         "name": found.name,
         "architecture": found.architecture,
@@ -83,6 +86,7 @@ def evaluate(
     *,
     dataset: _Dataset = None,
     folder: _Folder = None,
+    revision: _Revision = None,
     root: _Root = "",
     split: _Split = "test",
     size: _Size = None,
@@ -95,7 +99,7 @@ def evaluate(
     from recolorist.errors import OptionError
     from recolorist_lab.assets import zoo
 
-    found = zoo.load(name, folder)
+    found = zoo.load(name, folder, revision=revision)
     known = zoo.CHECKPOINTS.get(found.name)
     chosen = dataset or (known.dataset if known else found.config.get("dataset"))
     if not isinstance(chosen, str):
