@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ from recolorist_lab.runs.kinds import KINDS
 from recolorist_lab.runs.sources import HARMLESS, ON_REQUEST, sources
 from tests.lab.runs.loaded import computes, loaded, loaded_by_import
 
+IS_FULL = os.environ.get("RECOLORIST_FULL_SOURCES", "0") not in ("", "0")
 DATA = "synthetic:hospitals=3,tiles=8,size=64"
 SMALL: dict[str, dict[str, Any]] = {
     "classify": {"dataset": DATA, "seed": 1, "model": "test_resnet", "size": 32, "epochs": 1, "batch": 4, "workers": 0}
@@ -33,22 +35,25 @@ SMALL: dict[str, dict[str, Any]] = {
     "transfer_train": {"dataset": DATA, "iterations": 1, "batch": 1, "load_size": 32, "crop_size": 32, "encoder": "random"}
     | {"threads": 1},
 }
-#: Every kind, and for those with choices, each sort of choice.
+#: Every kind once.
 CASES: list[tuple[str, dict[str, Any]]] = [
-    ("classify", {"augmentation": "none", "algorithm": "sd"}),
     ("classify", {"augmentation": "colorist", "harmonise": True}),
-    ("classify", {"augmentation": "gray_scale+hed_jitter+targeted(corruptions='pathmnist')+histogram"}),
-    ("classify", {"augmentation": "colorist(mode='batch_fraction')"}),
     ("properties", {"mask": "tissue"}),
     ("rehearsal", {}),
     ("runtime", {"method": "adain"}),
-    ("runtime", {"method": "colorist"}),
-    ("runtime", {"method": "colorist_batch"}),
     ("spaces", {}),
     ("transfer", {"method": "colorist"}),
     ("transfer_check", {}),
     ("transfer_cost", {}),
     ("transfer_train", {"method": "contrimix"}),
+]
+#: Further choices of the kinds that have them; they take minutes and run with RECOLORIST_FULL_SOURCES=1.
+MORE: list[tuple[str, dict[str, Any]]] = [
+    ("classify", {"augmentation": "none", "algorithm": "sd"}),
+    ("classify", {"augmentation": "gray_scale+hed_jitter+targeted(corruptions='pathmnist')+histogram"}),
+    ("classify", {"augmentation": "colorist(mode='batch_fraction')"}),
+    ("runtime", {"method": "colorist"}),
+    ("runtime", {"method": "colorist_batch"}),
 ]
 
 
@@ -85,7 +90,7 @@ class TestSources:
     def test_every_kind_has_a_case(self) -> None:
         assert {kind for kind, _ in CASES} == set(KINDS) == set(SMALL)
 
-    @pytest.mark.parametrize(("kind", "choice"), CASES, ids=str)
+    @pytest.mark.parametrize(("kind", "choice"), CASES + (MORE if IS_FULL else []), ids=str)
     def test_are_the_modules_that_the_cell_loads(self, kind: str, choice: dict[str, Any]) -> None:
         values = SMALL[kind] | choice
         names = ran(kind, values) - COMPILED
