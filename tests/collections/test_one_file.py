@@ -1,0 +1,131 @@
+"""One file to another's colours: the pixels of `match`, written whole, or a refusal and no file."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image, ImageCms
+
+import recolorist as rc
+from recolorist.collections.one_file import match_file, style_of
+from recolorist.collections.options import Masks, OutputOptions
+from recolorist.core.options import MatchOptions
+from recolorist.errors import ImageError, OptionError, RecoloristError, StatisticsError
+from recolorist.io.images import Reading, read_image
+from tests.commands import picture
+
+IN_STRIPS = Reading(max_pixels=200)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """Two pictures, of which the first can also be read by rows, and a bank of two domains."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    Image.fromarray(picture(0)).save(folder / "a.png")
+    tifffile.imwrite(folder / "a.tif", picture(0), photometric="rgb", tile=(16, 16))
+    tifffile.imwrite(folder / "b.tif", picture(1), photometric="rgb", tile=(16, 16))
+    images = [picture(i) for i in range(4)]
+    rc.StyleBank.build(images, split="train", domains=["x", "x", "y", "y"]).save(folder / "bank.rcb")
+    return folder
+
+
+class TestMatchFile:
+    def test_the_output_plan_and_audit_are_those_of_the_library(self, files: Path, tmp_path: Path) -> None:
+        done = match_file(files / "a.png", files / "b.tif", tmp_path / "o.png")
+        plan = rc.plan(rc.measure(picture(0)), rc.measure(picture(1)))
+        assert (done.plan, done.size) == (plan, (37, 53))
+        assert done.audit is not None
+        assert done.audit.to_json() == rc.audit(picture(0), plan).to_json()
+        assert np.array_equal(read_image(tmp_path / "o.png"), rc.match(picture(0), picture(1)))
+
+    def test_a_plan_is_applied_as_it_is(self, files: Path, tmp_path: Path) -> None:
+        plan = rc.plan(rc.measure(picture(5)), rc.measure(picture(6)), "ycbcr")
+        for name, reading in (("a.png", Reading()), ("a.tif", IN_STRIPS)):
+            done = match_file(files / name, plan, tmp_path / "o.tif", output=OutputOptions(force=True), reading=reading)
+            assert done.plan == plan
+            assert np.array_equal(read_image(tmp_path / "o.tif"), rc.apply(picture(0), plan))
+
+    def test_strips_give_the_same_pixels_and_no_audit(self, files: Path, tmp_path: Path) -> None:
+        done = match_file(files / "a.tif", files / "b.tif", tmp_path / "o.tif", reading=IN_STRIPS)
+        assert (done.audit, done.content, done.output, done.size) == (None, None, None, (37, 53))
+        assert np.array_equal(read_image(tmp_path / "o.tif"), rc.match(picture(0), picture(1)))
+
+    @pytest.mark.parametrize("reading", [Reading(), IN_STRIPS], ids=["whole", "strips"])
+    def test_a_mask_file_limits_what_is_measured_and_changed(self, files: Path, tmp_path: Path, reading: Reading) -> None:
+        mask = np.zeros((37, 53), np.uint8)
+        mask[5:30, 9:40] = 255
+        tifffile.imwrite(files / "m.tif", mask, tile=(16, 16))
+        masks = Masks(str(files / "m.tif"), str(files / "m.tif"))
+        options = MatchOptions(apply_to="mask")
+        match_file(files / "a.tif", files / "b.tif", tmp_path / "o.tif", options, masks=masks, reading=reading)
+        expected = rc.match(picture(0), picture(1), mask=mask, style_mask=mask, apply_to="mask")
+        assert np.array_equal(read_image(tmp_path / "o.tif"), expected)
+
+    def test_a_profile_is_kept_only_if_asked(self, files: Path, tmp_path: Path) -> None:
+        profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+        Image.fromarray(picture(0)).save(files / "p.png", icc_profile=profile)
+        for keep, expected in ((False, None), (True, profile)):
+            match_file(files / "p.png", files / "b.tif", tmp_path / f"{keep}.png", output=OutputOptions(keep_icc=keep))
+            with Image.open(io.BytesIO((tmp_path / f"{keep}.png").read_bytes())) as written:
+                assert written.info.get("icc_profile") == expected
+
+    def test_an_output_that_exists_is_replaced_only_by_force(self, files: Path, tmp_path: Path) -> None:
+        path = tmp_path / "o.png"
+        path.write_bytes(b"of last week")
+        with pytest.raises(OptionError, match=r"o\.png exists; pass force"):
+            match_file(files / "a.png", files / "b.tif", path)
+        assert path.read_bytes() == b"of last week"
+        match_file(files / "a.png", files / "b.tif", path, output=OutputOptions(force=True))
+        assert np.array_equal(read_image(path), rc.match(picture(0), picture(1)))
+        assert sorted(found.name for found in tmp_path.iterdir()) == ["in", "o.png"]
+
+    @pytest.mark.parametrize(
+        ("style", "options", "reading", "error"),
+        [
+            ("none.png", {}, Reading(), ImageError),
+            ("bank.rcb:z", {}, Reading(), RecoloristError),
+            ("bank.rcb", {"method": "histogram"}, Reading(), StatisticsError),
+            ("b.tif", {"method": "histogram"}, IN_STRIPS, OptionError),
+        ],
+    )
+    def test_what_cannot_be_matched_is_refused_and_nothing_is_written(
+        self, files: Path, tmp_path: Path, style: str, options: dict[str, Any], reading: Reading, error: type[Exception]
+    ) -> None:
+        with pytest.raises(error):
+            match_file(files / "a.tif", str(files / style), tmp_path / "o.tif", MatchOptions(**options), reading=reading)
+        assert [found.name for found in tmp_path.iterdir()] == ["in"]
+
+    def test_a_mask_in_colour_is_refused(self, files: Path, tmp_path: Path) -> None:
+        with pytest.raises(ImageError, match="3 channels; a mask is grey"):
+            match_file(files / "a.png", files / "b.tif", tmp_path / "o.png", masks=Masks(str(files / "a.png")))
+
+    def test_an_unknown_suffix_is_refused_before_reading(self, files: Path, tmp_path: Path) -> None:
+        with pytest.raises(RecoloristError, match=r"\.xyz"):
+            match_file(files / "none.png", files / "b.tif", tmp_path / "o.xyz")
+
+
+class TestStyleOf:
+    @pytest.mark.parametrize("reading", [Reading(), IN_STRIPS], ids=["whole", "strips"])
+    def test_an_image_gives_its_moments_whole_or_in_strips(self, files: Path, reading: Reading) -> None:
+        assert style_of(files / "b.tif", reading, "ycbcr") == rc.measure(picture(1))
+
+    def test_a_space_that_is_not_linear_is_measured_itself(self, files: Path) -> None:
+        assert style_of(files / "b.tif", Reading(), "lab").space == "lab"
+
+    def test_a_bank_gives_the_style_of_all_or_of_one_domain(self, files: Path) -> None:
+        whole, one = (style_of(f"{files / 'bank.rcb'}{part}", Reading(), "rgb") for part in ("", ":y"))
+        means = [picture(i).mean(axis=(0, 1)) / 255 for i in range(4)]
+        assert whole.mean == pytest.approx(np.mean(means, axis=0))
+        assert one.mean == pytest.approx(np.mean(means[2:], axis=0))
+
+    @pytest.mark.skipif(os.name == "nt", reason="no file can be named so there")
+    def test_a_file_with_a_colon_in_its_name_is_a_file(self, files: Path) -> None:
+        (files / "c:d.png").write_bytes((files / "a.png").read_bytes())
+        assert style_of(files / "c:d.png", Reading(), "rgb") == rc.measure(picture(0))

@@ -1,0 +1,95 @@
+"""Option objects are checked when they are made, and give back what decides the outputs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from typing import Any
+
+import pytest
+
+from recolorist.collections.options import (
+    AuditOptions,
+    AugmentOptions,
+    BankOptions,
+    DriftOptions,
+    HarmoniseOptions,
+    Limits,
+    Masks,
+    MeasureOptions,
+    OutputOptions,
+    SourceOptions,
+    Where,
+)
+from recolorist.core.options import MatchOptions
+from recolorist.errors import OptionError
+
+MATCH = MatchOptions()
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        *((OutputOptions, {"quality": value}) for value in (0, 101, 95.0, True, "95")),
+        *((MeasureOptions, values) for values in ({"mask": "liver"}, {"space": "cmyk"}, {"mask": 1})),
+        *((Limits, {name: value}) for name in ("blank", "saturated", "clip") for value in (-0.1, 1.1, math.nan, "0.1")),
+        *((Limits, {name: -1.0}) for name in ("max_gain", "outlier")),
+        (AuditOptions, {"mask": "liver"}),
+        *((DriftOptions, {"coverage": value}) for value in (0.4, 1, 2, math.nan, "0.9")),
+        (DriftOptions, {"mask": "liver"}),
+        (HarmoniseOptions, {"match": MATCH, "mask": "liver"}),
+        *((AugmentOptions, {"match": MATCH, "copies": value}) for value in (0, -1, 1.5)),
+        *((AugmentOptions, {"match": MATCH, "p": value}) for value in (-0.1, 1.1, math.nan)),
+        (AugmentOptions, {"match": MATCH, "mask": "liver"}),
+        *((Where, {"jobs": value}) for value in (0, -2, 1.5)),
+        (Where, {"engine": "dask"}),
+    ],
+)
+def test_wrong_values_are_refused_by_name(kind: type[Any], values: dict[str, Any]) -> None:
+    name = [name for name in values if name != "match"][0]  # noqa: RUF015
+    with pytest.raises(OptionError, match=rf"^{name}="):
+        kind(**values)
+
+
+@pytest.mark.parametrize("method", ["histogram", "exact_histogram"])
+def test_harmonising_by_histograms_is_refused_and_names_what_is_accepted(method: Any) -> None:
+    with pytest.raises(OptionError, match=rf"method='{method}'.*harmonise with mean_std or covariance"):
+        HarmoniseOptions(MatchOptions(method=method))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [SourceOptions(), OutputOptions(), MeasureOptions(), BankOptions(), Limits(), AuditOptions(), DriftOptions(), Masks(),
+     HarmoniseOptions(MATCH), AugmentOptions(MATCH), Where()],
+    ids=lambda options: type(options).__name__,
+)  # fmt: skip
+def test_options_cannot_be_changed_after_the_check(options: Any) -> None:
+    name = dataclasses.fields(options)[0].name
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(options, name, None)
+
+
+def test_values_at_the_limits_are_accepted() -> None:
+    assert OutputOptions(quality=1).quality == 1
+    assert OutputOptions(quality=100).quality == 100
+    assert DriftOptions(0.5).coverage == 0.5
+    assert AugmentOptions(MATCH, p=0.0).p == 0
+    assert Limits(blank=0, clip=1, max_gain=math.inf).max_gain == math.inf
+
+
+def test_linear_spaces_are_measured_in_rgb() -> None:
+    spaces = {space: MeasureOptions(space=space).measured_space for space in ("rgb", "ycbcr", "yiq", "lab", "hed")}
+    assert spaces == {"rgb": "rgb", "ycbcr": "rgb", "yiq": "rgb", "lab": "lab", "hed": "hed"}
+
+
+def test_records_hold_everything_that_decides_the_outputs() -> None:
+    match = MatchOptions(method="covariance", space="lab", strength=0.5, max_gain=3.0, apply_to="mask")
+    harmonise = HarmoniseOptions(match, mask="tissue", pool=True, style_name="x").to_dict()
+    common = {"method": "covariance", "space": "lab", "max_gain": 3.0, "apply_to": "mask", "mask": "tissue"}
+    assert harmonise == common | {"strength": 0.5, "pool": True}
+    augment = AugmentOptions(match, (0.2, 0.8), 3, 0.5, 7, "gaussian", 0.1, "tissue", allow_split=True)
+    own = {"strength": (0.2, 0.8), "p": 0.5, "seed": 7, "sampler": "gaussian", "max_clip": 0.1, "allow_split": True}
+    assert augment.for_colorist() == common | own
+    assert augment.to_dict() == common | own | {"copies": 3}
+    assert json.dumps(augment.to_dict())
