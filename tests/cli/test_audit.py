@@ -64,6 +64,12 @@ def test_a_report_that_exists_is_replaced_only_by_force(data: Path, tmp_path: Pa
     assert path.read_text("utf-8") != "of last week"
 
 
+def test_no_report_is_written_if_one_of_them_exists(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "r.html").touch()
+    refused("audit", data, "--lines", tmp_path / "l.jsonl", "--html", tmp_path / "r.html")
+    assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
+
+
 @pytest.mark.parametrize(
     ("words", "name"),
     [(["--max-clip", "7"], "clip=7"), (["--max-gain", "-1"], "max_gain=-1"), (["--mask", "liver"], "mask='liver'"),

@@ -63,9 +63,9 @@ def test_reports_are_written_and_replaced_only_by_force(data: Path, bank: Path, 
     lines = [json.loads(line) for line in (tmp_path / "l.jsonl").read_text("utf-8").splitlines()]
     assert len(lines) == 20
     assert (tmp_path / "p.svg").read_text("utf-8").count("<svg") == 1
-    (tmp_path / "p.svg").unlink()
-    assert "l.jsonl exists; pass --force" in refused("drift", data, "--bank", bank, *files)
-    assert not (tmp_path / "p.svg").exists()
+    (tmp_path / "l.jsonl").unlink()
+    assert "p.svg exists; pass --force" in refused("drift", data, "--bank", bank, *files)
+    assert not (tmp_path / "l.jsonl").exists()
     assert run_here("drift", data, "--bank", bank, *files, "--force").code == 0
 
 
