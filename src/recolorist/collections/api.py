@@ -25,6 +25,7 @@ from recolorist.collections.options import (
     OutputOptions,
     SourceOptions,
     Where,
+    check_coverage,
 )
 from recolorist.collections.tasks import AuditResult, BankResult, DriftResult, RunResult, open_bank, reference
 from recolorist.core.moments import Moments
@@ -336,6 +337,7 @@ def drift(
         The region of usual styles, the figures of all images and of each group, and one line for each image.
 
     Raises:
+        OptionError: The level or the rule is not one of those accepted.
         StatisticsError: The bank is too small, or its channels are not those of the images.
 
     Example:
@@ -349,6 +351,7 @@ def drift(
         ...     drift(bank, folder).lines[0]["outside"]
         True
     """
+    check_coverage(level, "level")
     select = SourceOptions(None, group_from, split, root)
     return tasks.compare_images(bank, source, DriftOptions(level, mask), select, reading, where)
 

@@ -27,6 +27,7 @@ __all__ = [
     "Progress",
     "SourceOptions",
     "Where",
+    "check_coverage",
 ]
 
 #: Given the results as they come and how many there will be; passes them on.
@@ -192,8 +193,7 @@ class DriftOptions:
 
     def __post_init__(self) -> None:
         """Check the coverage and the rule."""
-        if check.number(self.coverage, 0.5, 1, "coverage") == 1:
-            raise OptionError("coverage=1 would count every image as inside; accepted are numbers from 0.5 to below 1")
+        check_coverage(self.coverage, "coverage")
         _check_rule(self.mask)
 
 
@@ -313,6 +313,21 @@ class Where:
         check.option(self.engine, ("local", "ray"), "engine")
         if self.jobs is not None and (not isinstance(self.jobs, int) or self.jobs < 1):
             raise OptionError(f"jobs={self.jobs!r}; at least one process is needed")
+
+
+def check_coverage(value: Any, name: str) -> None:
+    """Refuse a share that no region of usual styles can be fitted to.
+
+    Raises:
+        OptionError: It is no number from 0.5 to below 1; the message has the name that the caller used.
+
+    Example:
+        >>> check_coverage(1, "level")
+        Traceback (most recent call last):
+        recolorist.errors.OptionError: level=1; accepted are numbers from 0.5 to below 1
+    """
+    if not check.is_number(value) or not 0.5 <= float(value) < 1:
+        raise OptionError(f"{name}={value!r}; accepted are numbers from 0.5 to below 1")
 
 
 def _matching(options: MatchOptions) -> dict[str, Any]:
