@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +16,7 @@ from recolorist.core import kernels
 from recolorist.core.options import MatchOptions
 from recolorist.errors import OptionError, RecoloristError
 from recolorist.io.images import Reading, read_image
+from tests.commands import run_here
 from tests.equivalence.cases import Case, content_of, mask_of, reference, style_bank, style_image
 
 __all__ = ["ROUTES", "Route"]
@@ -221,19 +219,9 @@ def _strips(run: Callable[[Case, Path, Reading], NDArray[Any]]) -> Run:
 
 def _command(*words: object) -> None:
     """Run the command in this process; any refusal is raised."""
-    from recolorist.cli.main import main
-
-    before, out, err = sys.argv, io.StringIO(), io.StringIO()
-    sys.argv = ["recolorist", *map(str, words)]
-    try:
-        with redirect_stdout(out), redirect_stderr(err):
-            main()
-    except SystemExit as stop:
-        if stop.code not in (0, None):
-            assert "Traceback" not in err.getvalue()
-            raise OptionError(err.getvalue()) from None
-    finally:
-        sys.argv = before
+    answer = run_here(*words)
+    if answer.code:
+        raise OptionError(answer.err)
 
 
 def _words(case: Case) -> list[object]:
