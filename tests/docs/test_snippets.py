@@ -29,6 +29,7 @@ ELSEWHERE: Final = {
     "docs/frameworks.md": "tests/docs/test_pages.py runs each block on the first",
     "docs/metrics.md": "tests/lab/metrics/test_metrics_page.py",
     "docs/statistics.md": "tests/lab/report/test_pages.py",
+    "docs/extending.md": "tests/lab/test_plugins.py runs each example from a package and from a file",
     "docs/baselines.md": "needs published weights; tests/lab/baselines/test_adain.py makes the same calls with them",
 }
 NEEDS: Final = {

@@ -232,9 +232,9 @@ def _open_styles(
         return [style] * (1 if count is None else count)
     if isinstance(style, (tuple, list)):
         if not all(isinstance(moments, Moments) for moments in style):
-            raise StatisticsError(
-                f"the style is a {type(style).__name__} of something else than moments; pass what measure() returns, an image, "
-                "or a batch of images as one array (N, H, W, C)"
+            raise ImageError(
+                f"the style is a {type(style).__name__} of something else than moments; accepted are NumPy arrays, PIL images, "
+                "and what measure() returns. Pass a batch of images as one array (N, H, W, C)."
             )
         _refuse_count(len(style), count)
         return style

@@ -62,7 +62,7 @@ class Opened(Protocol):
 def unpack(archive: str | Path, target: str | Path, caps: Caps | None = None) -> int:
     """Unpack into a folder that does not exist or is empty; returns the number of files.
 
-    >>> import zipfile
+    >>> import tempfile, zipfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with zipfile.ZipFile(f"{folder}/a.zip", "w") as made:
     ...         made.writestr("../evil.txt", "x")

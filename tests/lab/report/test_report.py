@@ -13,6 +13,7 @@ from recolorist_lab.cli.main import app
 from recolorist_lab.report.build import build
 from recolorist_lab.report.rows import IncompleteError
 from recolorist_lab.report.sections import section_of
+from recolorist_lab.report.table import GAP
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.remembered import remember, studies_of
 from recolorist_lab.runs.study import Study, load
@@ -63,7 +64,7 @@ def test_gaps_are_marked_when_they_are_allowed(tmp_path: Path) -> None:
     assert section.basis[0].startswith("4 of 8 cells")
     assert [line[0] for line in section.tables["missing"].rows] == [cell.name for cell in study.cells[4:]]
     every = section.tables["transfer_check"].rows
-    assert [line[-1] == "—" for line in every] == [False] * 4 + [True] * 4
+    assert [line[-1] == GAP for line in every] == [False] * 4 + [True] * 4
 
 
 def test_two_studies_of_one_name_are_refused(finished: tuple[Study, Ledger], tmp_path: Path) -> None:

@@ -49,6 +49,8 @@ VALUES: dict[str, dict[str, tuple[Any, Any]]] = {
         "precision": ("32-true", "bf16-mixed"),
         "devices": (1, 2),
         "validation": ("val", "train"),
+        "weights": ("", "5f2a" * 16),
+        "weights_file": ("", "lite0.safetensors"),
         "validation_share": (0.2, 0.1),
         "source_share": (0.0, 0.1),
         "harmonise": (False, True),

@@ -326,6 +326,6 @@ def test_curves_for_tensorboard(tmp_path: Path) -> None:
 
 
 def test_a_dataset_without_validation_says_what_to_do() -> None:
-    with pytest.raises(OptionError, match='validation = "train"'):
+    with pytest.raises(OptionError, match="--set validation=train"):
         prepare(small(dataset="synthetic:hospitals=2,tiles=12,size=32"))
     assert len(prepare(small(dataset="synthetic:hospitals=2,tiles=20,size=32", validation="train")).splits.val) == 4
