@@ -28,6 +28,7 @@ class Flags(tuple[Any, ...]):  # of tuples of names; Any, or type checkers would
 
     ``flat``: the content has one value there and is moved to the style's mean. ``collapsed``: the style has one value
     there, so the output has too. ``gain_capped``: the content was nearly flat and the gain was held at ``max_gain``.
+    ``blank``: the whole content has nothing in it; see :mod:`recolorist.core.blank`.
 
     >>> flags = Flags([("flat",), (), ()])
     >>> "flat" in flags, flags[1], bool(flags)

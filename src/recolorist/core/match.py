@@ -21,6 +21,7 @@ from recolorist.core.apply import (
     usable_pixels,
     write_affine,
 )
+from recolorist.core.blank import blank_map, is_blank
 from recolorist.core.clipping import clipped_share
 from recolorist.core.gains import Flags, Pairs
 from recolorist.core.histograms import match_pixels
@@ -31,7 +32,7 @@ from recolorist.core.plan import ChannelMap, Plan, plan_map
 from recolorist.core.spaces import SPACES
 from recolorist.errors import ImageError, StatisticsError
 
-__all__ = ["MATCHERS", "AffineMap", "StylePixels", "match", "match_opened", "measure_for", "write_map"]
+__all__ = ["MATCHERS", "AffineMap", "StylePixels", "leave_blank", "match", "match_opened", "measure_for", "write_map"]
 
 Mask = NDArray[np.bool_] | None
 
@@ -144,7 +145,8 @@ def match_opened(
         options: How to match.
 
     Returns:
-        The map that was applied, for records; None for the methods that need the pixels of the style.
+        The map that was applied, for records; None for the methods that need the pixels of the style. A blank image that was
+        left as it is has a map that changes nothing, with the flag ``blank``.
 
     Example:
         >>> grey = open_image(np.array([[0, 2]], np.uint8))
@@ -157,12 +159,24 @@ def match_opened(
     if options.needs_pixels:
         if isinstance(style, Moments):
             raise StatisticsError(f"method={options.method!r} needs the style's pixels, and moments came; pass the image")
+        if options.blank == "keep" and is_blank(content, mask):
+            return leave_blank(content, target)
         match_pixels(content, mask, *style, target, options)
         return None
+    if options.blank == "keep" and mask is not None and not mask.any():
+        return leave_blank(content, target)
     measured = measure_for(content, mask, options)
+    if options.blank == "keep" and is_blank(content, mask, measured):
+        return leave_blank(content, target)
     goal = style if isinstance(style, Moments) else _measure_style(style, measured, content.data_range, options)
     numbers = plan_map(measured, goal, options, content.data_range)
     return AffineMap(numbers, content, write_map(content, mask, numbers, target, options))
+
+
+def leave_blank(content: Opened, target: NDArray[Any]) -> AffineMap:
+    """Copy a blank image to ``target``; returns the map that changes nothing, with the flag ``blank``."""
+    target[...] = content.array
+    return AffineMap(blank_map(content), content, None)
 
 
 def measure_for(opened: Opened, mask: Mask, options: MatchOptions) -> Pairs | Moments:

@@ -12,12 +12,20 @@ from recolorist.core import image as check
 from recolorist.core.image import OnNonFinite
 from recolorist.core.spaces import SPACES
 
-__all__ = ["MATCHERS", "ApplyTo", "EpsMode", "MatchOptions", "Matcher", "OnNonFinite", "match_options"]
+__all__ = ["MATCHERS", "ApplyTo", "Blank", "EpsMode", "MatchOptions", "Matcher", "OnNonFinite", "match_options"]
 
 EpsMode = Literal["exact", "paper"]
 ApplyTo = Literal["all", "mask"]
+Blank = Literal["keep", "match"]
 
-_NAMES: Final = MappingProxyType({"eps_mode": ("exact", "paper"), "apply_to": ("all", "mask"), "on_nonfinite": ("raise", "mask")})
+_NAMES: Final = MappingProxyType(
+    {
+        "eps_mode": ("exact", "paper"),
+        "apply_to": ("all", "mask"),
+        "on_nonfinite": ("raise", "mask"),
+        "blank": ("keep", "match"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +71,7 @@ class MatchOptions:
         clip: Clip outputs to the range of the image. False is for float images only.
         apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
         on_nonfinite: ``"raise"`` for NaN and infinite pixels, or ``"mask"`` to leave them out.
+        blank: ``"keep"`` to leave blank images as they are, or ``"match"`` to match them like all others.
 
     Raises:
         OptionError: A name is unknown or a number lies outside its limits.
@@ -84,6 +93,7 @@ class MatchOptions:
     clip: bool = True
     apply_to: ApplyTo = "all"
     on_nonfinite: OnNonFinite = "raise"
+    blank: Blank = "match"
     #: Whether the method needs the pixels of the style; moments are enough for the others.
     needs_pixels: bool = field(init=False, repr=False, compare=False)
     #: The space moments are taken in: RGB for every linear space, else the space itself.

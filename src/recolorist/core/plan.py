@@ -38,7 +38,7 @@ AffineMethod = Literal["mean_std", "covariance"]
 _AFFINE: Final = ("mean_std", "covariance")
 _FORMAT: Final = "recolorist.plan/1"
 _JSON: Final = json.JSONEncoder(allow_nan=False)
-FLAG_NAMES: Final = frozenset({"flat", "collapsed", "gain_capped"})
+FLAG_NAMES: Final = frozenset({"flat", "collapsed", "gain_capped", "blank"})
 _VECTORS: Final = ("offset", "gain", "content_mean", "content_std", "style_mean", "style_std")
 
 
