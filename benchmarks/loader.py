@@ -120,7 +120,7 @@ def _batched(torch: Any, files: list[bytes], core: rc.Colorist, tail: Callable[[
         def __getitem__(self, i: int) -> NDArray[np.uint8]:
             return _decoded(files[i])
 
-    data = ColoristDataset(Files(), core, transform=tail, on_repeat="allow")
+    data = ColoristDataset(Files(), core, transform=tail)
     loader = torch.utils.data.DataLoader(data, batch_size=32, collate_fn=list)
     return lambda: sum(1 for _ in loader)
 

@@ -67,7 +67,7 @@ def train(path: Path) -> None:
     model = nn.Sequential(nn.Conv2d(3, 16, 5, 2), nn.ReLU(), nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(64, classes))
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-2)
     for epoch in range(EPOCHS):
-        data.set_epoch(epoch)  # new colours; without it the second pass is refused
+        data.set_epoch(epoch)  # new colours, the same on any number of workers and after a resume
         total = 0.0
         for _, (images, labels) in zip(range(STEPS), loader, strict=False):
             loss = nn.functional.cross_entropy(model(images), labels)

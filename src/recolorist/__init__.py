@@ -22,14 +22,15 @@ from recolorist.core.spaces import SPACES
 from recolorist.errors import RecoloristError
 
 if TYPE_CHECKING:
-    from recolorist.augment.colorist import Colorist, match_within_batch
+    from recolorist.augment.batches import match_within_batch
+    from recolorist.augment.colorist import Colorist
     from recolorist.bank.style_bank import StyleBank
 
 # needed for training, not for matching: loaded when first asked for
 _LATER: Final = {
     "Colorist": "augment.colorist",
     "StyleBank": "bank.style_bank",
-    "match_within_batch": "augment.colorist",
+    "match_within_batch": "augment.batches",
 }
 
 __all__ = [

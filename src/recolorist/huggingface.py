@@ -73,11 +73,19 @@ class ColoristTransform:
             "mask": mask_column,
         }
         self.columns = {option: name for option, name in columns.items() if name is not None}
-        self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Draw anew for keyed images; call it before the loader's workers start, since persistent workers keep their epoch."""
-        self.epoch = epoch
+        """Draw anew for keyed images, also in loader workers that are already running.
+
+        Raises:
+            OptionError: It is no whole number from 0 on.
+        """
+        self.core.set_epoch(epoch)
+
+    @property
+    def epoch(self) -> int:
+        """The present epoch."""
+        return self.core.epoch
 
     def __call__(self, batch: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
         """Augment every image of the batch."""
@@ -91,7 +99,7 @@ class ColoristTransform:
         options: dict[str, Any] = {option: batch[name][i] for option, name in self.columns.items()}
         for option in {"key", "label", "domain"} & set(options):
             options[option] = adapters.format_name(options[option])
-        changed = self.core(image, epoch=self.epoch, **options)
+        changed = self.core(image, **options)
         return changed if self.then is None else self.then(changed)
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import recolorist as rc
-from recolorist import Colorist, StyleBank, match_within_batch
+from recolorist import Colorist, StyleBank
 from recolorist.augment.colorist import Decision, PreprocessingWarning
 from recolorist.augment.samplers import Content, Style
 from recolorist.errors import OptionError, StatisticsError
@@ -188,34 +188,13 @@ class TestDecision:
             Colorist(bank, method="histogram").apply(tiles[0], Decision(True, "x", 99, 1.0))
 
 
-class TestWithinBatch:
-    def test_styles_come_from_the_batch(self, tiles: Images) -> None:
-        out = match_within_batch(tiles, p=1.0, seed=3)
-        means = tiles.reshape(12, -1, 3).mean(axis=1)
-        for i in range(12):
-            others = np.delete(means, i, axis=0)
-            nearest = np.abs(others - out[i].reshape(-1, 3).mean(axis=0)).max(axis=1).min()
-            assert nearest < 4.0  # rounding, and a little clipping at the ends
-
-    def test_fraction_is_exact_and_order_is_kept(self, tiles: Images) -> None:
-        out = match_within_batch(tiles, p=0.25, mode="batch_fraction", seed=1)
-        changed = [not np.array_equal(a, b) for a, b in zip(tiles, out, strict=True)]
-        assert sum(changed) == 3
-
-    def test_one_image_stays(self, tiles: Images) -> None:
-        np.testing.assert_array_equal(match_within_batch(tiles[:1], p=1.0), tiles[:1])
-
-    def test_a_single_image_is_refused(self, tiles: Images) -> None:
-        with pytest.raises(OptionError, match="one image"):
-            match_within_batch(tiles[0])
-
-
 class TestDraw:
     """A draw is complete in itself: what else is drawn before it is used changes nothing."""
 
     def test_other_draws_change_no_decision(self) -> None:
         images = np.random.default_rng(5).integers(0, 256, (30, 9, 7, 3), dtype=np.uint8)
         aug = Colorist(StyleBank.build(images // 2, split="train"), p=1.0, max_clip=0.01, seed=3)
+        aug.set_epoch(0)
         alone, disturbed = [], []
         for i, image in enumerate(images):
             draw = aug.draw(index=i)

@@ -61,7 +61,7 @@ CALLS: Mapping[str, Callable[[Image, str], Any]] = {
     "match histogram": lambda image, dtype: rc.match(image, picture(dtype, 2), "histogram"),
     "match exact_histogram": lambda image, dtype: rc.match(image, picture(dtype, 2), "exact_histogram"),
     "match style": lambda image, dtype: rc.match(picture(dtype, 2), image),
-    "Colorist": lambda image, _: augmentation()(image, key="0"),
+    "Colorist": lambda image, _: augmentation()(image, key="0", epoch=0),
     "audit output": lambda image, dtype: rc.audit(image, rc.apply(image, fixed_plan(dtype))),
 }
 WRITERS = [name for name in CALLS if name.startswith(("apply", "match", "Colorist")) and name != "match style"]

@@ -15,6 +15,7 @@ torch = pytest.importorskip("torch", reason="loader workers are PyTorch's")
 from torch.utils.data import DataLoader  # noqa: E402 - skipped without the host
 
 import recolorist as rc  # noqa: E402
+from recolorist.augment.epochs import RepeatedEpochWarning  # noqa: E402
 from recolorist.huggingface import ColoristTransform  # noqa: E402
 from tests.frameworks import workers  # noqa: E402
 
@@ -95,6 +96,28 @@ class TestWorkers:
         change.set_epoch(0)
         assert pixels(dataset) == first
         assert all(one != other for one, other in zip(first, second, strict=True))
+
+    def test_persistent_workers_hear_of_the_epoch(self) -> None:
+        change = ColoristTransform(BANK, p=1.0, seed=3, index_column="index", then=np.asarray)
+        loader = DataLoader(
+            table().with_transform(change),
+            batch_size=4,
+            num_workers=1,
+            persistent_workers=True,
+            collate_fn=list,
+            multiprocessing_context="fork",
+        )
+        for epoch in range(3):
+            change.set_epoch(epoch)
+            loaded = [sample["image"] for samples in loader for sample in samples]
+            wanted = [change.core(Image.fromarray(tile), index=i, epoch=epoch) for i, tile in enumerate(TILES)]
+            assert [image.tobytes() for image in loaded] == [image.tobytes() for image in wanted]
+
+    def test_a_forgotten_epoch_is_warned_of(self) -> None:
+        dataset = table().with_transform(ColoristTransform(BANK, p=1.0, seed=3, index_column="index"))
+        pixels(dataset)
+        with pytest.warns(RepeatedEpochWarning, match="set_epoch"):
+            pixels(dataset), pixels(dataset)
 
     def test_shuffling_takes_the_index_along(self) -> None:
         change = ColoristTransform(BANK, p=1.0, seed=3, index_column="index")

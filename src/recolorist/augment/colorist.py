@@ -13,19 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.augment import streams
+from recolorist.augment.epochs import SharedEpoch
 from recolorist.augment.samplers import SAMPLERS, Content, Sampler, Style
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core import foreground
 from recolorist.core import image as check
 from recolorist.core.apply import apply, finished, make_target
 from recolorist.core.clipping import predicted_share
-from recolorist.core.match import MATCHERS, AffineMap, StylePixels, match, match_opened, measure_for, write_map
+from recolorist.core.match import AffineMap, StylePixels, match_opened, measure_for, write_map
 from recolorist.core.moments import Moments
 from recolorist.core.options import match_options
 from recolorist.core.plan import ChannelMap, Plan, plan_map
 from recolorist.errors import ImageError, OptionError, StatisticsError
 
-__all__ = ["Colorist", "Decision", "Draw", "MaskRule", "PreprocessingWarning", "Recolouring", "match_within_batch"]
+__all__ = ["Colorist", "Decision", "Draw", "MaskRule", "PreprocessingWarning", "Recolouring"]
 
 MaskRule = Callable[[Any], Any]
 Mask = NDArray[np.bool_] | None
@@ -95,11 +96,14 @@ class Colorist:
     ``mask`` is ``"tissue"``, ``"fundus"`` or a callable from image to mask; a mask in the call goes before it.
 
     The call draws from the stream of (seed, epoch, index) where an index or key is given, and from a sequence of the worker's
-    own otherwise.
+    own otherwise. Call :meth:`set_epoch` at the beginning of every epoch, or a key has the same colours in all of them: where
+    keys come back and no epoch was ever set, a :class:`~recolorist.augment.epochs.RepeatedEpochWarning` says so, once.
 
     >>> tiles = np.random.default_rng(0).integers(0, 256, (8, 24, 16, 3), dtype=np.uint8)
     >>> aug = Colorist(StyleBank.build(tiles, split="train"), p=1.0, seed=1)
-    >>> np.array_equal(aug(tiles[0], key="0"), aug(tiles[0], key="0")), np.array_equal(aug(tiles[0], key="0"), tiles[0])
+    >>> first, again = aug(tiles[0], key="0"), aug(tiles[0], key="0")
+    >>> aug.set_epoch(2)
+    >>> np.array_equal(first, again), np.array_equal(first, aug(tiles[0], key="0"))
     (True, False)
     """
 
@@ -135,7 +139,7 @@ class Colorist:
             raise OptionError(f"mask={mask!r}; accepted are {rules}, and a callable from an image to its mask")
         self.seed = streams.fresh_seed() if seed is None else seed
         self.data_range = data_range
-        self._sequence = streams.Sequence(self.seed)
+        self._sequence, self._epoch = streams.Sequence(self.seed), SharedEpoch()
         self._names = (sampler if isinstance(sampler, str) else getattr(sampler, "__name__", repr(sampler)), mask)
         self._refuse_unfit_bank()
         self._warned = bank.size is None
@@ -162,13 +166,31 @@ class Colorist:
         """Which pixels are changed: all, or those of the mask."""
         return self.options.apply_to
 
+    @property
+    def epoch(self) -> int:
+        """The epoch of calls with a key or index that pass none."""
+        return self._epoch.now
+
+    @property
+    def epochs_set(self) -> int:
+        """How often :meth:`set_epoch` was called."""
+        return self._epoch.settings
+
+    def set_epoch(self, epoch: int) -> None:
+        """Begin an epoch: new colours for every key and index, also in loader workers that are already running.
+
+        Raises:
+            OptionError: It is no whole number from 0 on.
+        """
+        self._epoch.set(epoch)
+
     def __call__(
         self,
         image: Any,
         key: str | None = None,
         *,
         index: int | None = None,
-        epoch: int = 0,
+        epoch: int | None = None,
         label: str | None = None,
         domain: str | None = None,
         mask: Any = None,
@@ -186,13 +208,14 @@ class Colorist:
         key: str | None = None,
         *,
         index: int | None = None,
-        epoch: int = 0,
+        epoch: int | None = None,
         label: str | None = None,
         domain: str | None = None,
         mask: Any = None,
     ) -> Decision:
         """Draw what a call with the same arguments would do, without doing it."""
-        draw = self.draw(key, index=index, epoch=epoch, label=label, domain=domain)
+        now = self.epoch if epoch is None else epoch  # passed on, so that asking is not counted as a call
+        draw = self.draw(key, index=index, epoch=now, label=label, domain=domain)
         return Decision(False) if draw is None else self.decide(image, draw, self.mask_of(image, mask))
 
     def draw(
@@ -200,7 +223,7 @@ class Colorist:
         key: str | None = None,
         *,
         index: int | None = None,
-        epoch: int = 0,
+        epoch: int | None = None,
         label: str | None = None,
         domain: str | None = None,
     ) -> Draw | None:
@@ -276,10 +299,12 @@ class Colorist:
             f"strength={strength}, max_gain={self.max_gain:g}{clip}, mask={mask!r}, seed={self.seed})"
         )
 
-    def _stream(self, key: str | None, index: int | None, epoch: int) -> np.random.Generator:
-        if index is not None:
-            return streams.stream(self.seed, epoch, index)
-        return self._sequence.next() if key is None else streams.stream(self.seed, epoch, key)
+    def _stream(self, key: str | None, index: int | None, epoch: int | None) -> np.random.Generator:
+        name = key if index is None else index
+        if name is None:
+            return self._sequence.next()
+        number = streams.number_of(name)
+        return streams.stream(self.seed, self._epoch.note(number, name) if epoch is None else epoch, number)
 
     def _content(self, key: str | None, index: int | None, label: str | None, domain: str | None) -> Content:
         row = self.bank.row_of(key if key is not None else str(index)) if key is not None or index is not None else None
@@ -354,43 +379,3 @@ class Colorist:
             PreprocessingWarning,
             stacklevel=3,
         )
-
-
-def match_within_batch(
-    images: NDArray[Any],
-    p: float = 0.3,
-    mode: Literal["per_sample", "batch_fraction"] = "per_sample",
-    *,
-    seed: int = 0,
-    epoch: int = 0,
-    index: int = 0,
-    **options: Any,
-) -> NDArray[Any]:
-    """Without a bank: each chosen image of a batch (N, H, W, C) takes the style of another one of the same batch.
-
-    The batch is rolled by a random shift. ``"per_sample"`` tosses a coin for each image; ``"batch_fraction"`` changes exactly
-    the share ``p`` of them, rounded. ``index`` is the number of the batch; ``options`` go to :func:`recolorist.match`.
-
-    >>> batch = np.random.default_rng(0).integers(0, 256, (4, 8, 9, 3), dtype=np.uint8)
-    >>> changed = match_within_batch(batch, 0.5, "batch_fraction")
-    >>> sum(not np.array_equal(a, b) for a, b in zip(batch, changed, strict=True))
-    2
-    """
-    check.number(p, 0, 1, "p")
-    check.option(mode, ("per_sample", "batch_fraction"), "mode")
-    check.option(options.get("method", "mean_std"), MATCHERS, "method")
-    opened = check.open_image(images, options.get("data_range"), options.get("alpha"), "images")
-    if not opened.is_batch:
-        raise OptionError(f"a batch (N, H, W, C) is needed, and one image of shape {opened.shape} came")
-    count = len(images)
-    result, _ = make_target(opened, None)  # in the same memory order
-    result[...] = images
-    if count < 2:
-        return result
-    rng = streams.stream(seed, epoch, index)
-    shift = 1 + int(rng.integers(count - 1))
-    share = rng.random(count) < p if mode == "per_sample" else rng.permutation(count) < round(p * count)
-    options.setdefault("style_range", options.get("data_range"))
-    for i in np.flatnonzero(share):
-        result[i] = match(images[i], images[(i + shift) % count], **options)
-    return result

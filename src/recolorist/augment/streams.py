@@ -17,7 +17,7 @@ import numpy as np
 
 from recolorist.errors import OptionError
 
-__all__ = ["Sequence", "fresh_seed", "number_of", "stream", "torch_worker_seed"]
+__all__ = ["Sequence", "checked_word", "fresh_seed", "number_of", "stream", "torch_worker_seed"]
 
 _WORD: Final = 2**64
 _own = threading.local()
@@ -36,8 +36,8 @@ def stream(seed: int, epoch: int = 0, index: int | str = 0, purpose: int = 0) ->
     if not hasattr(_own, "generator"):
         _own.generator, _own.start = np.random.Generator(np.random.Philox(key=0)), _beginning()
     place = _own.start["state"]
-    place["counter"][1], place["counter"][2] = number_of(index), _word(epoch, "epoch")
-    place["key"][0], place["key"][1] = _word(seed, "seed"), _word(purpose, "purpose")
+    place["counter"][1], place["counter"][2] = number_of(index), checked_word(epoch, "epoch")
+    place["key"][0], place["key"][1] = checked_word(seed, "seed"), checked_word(purpose, "purpose")
     _own.generator.bit_generator.state = _own.start  # copied by the setter
     return cast("np.random.Generator", _own.generator)
 
@@ -62,7 +62,7 @@ def number_of(index: int | str) -> int:
     """
     if isinstance(index, str):
         return int.from_bytes(hashlib.blake2b(index.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
-    return _word(index, "index")
+    return checked_word(index, "index")
 
 
 def fresh_seed() -> int:
@@ -80,7 +80,7 @@ class Sequence:
 
     def __init__(self, seed: int) -> None:
         """Start at the beginning of the sequence that ``seed`` selects."""
-        self.seed = _word(seed, "seed")
+        self.seed = checked_word(seed, "seed")
         self._born = os.getpid()
         self._place: tuple[int, int] = (0, 0)
         self._count = 0
@@ -117,7 +117,17 @@ def torch_worker_seed() -> int | None:
     return None if info is None else int(info.seed)
 
 
-def _word(value: Any, name: str) -> int:
+def checked_word(value: Any, name: str) -> int:
+    """Return a whole number of 64 bits as it is.
+
+    Raises:
+        OptionError: It is something else; the message has the name.
+
+    Example:
+        >>> checked_word(-1, "epoch")
+        Traceback (most recent call last):
+        recolorist.errors.OptionError: epoch=-1; accepted are whole numbers from 0 to 2**64 - 1
+    """
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and 0 <= int(value) < _WORD:
         return int(value)
     raise OptionError(f"{name}={value!r}; accepted are whole numbers from 0 to 2**64 - 1")

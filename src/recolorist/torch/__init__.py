@@ -6,8 +6,9 @@
 :class:`ParameterCollate` is for drawing in the worker and applying on the GPU.
 """
 
+from recolorist.augment.epochs import RepeatedEpochWarning
 from recolorist.torch.colormatch import ColorMatch, Draws
-from recolorist.torch.dataset import ColoristDataset, RepeatedEpochError
+from recolorist.torch.dataset import ColoristDataset
 from recolorist.torch.fused import ToNormalizedTensor
 from recolorist.torch.parameters import ParameterCollate, Parameters, WithParameters
 
@@ -17,7 +18,7 @@ __all__ = [
     "Draws",
     "ParameterCollate",
     "Parameters",
-    "RepeatedEpochError",
+    "RepeatedEpochWarning",
     "ToNormalizedTensor",
     "WithParameters",
 ]

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import operator
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence, Sized
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import torch
 from torch.utils.data import Dataset
 
 from recolorist.augment.colorist import Colorist, Draw
+from recolorist.augment.epochs import RepeatedEpochWarning
 from recolorist.bank.names import format_name
 from recolorist.bank.style_bank import StyleBank
-from recolorist.core import image as check
-from recolorist.errors import OptionError, RecoloristError
+from recolorist.errors import OptionError
 from recolorist.torch.fused import ToNormalizedTensor
 from recolorist.torch.parameters import WithParameters, affine_of
 from recolorist.torch.tensors import image_of, recolour_tensor
 
-__all__ = ["ColoristDataset", "MapStyle", "RepeatedEpochError"]
+__all__ = ["ColoristDataset", "MapStyle"]
 
 Part = int | str | Callable[[Any], Any]
-
-
-class RepeatedEpochError(RecoloristError):
-    """A sample came twice in one epoch: ``set_epoch`` was forgotten, and the epoch before would be repeated."""
 
 
 class MapStyle(Protocol):
@@ -41,8 +38,9 @@ class MapStyle(Protocol):
 class ColoristDataset(Dataset[Any]):
     """Wrap a map-style dataset: the image of each sample gets new colours, drawn for (seed, epoch, index of the sample).
 
-    Call ``set_epoch`` before every pass; workers that are already running hear of it. A sample that comes twice without it raises
-    :class:`RepeatedEpochError`, because it would get the same colours again.
+    Call ``set_epoch`` before every pass; workers that are already running hear of it. Where nobody ever calls it, epochs are
+    counted sample by sample: whatever comes for the second time is drawn as in epoch 1. For a sampler without replacement these
+    are the colours that ``set_epoch`` would give; after a resume, or with several processes, counting begins anew.
 
     Args:
         dataset: Anything with a length and samples by number.
@@ -55,7 +53,6 @@ class ColoristDataset(Dataset[Any]):
         domain: Where the domain is.
         mask: Where the mask is.
         transform: Called with the image afterwards; a :class:`ToNormalizedTensor` is fused.
-        on_repeat: ``"allow"`` is for samplers with replacement.
         parameters: Leave the image as it is and return what was drawn beside it, for :class:`ParameterCollate`.
         **options: Options of :class:`recolorist.Colorist`.
 
@@ -83,7 +80,6 @@ class ColoristDataset(Dataset[Any]):
         domain: Part | None = None,
         mask: Part | None = None,
         transform: Callable[[Any], Any] | None = None,
-        on_repeat: Literal["raise", "allow"] = "raise",
         parameters: bool = False,
         **options: Any,
     ) -> None:
@@ -99,37 +95,32 @@ class ColoristDataset(Dataset[Any]):
             name: part for name, part in (("key", key), ("label", label), ("domain", domain), ("mask", mask)) if part is not None
         }
         self.transform = transform
-        self.on_repeat = check.option(on_repeat, ("raise", "allow"), "on_repeat")
         self.parameters = parameters
-        # epoch, and how often a sample may come in it; in memory that workers share, whenever they were started
-        self._now = torch.tensor([0, 1]).share_memory_()
-        self._seen = torch.zeros(len(dataset), dtype=torch.uint8).share_memory_()
+        # how often each sample came while no epoch was set; then the setting that was last, and samples since then;
+        # in memory that workers share, whenever they were started
+        self._counts = torch.zeros(len(dataset) + 2, dtype=torch.int64).share_memory_()
 
     def set_epoch(self, epoch: int) -> None:
-        """Begin an epoch: new colours for every sample, in workers that are already running too."""
-        number = operator.index(epoch)
-        if number < 0:
-            raise OptionError(f"epoch={epoch!r}; accepted are whole numbers from 0")
-        seen = int(self._seen.count_nonzero())
-        # Workers that live on may still be fetching for a pass that was left early. What they fetch from now on is thrown
-        # away, but it is counted: after such a pass, and only then, a sample may come twice.
-        self._now[1] = 2 if 0 < seen < len(self._seen) else 1
-        self._seen.zero_()
-        self._now[0] = number
+        """Begin an epoch of the Colorist: new colours for every sample, in workers that are already running too.
+
+        Raises:
+            OptionError: It is no whole number from 0 on.
+        """
+        self.colorist.set_epoch(epoch)
 
     @property
     def epoch(self) -> int:
         """The present epoch."""
-        return int(self._now[0])
+        return self.colorist.epoch
 
     def __len__(self) -> int:
         """As many as the wrapped dataset has."""
-        return len(self._seen)
+        return len(self._counts) - 2
 
     def __getitem__(self, index: int) -> Any:
         """Return one sample with new colours, or as it was with probability 1 - p."""
-        now, number = self._now.tolist(), self._number(index)
-        return self._recolour(number, self.dataset[number], *now)
+        setting, number = self._setting(), self._number(index)
+        return self._recolour(number, self.dataset[number], setting)
 
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
         """A whole batch, which torch asks for if it can; the same samples as one by one.
@@ -137,10 +128,10 @@ class ColoristDataset(Dataset[Any]):
         All are fetched before the first gets its colours: right after a decoder the little work of a match finds its code and
         tables driven from the caches, and takes several times as long.
         """
-        now, numbers = self._now.tolist(), [self._number(index) for index in indices]
+        setting, numbers = self._setting(), [self._number(index) for index in indices]
         together = getattr(self.dataset, "__getitems__", None)
         samples = together(numbers) if callable(together) else [self.dataset[number] for number in numbers]
-        return [self._recolour(number, sample, *now) for number, sample in zip(numbers, samples, strict=True)]
+        return [self._recolour(number, sample, setting) for number, sample in zip(numbers, samples, strict=True)]
 
     def __repr__(self) -> str:
         """The dataset, the augmentation and the epoch."""
@@ -149,16 +140,18 @@ class ColoristDataset(Dataset[Any]):
     def __setstate__(self, state: dict[str, Any]) -> None:
         """A copy by value must share its memory with its own workers, too."""
         self.__dict__.update(state)
-        self._now.share_memory_()
-        self._seen.share_memory_()
+        self._counts.share_memory_()
 
     def _number(self, index: int) -> int:
         number = operator.index(index)
         return number + len(self) if number < 0 else number
 
-    def _recolour(self, number: int, sample: Any, epoch: int, most: int) -> Any:
-        if self.on_repeat == "raise":  # after the sample was had, so that a missing one is the dataset's own error
-            self._count(number, epoch, most)
+    def _setting(self) -> tuple[int, int]:
+        """Return the epoch and how often one was set, before a sample is fetched: a pass that begins meanwhile is another one."""
+        return self.colorist.epoch, self.colorist.epochs_set
+
+    def _recolour(self, number: int, sample: Any, setting: tuple[int, int]) -> Any:
+        epoch = self._epoch_of(number, *setting)  # after the sample was had: a missing one is the dataset's own error
         content = {name: _get(sample, part) for name, part in self.parts.items()}
         mask = content.pop("mask", None)
         draw = self.colorist.draw(index=number, epoch=epoch, **{name: format_name(value) for name, value in content.items()})
@@ -168,15 +161,23 @@ class ColoristDataset(Dataset[Any]):
             return WithParameters(sample if self.transform is None else self._put(sample, self.transform(image)), move)
         return self._put(sample, self._change(image, draw, mask))
 
-    def _count(self, number: int, epoch: int, most: int) -> None:
-        seen = self._seen.numpy()  # the same memory; a tenth of the time of indexing a tensor
-        if seen[number] >= most:
-            raise RepeatedEpochError(
-                f"sample {number} came a second time in epoch {epoch}, and would get the same colours again. Call set_epoch(...) "
-                f"before every pass (set_epoch({epoch}) to repeat this one), or pass on_repeat='allow' if the sampler draws with "
-                "replacement"
-            )
-        seen[number] += 1
+    def _epoch_of(self, number: int, epoch: int, setting: int) -> int:
+        """Return the epoch to draw for: the one that was set, else how often the sample came before."""
+        counts = self._counts.numpy()  # the same memory; a tenth of the time of indexing a tensor
+        if not setting:
+            times = int(counts[number])
+            counts[number] = times + 1
+            if times and int(os.environ.get("WORLD_SIZE", "1")) > 1:
+                _warn(
+                    f"sample {number} came again and no epoch was set. Processes cannot count their epochs together, and repeat"
+                )
+            return times
+        if counts[-2] != setting:
+            counts[-2:] = setting, 0
+        counts[-1] += 1
+        if counts[-1] == 2 * len(self) + 1:  # not less: a sampler with replacement may bring a sample several times
+            _warn(f"{counts[-1]} samples came since set_epoch({epoch}), more than two passes. Later passes repeat")
+        return epoch
 
     def _change(self, image: Any, draw: Draw | None, mask: Any) -> Any:
         if isinstance(self.transform, ToNormalizedTensor) and self.transform.colorist is None:
@@ -203,3 +204,9 @@ def _get(sample: Any, part: Part) -> Any:
         return part(sample) if callable(part) else sample[part]
     except (KeyError, IndexError, TypeError) as error:
         raise OptionError(f"a sample of type {type(sample).__name__} has no part {part!r}; say where it is") from error
+
+
+def _warn(reason: str) -> None:
+    warnings.warn(
+        f"{reason} the colours of earlier ones. Call set_epoch(epoch) before every pass.", RepeatedEpochWarning, stacklevel=5
+    )

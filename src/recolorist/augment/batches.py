@@ -1,0 +1,56 @@
+"""Matching within a batch: styles without a bank."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist.augment import streams
+from recolorist.core import image as check
+from recolorist.core.apply import make_target
+from recolorist.core.match import MATCHERS, match
+from recolorist.errors import OptionError
+
+__all__ = ["match_within_batch"]
+
+
+def match_within_batch(
+    images: NDArray[Any],
+    p: float = 0.3,
+    mode: Literal["per_sample", "batch_fraction"] = "per_sample",
+    *,
+    seed: int = 0,
+    epoch: int = 0,
+    index: int = 0,
+    **options: Any,
+) -> NDArray[Any]:
+    """Without a bank: each chosen image of a batch (N, H, W, C) takes the style of another one of the same batch.
+
+    The batch is rolled by a random shift. ``"per_sample"`` tosses a coin for each image; ``"batch_fraction"`` changes exactly
+    the share ``p`` of them, rounded. ``index`` is the number of the batch; ``options`` go to :func:`recolorist.match`.
+
+    >>> batch = np.random.default_rng(0).integers(0, 256, (4, 8, 9, 3), dtype=np.uint8)
+    >>> changed = match_within_batch(batch, 0.5, "batch_fraction")
+    >>> sum(not np.array_equal(a, b) for a, b in zip(batch, changed, strict=True))
+    2
+    """
+    check.number(p, 0, 1, "p")
+    check.option(mode, ("per_sample", "batch_fraction"), "mode")
+    check.option(options.get("method", "mean_std"), MATCHERS, "method")
+    opened = check.open_image(images, options.get("data_range"), options.get("alpha"), "images")
+    if not opened.is_batch:
+        raise OptionError(f"a batch (N, H, W, C) is needed, and one image of shape {opened.shape} came")
+    count = len(images)
+    result, _ = make_target(opened, None)  # in the same memory order
+    result[...] = images
+    if count < 2:
+        return result
+    rng = streams.stream(seed, epoch, index)
+    shift = 1 + int(rng.integers(count - 1))
+    share = rng.random(count) < p if mode == "per_sample" else rng.permutation(count) < round(p * count)
+    options.setdefault("style_range", options.get("data_range"))
+    for i in np.flatnonzero(share):
+        result[i] = match(images[i], images[(i + shift) % count], **options)
+    return result

@@ -1,0 +1,109 @@
+"""The epoch of keyed draws, in memory that loader workers share, and the notice that a key came again without a new epoch.
+
+A keyed draw is a function of (seed, epoch, key), so a key that comes back in the same epoch gets the same colours. Within one
+epoch that is right: a sampler with replacement brings an image several times. But code that never sets an epoch would give every
+image the same colours for the whole training. A few looks at an image in a notebook are no training, so the warning
+comes with the return number :data:`RETURNS`, and only where no epoch was ever set or passed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from multiprocessing.context import get_spawning_popen
+from multiprocessing.sharedctypes import RawArray
+from typing import Any, Final
+
+from recolorist.augment import streams
+
+__all__ = ["RETURNS", "SLOTS", "RepeatedEpochWarning", "SharedEpoch"]
+
+#: Keys may come back so often, all of them together, before the warning.
+RETURNS: Final = 16
+#: Keys that are remembered, at most; they are the first that came, so every one of them is seen again in the next epoch.
+SLOTS: Final = 1024
+
+_NOW, _SETTINGS, _RETURNED, _KEYS = 0, 1, 2, 3  # places in the shared memory
+
+
+class RepeatedEpochWarning(UserWarning):
+    """Keys came again without a new epoch, so that images get the colours they had before."""
+
+
+class SharedEpoch:
+    """The present epoch, which forked and spawned processes share, however long they have been running.
+
+    A copy by value (:mod:`copy`, :mod:`pickle` to a file) starts at the same epoch and goes on by itself.
+
+    Example:
+        >>> epoch = SharedEpoch()
+        >>> epoch.is_set, epoch.set(3), epoch.now, epoch.is_set
+        (False, None, 3, True)
+    """
+
+    def __init__(self) -> None:
+        """Start at epoch 0, which nobody has set."""
+        self._cells = RawArray("Q", _KEYS + SLOTS)
+
+    @property
+    def now(self) -> int:
+        """The epoch."""
+        return int(self._cells[_NOW])
+
+    @property
+    def settings(self) -> int:
+        """How often an epoch was set."""
+        return int(self._cells[_SETTINGS])
+
+    @property
+    def is_set(self) -> bool:
+        """Whether an epoch was ever set."""
+        return bool(self._cells[_SETTINGS])
+
+    def set(self, epoch: int) -> None:
+        """Begin an epoch, in all processes that share it.
+
+        Raises:
+            OptionError: It is no whole number from 0 on.
+        """
+        self._cells[_NOW] = streams.checked_word(epoch, "epoch")
+        self._cells[_SETTINGS] += 1
+
+    def note(self, number: int, name: Any = None) -> int:
+        """Return the epoch for the draw of a key; warns once if keys come back and no epoch was ever set.
+
+        Args:
+            number: The number of the key.
+            name: The key as the caller knows it, for the message.
+        """
+        cells = self._cells
+        if not cells[_SETTINGS]:
+            place, mark = _KEYS + number % SLOTS, (number + 1) % 2**64  # 0 is an empty place
+            if cells[place] == 0:
+                cells[place] = mark
+            elif cells[place] == mark:
+                cells[_RETURNED] += 1
+                if cells[_RETURNED] == RETURNS:
+                    _warn(number if name is None else name)
+        return int(cells[_NOW])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Hand the memory itself to a process that is being started, and the epoch to anything else."""
+        if get_spawning_popen() is not None:
+            return {"cells": self._cells}
+        return {"now": self.now, "settings": int(self.is_set)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take either."""
+        self._cells = state["cells"] if "cells" in state else RawArray("Q", _KEYS + SLOTS)
+        if "cells" not in state:
+            self._cells[_NOW], self._cells[_SETTINGS] = state["now"], state["settings"]
+
+
+def _warn(name: Any) -> None:
+    warnings.warn(
+        f"keys come back (now {name!r}) and no epoch was ever set, so each image gets the colours it had before. Call "
+        "set_epoch(epoch) of the Colorist at the beginning of every epoch, or pass epoch=... with the key. Without a key and an "
+        "index every call draws anew.",
+        RepeatedEpochWarning,
+        stacklevel=6,  # the caller of Colorist
+    )
