@@ -22,7 +22,7 @@ def patches(slides: range, scanner: str, lamp: float = 1.0) -> list[np.ndarray]:
 
 
 bank = rc.StyleBank.build(patches(range(30), "north"), split="train", name="north")
-region = region_of(bank, level=0.99)
+region = region_of(bank, coverage=0.99)
 
 
 def month(first: int, scanner: str, lamp: float) -> rc.StyleBank:

@@ -26,8 +26,8 @@ def cloud(count: int, seed: int, shape: str = "normal") -> StyleBank:
     return StyleBank(mean, (cov + cov.transpose(0, 2, 1)) / 2, np.full(count, 4096), [str(i) for i in range(count)])
 
 
-def alarms(trained: StyleBank, now: StyleBank, level: float = 0.99) -> float:
-    region = drift.region_of(trained, level)
+def alarms(trained: StyleBank, now: StyleBank, coverage: float = 0.99) -> float:
+    region = drift.region_of(trained, coverage)
     return float((region.distance(now.mean, now.cov) > region.threshold).mean())
 
 
@@ -66,14 +66,14 @@ class TestThreshold:
             found += float(away @ np.linalg.solve(np.cov(cloud_.T), away)) > drift.f_threshold(12, 3, 0.95)
         assert 0.04 < found / 4000 < 0.06
 
-    def test_other_levels(self) -> None:
+    def test_other_coverages(self) -> None:
         rates = [alarms(cloud(400, seed), cloud(2000, 77 + seed), 0.9) for seed in range(6)]
         assert 0.08 < float(np.mean(rates)) < 0.12
 
-    @pytest.mark.parametrize("level", [0.2, 1.0, 7.0])
-    def test_nonsense_levels(self, level: float) -> None:
-        with pytest.raises(StatisticsError, match="level="):
-            drift.region_of(cloud(200, 0), level)
+    @pytest.mark.parametrize("coverage", [0.2, 1.0, 7.0])
+    def test_nonsense_coverages(self, coverage: float) -> None:
+        with pytest.raises(StatisticsError, match="coverage="):
+            drift.region_of(cloud(200, 0), coverage)
 
     def test_too_few_styles(self) -> None:
         with pytest.raises(StatisticsError, match="at least 12 are needed"):
@@ -123,6 +123,17 @@ class TestWords:
         assert drift.binomial_tail(10, 10, 0.01) == pytest.approx(1e-20)
 
 
+@pytest.mark.parametrize(
+    ("images", "coverage", "verdict"), [(1, 0.99, "too few to judge"), (2, 0.99, "drifted"), (2, 0.9, "too few to judge")]
+)
+def test_chance_could_put_a_small_group_outside(images: int, coverage: float, verdict: str) -> None:
+    region = drift.region_of(cloud(200, 0), coverage)
+    now = cloud(images, 1)
+    group = drift.group_of("g", region, now.mean / 4, now.std, region.distance(now.mean / 4, now.cov), coverage)
+    assert group.outside == images
+    assert (group.verdict, group.to_dict()["verdict"]) == (verdict, verdict)
+
+
 def test_whitening_makes_the_cloud_round() -> None:
     bank = cloud(500, 3)
     white = drift.region_of(bank).whitened(bank.mean, bank.cov)
@@ -156,7 +167,7 @@ def test_records_of_images_agree_with_the_group() -> None:
     moved = np.clip(now.mean + 0.2, 0, 1)
     distance = region.distance(moved, now.cov)
     lines = drift.image_lines(region, now.keys, ["g"] * 30, moved, now.std, distance)
-    group = drift.group_of("g", region, moved, now.std, distance, drift.LEVEL)
+    group = drift.group_of("g", region, moved, now.std, distance, drift.COVERAGE)
     assert sum(line["outside"] for line in lines) == group.outside > 0
     assert [line["source"] for line in lines] == list(now.keys)
     assert (group.images, group.share, group.drifted) == (30, group.outside / 30, True)

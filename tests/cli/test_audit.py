@@ -18,7 +18,7 @@ def test_json_is_the_summary_of_the_library_and_the_flagged_images(data: Path, b
     answer = run_here("audit", data, "--bank", bank, "--json")
     assert (answer.code, answer.err) == (0, "")
     expected = [{"source": line["source"], "flags": line["flags"]} for line in result.lines if line["flags"]]
-    assert answer.json == {**result.summary, "images_flagged": expected, "failures": []}
+    assert answer.json == {**result.summary, "images_flagged": expected, "failures": [], "ignored": {"kinds": {}, "links": []}}
 
 
 def test_people_read_a_table_and_what_the_median_style_clips(data: Path, bank: Path) -> None:

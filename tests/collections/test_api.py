@@ -15,7 +15,7 @@ from recolorist.errors import OptionError
 from recolorist.io.images import Reading
 
 READING, WHERE, LIMITS = Reading(bits=12), Where(jobs=3), Limits(blank=0.25)
-SELECT = {"label_from": 1, "domain_from": 2, "split": "test", "root": "elsewhere"}
+SELECT = {"label_from": 1, "domain_from": 2, "split": "test", "root": "elsewhere", "follow_links": True}
 OUTPUT = {"quality": 81, "keep_icc": True, "full_audit": True, "force": True, "resume": True}
 MATCH = {"method": "covariance", "space": "yiq", "max_gain": 3.0, "apply_to": "mask", "mask": "tissue"}
 BOTH = {"reading": READING, "where": WHERE}
@@ -40,7 +40,11 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = {
     "write_harmonised": (
         api.harmonise,
         ("source", "out", "style"),
-        {"split": "test", "root": "elsewhere"} | OUTPUT | MATCH | BOTH | {"strength": 0.25, "style_name": "x", "pool": True},
+        {"split": "test", "root": "elsewhere", "follow_links": True}
+        | OUTPUT
+        | MATCH
+        | BOTH
+        | {"strength": 0.25, "style_name": "x", "pool": True},
     ),
     "audit_images": (api.audit, ("source", "bank"), SELECT | BOTH | {"mask": "fundus", "limits": LIMITS}),
 }
@@ -86,7 +90,7 @@ def test_every_keyword_arrives(received: list[tuple[Any, ...]], name: str) -> No
 def test_drift_takes_its_groups_as_domains(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[Any, ...]] = []
     monkeypatch.setattr(tasks, "compare_images", lambda *values: calls.append(values))
-    api.drift("bank", "source", level=0.75, mask="tissue", group_from=2, split="test", root="elsewhere", **BOTH)  # type: ignore[arg-type]
+    api.drift("bank", "source", coverage=0.75, mask="tissue", group_from=2, split="test", root="elsewhere", **BOTH)  # type: ignore[arg-type]
     options, select = DriftOptions(0.75, "tissue"), SourceOptions(None, 2, "test", "elsewhere")
     assert calls == [("bank", "source", options, select, READING, WHERE)]
 
@@ -98,7 +102,7 @@ def test_drift_takes_its_groups_as_domains(monkeypatch: pytest.MonkeyPatch) -> N
         (api.augment, {"quality": 0}, "quality"),
         (api.harmonise, {"strength": 7}, "strength"),
         (api.harmonise, {"method": "histogram"}, "method"),
-        (lambda source, _folder, bank, **values: api.drift(bank, source, **values), {"level": 2}, "level"),
+        (lambda source, _folder, bank, **values: api.drift(bank, source, **values), {"coverage": 2}, "coverage"),
     ],
 )
 def test_wrong_options_are_refused_before_the_source_is_looked_at(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,11 @@ from tests.commands import picture
         ("a.npz", b"PK\x03\x04", "NPZ"),
         ("a.dcm", b"\0" * 128 + b"DICM", "DICOM"),
         ("no_suffix", b"\xff\xd8\xff\xe0", "JPEG"),
+        ("a.bmp", b"BM", "BMP"),
+        ("a.gif", b"GIF89a", "GIF"),
+        ("a.webp", b"RIFF\x2c\x03\0\0WEBPVP8 ", "WEBP"),
+        ("a.jp2", b"\0\0\0\x0cjP  \r\n\x87\n", "JPEG2000"),
+        ("a.j2k", b"\xff\x4f\xff\x51", "JPEG2000"),
         ("a.svs", b"II*\0", "SLIDE"),
     ],
 )
@@ -38,7 +44,7 @@ def test_recognised(tmp_path: Path, name: str, start: bytes, form: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "data"),
-    [("a.png", b"%!PS-Adobe-3.0 EPSF-3.0\n"), ("a.jpg", b"GIF89a" + b"\0" * 50), ("a.tif", b""),
+    [("a.png", b"%!PS-Adobe-3.0 EPSF-3.0\n"), ("a.jpg", b"RIFF\0\0\0\0WAVE" + b"\0" * 50),
      ("a.png", b"\x93NUMPY\x01\0"),
      ("a.npy", encode(picture(), ".png")), ("a.dcm", encode(picture(), ".png"))],
 )  # fmt: skip
@@ -77,5 +83,23 @@ def test_every_format_of_strips_is_known() -> None:
 
 
 def test_the_message_lists_what_is_read() -> None:
-    with pytest.raises(ImageError, match=r"no format that is read here \(PNG, JPEG, TIFF, NPY, NPZ, DICOM, ZARR, SLIDE\)"):
-        format_from_start(b"BM", "PNG", "a.png")
+    with pytest.raises(ImageError, match=r"no format that is read here \(PNG, JPEG, TIFF, BMP, GIF, WEBP, JPEG2000, NPY, NPZ,"):
+        format_from_start(b"?", "PNG", "a.png")
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "sentence"),
+    [
+        ("a.png", b"", "a.png is empty (0 bytes); fetch or save it again"),
+        ("a.png", b"<!DOCTYPE html>", "the download has failed, fetch the file again"),
+        ("a.tif", b"version https://git-lfs.github.com/spec/v1", "git lfs pull"),
+        ("a.heic", b"\0\0\0\x18ftypheic", "a.heic is not read: it begins like HEIC, which is not read; save it as PNG"),
+        ("a.jpg", b"\0\0\0\x18ftypavif", "a.jpg is not what its name says: it begins like AVIF"),
+        ("a.nii.gz", b"\x1f\x8b", "a.nii.gz is not read: it begins like a gzip archive; unpack it first"),
+        ("a.xyz", b"?", "a.xyz is of a kind that is not read; formats that are: PNG, JPEG"),
+    ],
+)
+def test_what_to_do_with_files_that_are_not_read(name: str, start: bytes, sentence: str) -> None:
+    with pytest.raises(ImageError, match=re.escape(sentence)) as caught:
+        format_from_start(start, FORMATS.get(Path(name).suffix), name)
+    assert ("its name says" in str(caught.value)) == (Path(name).suffix in FORMATS and bool(start))

@@ -191,7 +191,7 @@ def measure_folder(
     root = Path(folder)
     paths = list_images(root)
     if not paths:
-        raise ImageError(f"{folder} holds no PNG, JPEG or TIFF file; check the path, or pass arrays to build()")
+        raise ImageError(f"{folder} holds no image file; check the path, or pass arrays to build()")
     relative = [path.relative_to(root) for path in paths]
     images = (transform(read_image(path)) if transform else read_image(path) for path in paths)
     return measure_images(

@@ -21,7 +21,7 @@ from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import StatisticsError
 
 __all__ = [
-    "LEVEL",
+    "COVERAGE",
     "Group",
     "Region",
     "binomial_tail",
@@ -36,7 +36,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 #: The share of images like those of the bank that lie inside the region, unless another one is asked for.
-LEVEL: Final = 0.99
+COVERAGE: Final = 0.99
 _FLOOR: Final = 0.5 / 255.0  # no feature is known better than half an 8-bit level; keeps constant ones from exploding
 _LEAST_CHANCE: Final = 1e-3  # below this probability the share of a group outside is called drift
 _CHANNELS: Final = ("red", "green", "blue")
@@ -73,18 +73,18 @@ class Region:
         return np.asarray(np.sqrt((self.whitened(mean, cov) ** 2).sum(axis=1)))
 
 
-def region_of(bank: StyleBank, level: float = LEVEL) -> Region:
+def region_of(bank: StyleBank, coverage: float = COVERAGE) -> Region:
     """Fit the region that holds a new image like those of the bank with a given probability.
 
     Args:
         bank: A bank with moments of RGB or grey, of at least twelve images in RGB.
-        level: The probability, from 0.5 to below 1.
+        coverage: The probability, from 0.5 to below 1.
 
     Returns:
         The region, whose ``rule`` says where its threshold comes from.
 
     Raises:
-        StatisticsError: The bank is too small or of another space, or the level lies outside its limits.
+        StatisticsError: The bank is too small or of another space, or the coverage lies outside its limits.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -94,8 +94,8 @@ def region_of(bank: StyleBank, level: float = LEVEL) -> Region:
     """
     if bank.space != "rgb":
         raise StatisticsError(f"the bank holds moments of {bank.space!r}; drift needs those of RGB")
-    if not 0.5 <= level < 1:
-        raise StatisticsError(f"level={level:g}; accepted are probabilities from 0.5 to below 1")
+    if not 0.5 <= coverage < 1:
+        raise StatisticsError(f"coverage={coverage:g}; accepted are probabilities from 0.5 to below 1")
     features = style_features(bank.mean, bank.cov)
     count, size = features.shape
     if count < size + 3:
@@ -105,12 +105,12 @@ def region_of(bank: StyleBank, level: float = LEVEL) -> Region:
     spread, axes = np.linalg.eigh(deviations.T @ deviations / (count - 1))
     whiten = axes / np.sqrt(np.maximum(spread, _FLOOR**2))
     inside = ((deviations @ whiten) ** 2).sum(axis=1)
-    rank = math.ceil((count + 1) * level)
+    rank = math.ceil((count + 1) * coverage)
     if rank <= count:
         threshold, rule = float(np.sort(leave_one_out(inside, count))[rank - 1]), "leave-one-out"
     else:
         varying = int((spread > _FLOOR**2).sum())  # directions in which nothing varies add nothing to a distance
-        threshold, rule = f_threshold(count, max(1, varying), level), "F"
+        threshold, rule = f_threshold(count, max(1, varying), coverage), "F"
     return Region(
         centre,
         whiten,
@@ -138,7 +138,7 @@ def leave_one_out(inside: Array, count: int) -> Array:
     return np.asarray((count - 2) * count**2 * inside / ((count - 1) * room))
 
 
-def f_threshold(count: int, size: int, level: float) -> float:
+def f_threshold(count: int, size: int, coverage: float) -> float:
     """Return the squared distance within which a new normal point lies with this probability.
 
     It is p (n+1) (n−1) / (n (n−p)) times a quantile of the F distribution.
@@ -146,11 +146,11 @@ def f_threshold(count: int, size: int, level: float) -> float:
     Args:
         count: The number n of points that the cloud was fitted to.
         size: The number p of features.
-        level: The probability.
+        coverage: The probability.
     """
     from scipy.special import fdtri  # loaded only for small banks
 
-    return float(size * (count + 1) * (count - 1) / (count * (count - size)) * fdtri(size, count - size, level))
+    return float(size * (count + 1) * (count - 1) / (count * (count - size)) * fdtri(size, count - size, coverage))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +165,7 @@ class Group:
     mean_sds: Array  #: the same in deviations of the bank
     contrast: Array  #: ratio of deviations, per channel
     contrast_sds: Array  #: the change of the deviations in deviations of the bank
+    too_few: bool = False  #: whether chance could put all images of so small a group outside
 
     @property
     def share(self) -> float:
@@ -175,6 +176,11 @@ class Group:
     def drifted(self) -> bool:
         """Whether more lie outside than chance explains."""
         return self.chance < _LEAST_CHANCE
+
+    @property
+    def verdict(self) -> str:
+        """Whether the group has drifted, lies inside, or is too small to judge."""
+        return "drifted" if self.drifted else "too few to judge" if self.too_few else "inside"
 
     @property
     def words(self) -> str:
@@ -190,6 +196,7 @@ class Group:
             "share": self.share,
             "chance": self.chance,
             "drifted": self.drifted,
+            "verdict": self.verdict,
             "mean_shift_levels": self.mean_shift.tolist(),
             "mean_shift_sds": self.mean_sds.tolist(),
             "contrast_ratio": self.contrast.tolist(),
@@ -198,7 +205,7 @@ class Group:
         }
 
 
-def group_of(name: str, region: Region, mean: Array, std: Array, distance: Array, level: float) -> Group:
+def group_of(name: str, region: Region, mean: Array, std: Array, distance: Array, coverage: float) -> Group:
     """Summarise one group of images.
 
     Args:
@@ -207,11 +214,13 @@ def group_of(name: str, region: Region, mean: Array, std: Array, distance: Array
         mean: Means (N, C) of the images in unit range.
         std: Standard deviations (N, C).
         distance: Distances (N,) from the region's centre.
-        level: The probability that the region was fitted for.
+        coverage: The probability that the region was fitted for.
     """
     outside = int((distance > region.threshold).sum())
-    chance = binomial_tail(outside, len(distance), 1.0 - level)
-    return Group(name, len(distance), outside, chance, *_compare(region, mean.mean(axis=0), std.mean(axis=0)))
+    count = len(distance)
+    chance = binomial_tail(outside, count, 1.0 - coverage)
+    too_few = binomial_tail(count, count, 1.0 - coverage) >= _LEAST_CHANCE
+    return Group(name, count, outside, chance, *_compare(region, mean.mean(axis=0), std.mean(axis=0)), too_few)
 
 
 def _compare(region: Region, mean: Array, std: Array) -> tuple[Array, Array, Array, Array]:

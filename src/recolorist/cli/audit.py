@@ -65,7 +65,7 @@ def audit(
         common.write_text(html, audit_page(result, source, reading, split=select.split, root=select.root), force=force)
     if not as_json:
         _print(result)
-    common.finish({**result.summary, "images_flagged": _flagged(result)}, result.failures, as_json=as_json)
+    common.finish({**result.summary, "images_flagged": _flagged(result)}, result.failures, result.passed, as_json=as_json)
 
 
 def _flagged(result: AuditResult) -> list[dict[str, Any]]:

@@ -65,7 +65,7 @@ def build(
     _save(bank, out, force=force)
     if not as_json:
         typer.echo(f"{len(bank)} styles, {len(bank.domains)} domains, {len(bank.labels)} labels in {out}")
-    common.finish({"bank": str(out), **bank.summary()}, result.failures, as_json=as_json)
+    common.finish({"bank": str(out), **bank.summary()}, result.failures, result.passed, as_json=as_json)
 
 
 def info(bank: _Bank, *, as_json: common.Json = False) -> None:

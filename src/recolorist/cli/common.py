@@ -15,6 +15,7 @@ import typer
 if TYPE_CHECKING:
     from recolorist.collections.chunks import Failure
     from recolorist.collections.options import Where
+    from recolorist.io.listing import Passed
 
 __all__ = [
     "DRIFTED",
@@ -91,11 +92,13 @@ def progress(results: Iterable[Any], count: int, what: str) -> Iterator[Any]:
                 bar.refresh()
 
 
-def finish(result: dict[str, Any], failures: list[Failure], *, as_json: bool, code: int = 0) -> None:
-    """Print JSON if asked, name what failed, and leave with the exit code that says so; ``code`` goes before it."""
+def finish(result: dict[str, Any], failures: list[Failure], passed: Passed, *, as_json: bool, code: int = 0) -> None:
+    """Print JSON if asked, name what failed or was not read, and leave with ``code``, or with that of failures if it is 0."""
     if as_json:
-        told = {"failures": [{"source": one.key, "error": one.message} for one in failures]}
-        typer.echo(json.dumps(result | told, indent=2))
+        listed = [{"source": failure.key, "error": failure.message} for failure in failures]
+        typer.echo(json.dumps(result | {"failures": listed, "ignored": passed.to_dict()}, indent=2))
+    for sentence in passed.sentences():
+        typer.echo(f"recolorist: {sentence}", err=True)
     name_failures(failures)
     if code or failures:
         raise typer.Exit(code or SOME_FAILED)

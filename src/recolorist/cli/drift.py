@@ -72,7 +72,7 @@ def drift(
     over = fail_over is not None and any(group.share > fail_over for group in (result.overall, *result.groups))
     told = _told(result) | {"coverage": coverage, "fail_over": fail_over, "over": over}
     code = common.DRIFTED if over else 0  # before failed files: drift is what a pipeline asked about
-    common.finish(told, result.failures, as_json=as_json, code=code)
+    common.finish(told, result.failures, result.passed, as_json=as_json, code=code)
 
 
 def _told(result: DriftResult) -> dict[str, Any]:
@@ -103,9 +103,8 @@ def _print(result: DriftResult, coverage: float) -> None:
     table.add_column("verdict", no_wrap=True)
     for group in (*result.groups, result.overall):
         chance = "< 0.0001" if group.chance < 1e-4 else f"{group.chance:.4f}"
-        verdict = "drifted" if group.drifted else "inside"
         share, expected = f"{100 * group.share:.1f} %", f"{100 * (1 - coverage):.1f} %"
-        table.add_row(display_path(group.name) or ".", str(group.images), share, expected, chance, verdict)
+        table.add_row(display_path(group.name) or ".", str(group.images), share, expected, chance, group.verdict)
     console.print(table)
     for group in (*result.groups, result.overall):
         console.print(Text(f"{display_path(group.name) or '.'}: most moved {group.words}"), soft_wrap=True)

@@ -68,6 +68,7 @@ OPTIONS: Final[Mapping[str, Any]] = MappingProxyType(
         "domain_from": Annotated[int | None, typer.Option(parser=common.level_of, metavar="LEVEL", help=_DOMAIN)],
         "split": Annotated[str | None, typer.Option(help="Split of a manifest or MedMNIST file; recorded in banks.")],
         "root": Annotated[Path | None, typer.Option(help="Folder that the paths of a manifest or list are relative to.")],
+        "follow_links": Annotated[bool, typer.Option("--follow-links", help="Read links that lead out of the folder.")],
         # OutputOptions
         "quality": Annotated[int, typer.Option(min=1, max=100, help="JPEG quality of outputs.")],
         "keep_icc": Annotated[bool, typer.Option("--keep-icc", help="Keep colour profiles; all other metadata is dropped.")],

@@ -101,4 +101,4 @@ def _tell(result: RunResult, out: Path, *, as_json: bool) -> None:
         typer.echo(f"{told['written']} written{kept}, {told['failed']} failed; provenance.jsonl in {out} says what was done")
         if clipped:
             typer.echo(f"clipped {100 * told['clipped_mean']:.2f} % on average, {100 * told['clipped_worst']:.2f} % at worst")
-    common.finish(told, result.failures, as_json=as_json)
+    common.finish(told, result.failures, result.passed, as_json=as_json)

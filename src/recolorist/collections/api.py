@@ -25,7 +25,6 @@ from recolorist.collections.options import (
     OutputOptions,
     SourceOptions,
     Where,
-    check_coverage,
 )
 from recolorist.collections.tasks import AuditResult, BankResult, DriftResult, RunResult, open_bank, reference
 from recolorist.core.moments import Moments
@@ -67,6 +66,7 @@ def build_bank(
     label_from: int | None = -1,
     domain_from: int | None = None,
     root: str | Path | None = None,
+    follow_links: bool = False,
     reading: Reading = _READING,
     where: Where = _HERE,
     any_split: bool = False,
@@ -84,6 +84,7 @@ def build_bank(
         label_from: Level of sub-folders that names the label: 0 is the first, -1 the one that holds the file.
         domain_from: The same for the domain.
         root: Folder that the paths of a manifest or list are relative to.
+        follow_links: Read links of a folder that lead out of it.
         reading: How files are read.
         where: Processes or cluster that do the work.
         any_split: Accept a manifest with several splits as a whole.
@@ -106,7 +107,7 @@ def build_bank(
         (1, ['b.png'])
     """
     options = BankOptions(MeasureOptions(mask, space, with_histograms), name, preprocessing, any_split)
-    return tasks.measure_bank(source, options, SourceOptions(label_from, domain_from, split, root), reading, where)
+    return tasks.measure_bank(source, options, SourceOptions(label_from, domain_from, split, root, follow_links), reading, where)
 
 
 def augment(
@@ -130,6 +131,7 @@ def augment(
     domain_from: int | None = None,
     split: str | None = None,
     root: str | Path | None = None,
+    follow_links: bool = False,
     quality: int = 95,
     keep_icc: bool = False,
     full_audit: bool = False,
@@ -160,6 +162,7 @@ def augment(
         domain_from: Level of sub-folders that names the domain.
         split: Split of a manifest or archive.
         root: Folder that the paths of a manifest or list are relative to.
+        follow_links: Read links of a folder that lead out of it.
         quality: JPEG quality of outputs.
         keep_icc: Keep colour profiles; all other metadata is dropped.
         full_audit: Also record correlations and inversions of every image.
@@ -188,7 +191,7 @@ def augment(
     """
     match = _match_options(method=method, space=space, max_gain=max_gain, apply_to=apply_to)
     options = AugmentOptions(match, strength, copies, p, seed, sampler, max_clip, mask, allow_split)
-    select = SourceOptions(label_from, domain_from, split, root)
+    select = SourceOptions(label_from, domain_from, split, root, follow_links)
     output = OutputOptions(quality, keep_icc, full_audit, force, resume)
     return tasks.write_augmented(source, out, bank, options, select, output, reading, where)
 
@@ -208,6 +211,7 @@ def harmonise(
     pool: bool = False,
     split: str | None = None,
     root: str | Path | None = None,
+    follow_links: bool = False,
     quality: int = 95,
     keep_icc: bool = False,
     full_audit: bool = False,
@@ -233,6 +237,7 @@ def harmonise(
             then stays paler than its neighbours.
         split: Split of a manifest or archive.
         root: Folder that the paths of a manifest or list are relative to.
+        follow_links: Read links of a folder that lead out of it.
         quality: JPEG quality of outputs.
         keep_icc: Keep colour profiles; all other metadata is dropped.
         full_audit: Also record correlations and inversions of every image.
@@ -260,7 +265,9 @@ def harmonise(
     match = _match_options(method=method, space=space, strength=strength, max_gain=max_gain, apply_to=apply_to)
     options = HarmoniseOptions(match, mask, pool, style_name)
     output = OutputOptions(quality, keep_icc, full_audit, force, resume)
-    return tasks.write_harmonised(source, out, style, options, SourceOptions(split=split, root=root), output, reading, where)
+    return tasks.write_harmonised(
+        source, out, style, options, SourceOptions(split=split, root=root, follow_links=follow_links), output, reading, where
+    )
 
 
 def audit(
@@ -273,6 +280,7 @@ def audit(
     domain_from: int | None = None,
     split: str | None = None,
     root: str | Path | None = None,
+    follow_links: bool = False,
     reading: Reading = _READING,
     where: Where = _HERE,
 ) -> AuditResult:
@@ -287,6 +295,7 @@ def audit(
         domain_from: Level of sub-folders that names the domain.
         split: Split of a manifest or archive.
         root: Folder that the paths of a manifest or list are relative to.
+        follow_links: Read links of a folder that lead out of it.
         reading: How files are read.
         where: Processes or cluster that do the work.
 
@@ -304,7 +313,7 @@ def audit(
         ...     audit(folder).lines[0]["flags"]
         ['flat', 'near_blank', 'saturated']
     """
-    select = SourceOptions(label_from, domain_from, split, root)
+    select = SourceOptions(label_from, domain_from, split, root, follow_links)
     return tasks.audit_images(source, bank, AuditOptions(mask, limits), select, reading, where)
 
 
@@ -312,11 +321,12 @@ def drift(
     bank: StyleBank,
     source: Source,
     *,
-    level: float = 0.99,
+    coverage: float = 0.99,
     mask: str | None = None,
     group_from: int | None = 0,
     split: str | None = None,
     root: str | Path | None = None,
+    follow_links: bool = False,
     reading: Reading = _READING,
     where: Where = _HERE,
 ) -> DriftResult:
@@ -325,11 +335,12 @@ def drift(
     Args:
         bank: The bank of the training data.
         source: The images to compare.
-        level: Share of images like the training data that count as inside.
+        coverage: Share of images like the training data that count as inside.
         mask: Name of a foreground rule; only its pixels are measured.
         group_from: Level of sub-folders that names the group.
         split: Split of a manifest or archive.
         root: Folder that the paths of a manifest or list are relative to.
+        follow_links: Read links of a folder that lead out of it.
         reading: How files are read.
         where: Processes or cluster that do the work.
 
@@ -337,7 +348,7 @@ def drift(
         The region of usual styles, the figures of all images and of each group, and one line for each image.
 
     Raises:
-        OptionError: The level or the rule is not one of those accepted.
+        OptionError: The coverage or the rule is not one of those accepted.
         StatisticsError: The bank is too small, or its channels are not those of the images.
 
     Example:
@@ -351,9 +362,8 @@ def drift(
         ...     drift(bank, folder).lines[0]["outside"]
         True
     """
-    check_coverage(level, "level")
-    select = SourceOptions(None, group_from, split, root)
-    return tasks.compare_images(bank, source, DriftOptions(level, mask), select, reading, where)
+    select = SourceOptions(None, group_from, split, root, follow_links)
+    return tasks.compare_images(bank, source, DriftOptions(coverage, mask), select, reading, where)
 
 
 def _match_options(**values: Any) -> MatchOptions:

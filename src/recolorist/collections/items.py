@@ -9,7 +9,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +18,8 @@ import numpy as np
 from recolorist import optional
 from recolorist.collections.options import SourceOptions
 from recolorist.errors import ImageError, OptionError, RecoloristError
-from recolorist.io.images import list_names
+from recolorist.io.images import list_folder
+from recolorist.io.listing import Passed
 from recolorist.io.npy import npy_header, npy_stack, refuse_bomb
 from recolorist.io.reading import display_path
 
@@ -56,6 +57,7 @@ class Collection:
     name: str
     split: str | None = None
     splits: tuple[str, ...] = ()  #: what a manifest's column ``split`` holds
+    passed: Passed = field(default_factory=Passed)  #: what a folder holds and is not read
 
     def __len__(self) -> int:
         """Number of images."""
@@ -94,15 +96,16 @@ def collected(source: Source, select: SourceOptions = EVERYTHING) -> Iterator[Co
 
 
 def _of_folder(folder: Path, select: SourceOptions) -> Collection:
-    names = list_names(folder)
-    if not names:
-        raise ImageError(f"{display_path(folder)} holds no image file; check the path")
-    start = "" if folder == Path() else os.path.join(folder, "")  # noqa: PTH118 - see `list_names`
+    listing = list_folder(folder, follow_links=select.follow_links)
+    if not listing.names:
+        besides = "".join(f"; {sentence}" for sentence in listing.passed.sentences())
+        raise ImageError(f"{display_path(folder)} holds no image file{besides or '; check the path'}")
+    start = "" if folder == Path() else os.path.join(folder, "")  # noqa: PTH118 - see `list_folder`
     items = []
-    for name in names:
+    for name in listing.names:
         path = start + (name if os.sep == "/" else name.replace("/", os.sep))
         items.append(Item(name, path, *_labels(name.split("/")[:-1], select)))
-    return Collection(tuple(items), folder.resolve().name, select.split)
+    return Collection(tuple(items), folder.resolve().name, select.split, passed=listing.passed)
 
 
 def _of_paths(paths: Sequence[Path], root: str | Path | None, select: SourceOptions) -> Collection:

@@ -27,7 +27,6 @@ __all__ = [
     "Progress",
     "SourceOptions",
     "Where",
-    "check_coverage",
 ]
 
 #: Given the results as they come and how many there will be; passes them on.
@@ -43,12 +42,14 @@ class SourceOptions:
         domain_from: The same for the domain.
         split: Split of a manifest or MedMNIST archive.
         root: Folder that the paths of a manifest or list are relative to.
+        follow_links: Read links of a folder that lead out of it.
     """
 
     label_from: int | None = -1
     domain_from: int | None = None
     split: str | None = None
     root: str | Path | None = None
+    follow_links: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +194,8 @@ class DriftOptions:
 
     def __post_init__(self) -> None:
         """Check the coverage and the rule."""
-        check_coverage(self.coverage, "coverage")
+        if not check.is_number(self.coverage) or not 0.5 <= float(self.coverage) < 1:
+            raise OptionError(f"coverage={self.coverage!r}; accepted are numbers from 0.5 to below 1")
         _check_rule(self.mask)
 
 
@@ -313,21 +315,6 @@ class Where:
         check.option(self.engine, ("local", "ray"), "engine")
         if self.jobs is not None and (not isinstance(self.jobs, int) or self.jobs < 1):
             raise OptionError(f"jobs={self.jobs!r}; at least one process is needed")
-
-
-def check_coverage(value: Any, name: str) -> None:
-    """Refuse a share that no region of usual styles can be fitted to.
-
-    Raises:
-        OptionError: It is no number from 0.5 to below 1; the message has the name that the caller used.
-
-    Example:
-        >>> check_coverage(1, "level")
-        Traceback (most recent call last):
-        recolorist.errors.OptionError: level=1; accepted are numbers from 0.5 to below 1
-    """
-    if not check.is_number(value) or not 0.5 <= float(value) < 1:
-        raise OptionError(f"{name}={value!r}; accepted are numbers from 0.5 to below 1")
 
 
 def _matching(options: MatchOptions) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -39,6 +39,7 @@ from recolorist.collections.work import Augment, Harmonise, Kept, Measure, Recol
 from recolorist.core.moments import Moments
 from recolorist.errors import ImageError, OptionError, StatisticsError
 from recolorist.io.images import Reading
+from recolorist.io.listing import Passed
 from recolorist.io.reading import display_path
 
 __all__ = [
@@ -60,10 +61,11 @@ _TOGETHER: Final = 16  # lines noted at a time; what a kill loses of them is don
 
 @dataclass(frozen=True, slots=True)
 class BankResult:
-    """A bank, and the files that could not be measured."""
+    """A bank, the files that could not be measured, and what the folder holds besides."""
 
     bank: StyleBank
     failures: list[Failure]
+    passed: Passed = field(default_factory=Passed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class AuditResult:
     lines: list[dict[str, Any]]
     failures: list[Failure]
     summary: dict[str, Any]
+    passed: Passed = field(default_factory=Passed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,7 @@ class DriftResult:
     lines: list[dict[str, Any]]
     measured: StyleBank
     failures: list[Failure]
+    passed: Passed = field(default_factory=Passed)
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,7 @@ class RunResult:
     lines: list[str]
     failures: list[Failure]
     kept: int = 0
+    passed: Passed = field(default_factory=Passed)
 
     @cached_property
     def records(self) -> list[dict[str, Any]]:
@@ -168,7 +173,7 @@ def audit_images(
     failures = [value for value in values if isinstance(value, Failure)]
     lines = [value for value in values if not isinstance(value, Failure)]
     mark_outliers(lines, options.limits)
-    return AuditResult(lines, failures, summary_of(lines, len(failures)))
+    return AuditResult(lines, failures, summary_of(lines, len(failures)), images.passed)
 
 
 def compare_images(
@@ -189,7 +194,7 @@ def compare_images(
         parts.append(drift_numbers.group_of(name, region, new.mean[rows], new.std[rows], distance[rows], coverage))
     overall = drift_numbers.group_of("all", region, new.mean, new.std, distance, coverage)
     lines = drift_numbers.image_lines(region, new.keys, groups, new.mean, new.std, distance)
-    return DriftResult(region, overall, parts, lines, new, result.failures)
+    return DriftResult(region, overall, parts, lines, new, result.failures, result.passed)
 
 
 def open_bank(path: str | Path) -> StyleBank:
@@ -222,7 +227,7 @@ def _bank_of(images: Collection, values: list[Any], options: BankOptions) -> Ban
         preprocessing=options.preprocessing,
         space=options.measure.measured_space,
     )
-    return BankResult(bank, failures)
+    return BankResult(bank, failures, images.passed)
 
 
 def _one_kind(items: Sequence[Item], values: list[Any]) -> list[Any]:
@@ -287,7 +292,7 @@ def _write_all(work: Recolour, images: Collection, source: Source, where: Where)
     ours = {name for item, value in zip(items, values, strict=True) if not isinstance(value, Failure) for name in names[item.key]}
     journal.close([*(as_line(old) for name, old in before.items() if name not in ours and target.exists(name)), *lines])
     kept = sum(len(value.outputs) for value in values if isinstance(value, Kept))
-    return RunResult(lines, [value for value in values if isinstance(value, Failure)], kept)
+    return RunResult(lines, [value for value in values if isinstance(value, Failure)], kept, images.passed)
 
 
 def _noted(results: Iterable[tuple[int, Any]], journal: Journal, count: int) -> list[Any]:

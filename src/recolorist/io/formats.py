@@ -10,7 +10,7 @@ from typing import Final
 from recolorist.errors import ImageError
 from recolorist.io.reading import display_path
 
-__all__ = ["FORMATS", "HUGE_FORMATS", "format_from_start", "sniff"]
+__all__ = ["FORMATS", "HUGE_FORMATS", "WHOLE_FORMATS", "format_from_start", "sniff"]
 
 #: Format by suffix; where a file's first bytes say something else, they decide.
 FORMATS: Final = {
@@ -19,6 +19,14 @@ FORMATS: Final = {
     ".jpeg": "JPEG",
     ".tif": "TIFF",
     ".tiff": "TIFF",
+    ".bmp": "BMP",
+    ".gif": "GIF",
+    ".webp": "WEBP",
+    ".jp2": "JPEG2000",
+    ".j2k": "JPEG2000",
+    ".j2c": "JPEG2000",
+    ".jpf": "JPEG2000",
+    ".jpx": "JPEG2000",
     ".npy": "NPY",
     ".npz": "NPZ",
     ".dcm": "DICOM",
@@ -33,6 +41,7 @@ FORMATS: Final = {
     ".svslide": "SLIDE",
 }
 HUGE_FORMATS: Final = ("TIFF", "NPY", "ZARR", "SLIDE")  # those that can be read in strips
+WHOLE_FORMATS: Final = ("PNG", "JPEG", "BMP", "GIF", "WEBP", "JPEG2000")  # those that are decoded from all bytes of the file
 _MAGIC: Final = (
     (b"\x89PNG\r\n\x1a\n", "PNG"),
     (b"\xff\xd8\xff", "JPEG"),
@@ -42,9 +51,28 @@ _MAGIC: Final = (
     (b"MM\0+", "TIFF"),
     (b"\x93NUMPY", "NPY"),
     (b"PK\x03\x04", "NPZ"),
+    (b"BM", "BMP"),
+    (b"GIF87a", "GIF"),
+    (b"GIF89a", "GIF"),
+    (b"\x00\x00\x00\x0cjP  \r\n\x87\n", "JPEG2000"),
+    (b"\xff\x4f\xff\x51", "JPEG2000"),
 )
+#: What files that are not read begin with, from the first byte on: a kind of file, and what to do with it.
+_OTHERS: Final = (
+    (b"%PDF", "a PDF; export its images as PNG"),
+    (b"%!PS", "PostScript; export it as PNG"),
+    (b"<svg", "SVG, a drawing without pixels; export it as PNG"),
+    (b"<?xml", "XML, a text; give the image it belongs to"),
+    (b"<!DOCTYPE", "a web page; the download has failed, fetch the file again"),
+    (b"<html", "a web page; the download has failed, fetch the file again"),
+    (b"version https://git-lfs", "a placeholder of Git LFS; fetch the file with: git lfs pull"),
+    (b"\x1f\x8b", "a gzip archive; unpack it first"),
+    (b"\x89HDF", "HDF5; save its images as NPY or TIFF"),
+    (b"8BPS", "a Photoshop file; export it as TIFF"),
+)
+_FTYP: Final = {b"heic": "HEIC", b"heix": "HEIC", b"mif1": "HEIF", b"avif": "AVIF"}
 _START: Final = 132  # bytes, as many as it takes to recognise DICOM
-_PICTURES: Final = ("PNG", "JPEG", "TIFF")  # often misnamed for one another, which does no harm
+_PICTURES: Final = (*WHOLE_FORMATS, "TIFF")  # often misnamed for one another, which does no harm
 
 
 def sniff(path: str | Path) -> str:
@@ -65,7 +93,7 @@ def sniff(path: str | Path) -> str:
         ...     _ = Path(folder, "a.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0")
         ...     sniff(Path(folder, "a.png"))
         Traceback (most recent call last):
-        recolorist.errors.ImageError: .../a.png is not what its name says: it begins like no format that is read here ...
+        recolorist.errors.ImageError: .../a.png is not what its name says: it begins like PostScript; export it as PNG
     """
     named = FORMATS.get(Path(path).suffix.lower())
     try:
@@ -85,15 +113,38 @@ def format_from_start(start: bytes, named: str | None, path: str | Path) -> str:
     """Find the format from the first 132 bytes, and compare it with the format that the name says."""
     if named == "SLIDE":  # dozens of vendors' formats; OpenSlide tells them apart
         return named
-    form = "DICOM" if start[128:_START] == b"DICM" else next((form for magic, form in _MAGIC if start.startswith(magic)), None)
+    form = _recognise(start)
     if form is None:
-        raise ImageError(
-            f"{display_path(path)} is not what its name says: it begins like no format that is read here "
-            f"({', '.join(dict.fromkeys(FORMATS.values()))})"
-        )
+        raise ImageError(_explain_unknown(start, named, path))
     if named in (form, None) or {named, form} <= set(_PICTURES):
         return form
     raise ImageError(f"{display_path(path)} is named like {named} and begins like {form}; rename it to what it is")
+
+
+def _recognise(start: bytes) -> str | None:
+    if start[128:_START] == b"DICM":
+        return "DICOM"
+    if start[:4] == b"RIFF" and start[8:12] == b"WEBP":
+        return "WEBP"
+    return next((form for magic, form in _MAGIC if start.startswith(magic)), None)
+
+
+def _explain_unknown(start: bytes, named: str | None, path: str | Path) -> str:
+    """Return the message for a file of no known format; its name is blamed only if it names one."""
+    name = display_path(path)
+    if not start:
+        return f"{name} is empty (0 bytes); fetch or save it again"
+    if start[4:8] == b"ftyp" and start[8:12] in _FTYP:
+        kind: str | None = f"{_FTYP[start[8:12]]}, which is not read; save it as PNG, JPEG or TIFF"
+    else:
+        kind = next((kind for magic, kind in _OTHERS if start.startswith(magic)), None)
+    formats = ", ".join(dict.fromkeys(FORMATS.values()))
+    begins = f"it begins like {kind or f'no format that is read here ({formats})'}"
+    if named is not None:
+        return f"{name} is not what its name says: {begins}"
+    if kind is not None:
+        return f"{name} is not read: {begins}"
+    return f"{name} is of a kind that is not read; formats that are: {formats}. Save it as one of them"
 
 
 def _folder_format(path: Path, named: str | None) -> str:

@@ -13,8 +13,8 @@ from typing import Any, Final
 from numpy.typing import NDArray
 
 from recolorist.errors import ImageError, RecoloristError
-from recolorist.io.formats import FORMATS, HUGE_FORMATS, format_from_start, sniff
-from recolorist.io.listing import list_images, list_names
+from recolorist.io.formats import FORMATS, HUGE_FORMATS, WHOLE_FORMATS, format_from_start, sniff
+from recolorist.io.listing import list_folder, list_images
 from recolorist.io.reading import DEFAULT, MAX_PIXELS, HugeError, Picture, Reading, describe_error, display_path, refuse_huge
 from recolorist.io.strips import ArrayStrips, Strips, refuse_bomb
 
@@ -27,8 +27,8 @@ __all__ = [
     "Picture",
     "Reading",
     "decode",
+    "list_folder",
     "list_images",
-    "list_names",
     "open_file",
     "open_strips",
     "read_bytes",
@@ -94,13 +94,13 @@ def read_picture(path: str | Path, reading: Reading = DEFAULT) -> Picture:
 
 
 def open_file(path: str | Path, reading: Reading = DEFAULT) -> tuple[str, bytes | None]:
-    """Return the format of a file and, for a PNG or JPEG, its bytes: opened once for sniffing, hashing and decoding."""
+    """Return the format of a file and, for `WHOLE_FORMATS`, its bytes: opened once for sniffing, hashing and decoding."""
     named = FORMATS.get("." + os.fspath(path).rpartition(".")[2].lower())
-    data = _read_regular(path, reading.max_pixels) if named in ("PNG", "JPEG") else None
+    data = _read_regular(path, reading.max_pixels) if named in WHOLE_FORMATS else None
     if data is None:
         return sniff(path), None
     form = format_from_start(data[:132], named, path)
-    return form, data if form in ("PNG", "JPEG") else None
+    return form, data if form in WHOLE_FORMATS else None
 
 
 def decode(path: str | Path, form: str, reading: Reading, data: bytes | None = None) -> Picture:
@@ -114,12 +114,8 @@ def decode(path: str | Path, form: str, reading: Reading, data: bytes | None = N
 
 
 def _decode(path: Path, form: str, reading: Reading, data: bytes | None) -> Picture:
-    if form in ("PNG", "JPEG"):
-        from recolorist.io.jpeg import read_jpeg
-        from recolorist.io.png import read_png
-
-        data = read_bytes(path, reading.max_pixels) if data is None else data
-        return (read_png if form == "PNG" else read_jpeg)(data, reading)
+    if form in WHOLE_FORMATS:
+        return _decode_bytes(read_bytes(path, reading.max_pixels) if data is None else data, form, reading)
     if form == "TIFF":
         from recolorist.io.tiff import read_tiff
 
@@ -139,6 +135,20 @@ def _decode(path: Path, form: str, reading: Reading, data: bytes | None) -> Pict
     with _open_rows(path, form, reading) as source:
         refuse_huge(source.shape[0] * source.shape[1], reading.max_pixels)
         return Picture(source.rows(0, source.shape[0]), source.data_range)
+
+
+def _decode_bytes(data: bytes, form: str, reading: Reading) -> Picture:
+    if form == "JPEG":
+        from recolorist.io.jpeg import read_jpeg
+
+        return read_jpeg(data, reading)
+    if form == "PNG":
+        from recolorist.io.png import read_png
+
+        return read_png(data, reading)
+    from recolorist.io.raster import read_raster
+
+    return read_raster(data, form, reading)
 
 
 def open_strips(path: str | Path, reading: Reading, *, always: bool = False) -> Strips:

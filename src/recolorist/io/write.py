@@ -19,7 +19,16 @@ __all__ = ["OUTPUT_SUFFIX", "QUALITY", "encode", "format_of", "output_name", "re
 
 _WRITTEN: Final = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".tif": "TIFF", ".tiff": "TIFF", ".npy": "NPY"}
 #: The suffix of an output where its source is of a format that is not written.
-OUTPUT_SUFFIX: Final = {"DICOM": ".png", "NPZ": ".npy", "SLIDE": ".tif", "ZARR": ".tif"}
+OUTPUT_SUFFIX: Final = {
+    "BMP": ".png",
+    "DICOM": ".png",
+    "GIF": ".png",
+    "JPEG2000": ".png",
+    "NPZ": ".npy",
+    "SLIDE": ".tif",
+    "WEBP": ".png",
+    "ZARR": ".tif",
+}
 
 
 def encode(pixels: NDArray[Any], suffix: str, *, icc: bytes | None = None, quality: int = QUALITY) -> bytes:
