@@ -22,29 +22,6 @@ ENTRY = "import sys; from recolorist.cli.main import main; sys.argv[0] = 'recolo
 COMMAND = [sys.executable, "-W", "error", "-c", ENTRY]
 
 
-def recolorist(*words: object, cwd: Path | None = None, timeout: float = 600) -> subprocess.CompletedProcess[str]:
-    """Run the command; wide enough that no line of a table breaks."""
-    environment = {**os.environ, "COLUMNS": "160", "PYTHONIOENCODING": "utf-8"}
-    return subprocess.run(  # noqa: S603
-        [*COMMAND, *map(str, words)],
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-        cwd=cwd,
-        env=environment,
-        timeout=timeout,
-    )
-
-
-def done(*words: object, code: int = 0) -> dict[str, Any]:
-    """Run the command with --json, expect an exit code, and return what it said."""
-    result = recolorist(*words, "--json")
-    assert result.returncode == code, (result.returncode, result.stdout, result.stderr)
-    assert "Traceback" not in result.stderr
-    told: dict[str, Any] = json.loads(result.stdout)
-    return told
-
-
 class Answer(NamedTuple):
     """What a command printed, and its exit code."""
 
@@ -56,6 +33,16 @@ class Answer(NamedTuple):
     def json(self) -> Any:
         """What was printed, read as JSON."""
         return json.loads(self.out)
+
+
+def run_process(*words: object, **environment: str) -> Answer:
+    """Run the command in a process of its own, with warnings as errors; wide enough that no line of a table breaks."""
+    settings = {**os.environ, "COLUMNS": "160", "PYTHONIOENCODING": "utf-8", **environment}
+    done = subprocess.run(  # noqa: S603
+        [*COMMAND, *map(str, words)], capture_output=True, encoding="utf-8", check=False, env=settings
+    )
+    assert "Traceback" not in done.stderr
+    return Answer(done.returncode, done.stdout, done.stderr)
 
 
 def run_here(*words: object) -> Answer:
@@ -75,6 +62,14 @@ def run_here(*words: object) -> Answer:
             code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     assert "Traceback" not in err.getvalue()
     return Answer(code, out.getvalue(), err.getvalue())
+
+
+def run_json(*words: object, code: int = 0) -> dict[str, Any]:
+    """Run the command in this process with --json, expect an exit code, and return what it printed."""
+    answer = run_here(*words, "--json")
+    assert answer.code == code, answer
+    values: dict[str, Any] = answer.json
+    return values
 
 
 def refused(*words: object, code: int = 1) -> str:

@@ -24,6 +24,8 @@ _own_servers: list[object] = []  # tests under way that talk to a server of thei
 
 def _refuse_network(event: str, details: tuple[Any, ...]) -> None:
     """An audit hook sees every socket of the process, opened from Python or from C, and cannot be taken out again."""
+    if _NAMING is None:  # the interpreter is shutting down and has cleared this module
+        return
     if event in _NAMING or (event in _CONNECTING and details[0].family in _NETWORK):
         where = details[1] if event in _CONNECTING else details[0]
         if _own_servers and (where[0] if isinstance(where, tuple) else where) == _LOOPBACK:

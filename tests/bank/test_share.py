@@ -11,7 +11,7 @@ import recolorist as rc
 from recolorist.bank.share import share
 from recolorist.demo.synthetic import SCANNERS, tile
 from recolorist.errors import OptionError, StatisticsError
-from tests.commands import done, recolorist
+from tests.commands import refused, run_json
 
 
 @pytest.fixture(scope="module")
@@ -86,13 +86,11 @@ def test_a_crowd_that_is_not_there_is_refused(bank: rc.StyleBank) -> None:
 
 def test_the_command_tells_how_well_the_styles_hide(bank: rc.StyleBank, tmp_path: Path) -> None:
     bank.save(tmp_path / "in.npz")
-    told = done("bank", "share", tmp_path / "in.npz", "-o", tmp_path / "out.npz", "--step", "16")
+    told = run_json("bank", "share", tmp_path / "in.npz", "-o", tmp_path / "out.npz", "--step", "16")
     assert told["alone_before"] == 1.0
     assert told["alone_after"] < 1.0
     assert rc.StyleBank.load(tmp_path / "out.npz").keys[0] == "0"
-    again = recolorist("bank", "share", tmp_path / "in.npz", "-o", tmp_path / "out.npz")
-    assert again.returncode != 0
-    assert "--force" in again.stderr
+    assert "--force" in refused("bank", "share", tmp_path / "in.npz", "-o", tmp_path / "out.npz")
 
 
 def test_labels_and_domains_go_or_stay_as_asked(bank: rc.StyleBank) -> None:

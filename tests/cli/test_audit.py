@@ -7,10 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from recolorist import collections
 from recolorist.bank.style_bank import StyleBank
-from tests.commands import refused, run_here
+from tests.commands import refused, run_here, run_json
 
 
 def test_json_is_the_summary_of_the_library_and_the_flagged_images(data: Path, bank: Path) -> None:
@@ -52,6 +53,27 @@ def test_a_broken_file_is_named_and_the_rest_is_reported(with_broken: Path, tmp_
     assert re.fullmatch(r"recolorist: .*broken\.png.*\n", answer.err)
     assert len((tmp_path / "l.jsonl").read_text("utf-8").splitlines()) == 4
     assert "broken.png" in (tmp_path / "r.html").read_text("utf-8")
+
+
+def test_names_on_the_page_are_text_and_pictures_are_inside_it(data: Path, bank: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "d"
+    folder.mkdir()
+    Image.new("RGB", (30, 20), (200, 30, 40)).save(folder / "<b>flat.png")
+    (folder / "broken & bad.jpg").write_bytes(b"\xff\xd8\xff nothing")
+    for source in list(data.rglob("*.png"))[:5]:
+        (folder / source.name).write_bytes(source.read_bytes())
+    words = ["--bank", bank, "--html", tmp_path / "r.html", "--lines", tmp_path / "l.jsonl"]
+    values = run_json("audit", folder, *words, code=3)
+    assert (values["images"], values["failed"], values["flags"]["flat"]) == (6, 1, 1)
+    lines = [json.loads(line) for line in (tmp_path / "l.jsonl").read_text("utf-8").splitlines()]
+    assert [line["source"] for line in lines if "near_blank" in line["flags"]] == ["<b>flat.png"]
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert "&lt;b&gt;flat.png" in page
+    assert "<b>flat" not in page
+    assert "broken &amp; bad.jpg" in page
+    assert page.count("data:image/jpeg;base64,") >= 2
+    assert not re.search(r"<script|https?://(?!www\.w3\.org/2000/svg)", page)
+    assert re.search(r"near_blank\s+1", run_here("audit", folder, "--bank", bank).out)
 
 
 @pytest.mark.parametrize("option", ["--lines", "--html"])

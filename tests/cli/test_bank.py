@@ -12,7 +12,7 @@ from PIL import Image
 
 from recolorist import collections
 from recolorist.bank.style_bank import StyleBank
-from tests.commands import picture, refused, run_here
+from tests.commands import picture, refused, run_here, run_json, shared_data
 
 
 def test_build_writes_the_bank_of_the_library(data: Path, tmp_path: Path) -> None:
@@ -22,6 +22,34 @@ def test_build_writes_the_bank_of_the_library(data: Path, tmp_path: Path) -> Non
     assert (answer.code, answer.err) == (0, "")
     assert StyleBank.load(tmp_path / "b.rcb").fingerprint == expected.fingerprint == answer.json["fingerprint"]
     assert answer.json["failures"] == []
+
+
+def test_processes_info_merge_and_plot(data: Path, bank: Path, tmp_path: Path) -> None:
+    built = run_json("bank", "build", data, "-o", tmp_path / "a.rcb", "--domain-from", "0", "--split", "train", "-j", "2")
+    assert (built["styles"], built["failures"]) == (20, [])
+    assert built["fingerprint"] == StyleBank.load(bank).fingerprint
+    info = run_json("bank", "info", tmp_path / "a.rcb")
+    assert (info["labels"], list(info["domains"])) == ({"benign": 10, "malignant": 10}, ["hospital_a", "hospital_b"])
+    assert run_json("bank", "merge", tmp_path / "a.rcb", bank, "-o", tmp_path / "b.rcb")["styles"] == 40
+    run_json("bank", "plot", bank, "-o", tmp_path / "p.svg")
+    chart = (tmp_path / "p.svg").read_text("utf-8")
+    assert chart.count('r="3.2"') == 40  # 20 styles in each of two panels
+    assert "hospital_b" in chart
+    assert "<script" not in chart
+
+
+def test_a_json_bank_for_the_page(data: Path, bank: Path, tmp_path: Path) -> None:
+    run_json("bank", "build", data, "-o", tmp_path / "a.json", "--split", "train")
+    values = json.loads((tmp_path / "a.json").read_text("utf-8"))
+    assert (values["format"], values["count"]) == ("recolorist.bank/1", 20)
+    assert collections.open_bank(tmp_path / "a.json").keys == StyleBank.load(bank).keys
+
+
+def test_real_images_in_one_archive(tmp_path: Path) -> None:
+    archive = shared_data("medmnist") / "pathmnist_test718_28.npz"
+    with np.load(archive) as arrays:
+        split = next(name.removesuffix("_images") for name in arrays.files if name.endswith("_images"))
+    assert run_json("bank", "build", archive, "--split", split, "-o", tmp_path / "p.rcb")["styles"] == 718
 
 
 def test_build_leaves_outliers_out_if_asked(tmp_path: Path) -> None:
@@ -38,10 +66,11 @@ def test_build_leaves_outliers_out_if_asked(tmp_path: Path) -> None:
 
 
 def test_a_failed_image_gives_exit_code_3_and_a_bank_of_the_rest(with_broken: Path, tmp_path: Path) -> None:
+    (with_broken / "broken.png").rename(with_broken / "bro\nken.png")
     answer = run_here("bank", "build", with_broken, "-o", tmp_path / "b.rcb")
     assert answer.code == 3
     assert answer.out.startswith("4 styles, ")
-    assert "broken.png" in answer.err
+    assert re.fullmatch(r"recolorist: .*bro\\nken\.png.*\n", answer.err)
     assert len(StyleBank.load(tmp_path / "b.rcb")) == 4
 
 
@@ -83,7 +112,7 @@ def test_info_lists_domains_labels_and_outliers(bank: Path) -> None:
     told = run_here("bank", "info", bank, "--json").json
     assert told == json.loads(json.dumps(opened.summary())) | {"outlier_keys": [opened.keys[row] for row in opened.outliers()]}
     answer = run_here("bank", "info", bank)
-    assert re.search(r"hospital_b\s+10\s", answer.out)
+    assert re.search(r"hospital_b\s+10\s+[\d.]+ +[\d.]+ +[\d.]+", answer.out)
     assert "labels: benign 10, malignant 10" in answer.out
     assert f"outliers: {len(told['outlier_keys'])}" in answer.out
 

@@ -28,6 +28,7 @@ def test_json_names_versions_loops_and_the_self_test() -> None:
     assert told["packages"]["numpy"] == importlib.metadata.version("numpy")
     assert told["self_test"]["passed"] is True
     assert {"PNG", "JPEG", "TIFF"} <= set(told["formats"])
+    assert told["max_pixels"] == 89_478_485
 
 
 def test_people_read_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

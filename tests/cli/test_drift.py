@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from tests.commands import picture, refused, run_here
+from tests.commands import picture, refused, run_here, run_json, shared_data
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def test_the_training_data_itself_is_inside(data: Path, bank: Path) -> None:
     answer = run_here("drift", data, "--bank", bank, "--json", "--fail-over", "0.3")
     assert (answer.code, answer.err, answer.json["over"], answer.json["overall"]["drifted"]) == (0, "", False, False)
     assert [group["group"] for group in answer.json["groups"]] == ["hospital_a", "hospital_b"]
-    assert answer.json["overall"]["images"] == 20
+    assert (answer.json["overall"]["images"], answer.json["threshold_rule"]) == (20, "F")
 
 
 def test_a_drifted_group_is_exit_code_4_only_if_asked(dark: Path, bank: Path) -> None:
@@ -32,6 +32,14 @@ def test_a_drifted_group_is_exit_code_4_only_if_asked(dark: Path, bank: Path) ->
     assert (answer.code, answer.json["over"], answer.json["fail_over"]) == (4, True, 0.3)
     assert len(answer.json["outside"]) == 8
     assert run_here("drift", dark, "--bank", bank).code == 0
+
+
+def test_another_microscope_is_drift(tmp_path: Path) -> None:
+    blood = shared_data("blood")
+    run_json("bank", "build", blood / "acevedo20", "--split", "train", "-o", tmp_path / "a.rcb")
+    values = run_json("drift", blood, "--bank", tmp_path / "a.rcb", "--fail-over", "0.5", code=4)
+    verdicts = {group["group"]: group["drifted"] for group in values["groups"]}
+    assert verdicts == {"acevedo20": False, "zheng18_tecom": True}
 
 
 def test_drift_goes_before_failed_files(dark: Path, bank: Path) -> None:
@@ -47,6 +55,7 @@ def test_people_read_a_verdict_for_each_group_and_the_farthest_images(dark: Path
     answer = run_here("drift", dark, "--bank", bank)
     assert "drifted" in answer.out
     assert "all: most moved red: " in answer.out
+    assert "darker" in answer.out
     assert "by the F distribution, since the bank is small" in answer.out
     assert answer.out.count("scanner/") == 5
 

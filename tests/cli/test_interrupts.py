@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from recolorist import collections as batch
-from tests.commands import COMMAND, contents, done, picture
+from tests.commands import COMMAND, contents, picture, run_json
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of this kind are not sent there")
 
@@ -41,7 +41,7 @@ def bank(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def undisturbed(data: Path, bank: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     out = tmp_path_factory.mktemp("whole") / "o"
-    done("augment", data, out, "--bank", bank, "-j", "1")
+    run_json("augment", data, out, "--bank", bank, "-j", "1")
     return contents(out)
 
 
@@ -86,7 +86,7 @@ def test_an_interrupted_run_leaves_only_whole_files(
     assert 60 <= len(pictures) < COUNT
     assert all(undisturbed[name] == data for name, data in pictures.items())
     assert set(left) - set(pictures) == {".provenance.journal"}
-    told = done("augment", data, tmp_path / "o", "--bank", bank, "--resume")
+    told = run_json("augment", data, tmp_path / "o", "--bank", bank, "--resume")
     assert told["written"] + told["kept"] == COUNT
     assert told["kept"] > 0
     assert contents(tmp_path / "o") == undisturbed
@@ -101,5 +101,5 @@ def test_after_kill_nothing_is_lost_and_nothing_torn(
     assert gone(process.pid)  # workers do not outlive the main process
     for name, found in contents(tmp_path / "o").items():
         assert undisturbed[name] == found if name.endswith(".png") else True
-    done("augment", data, tmp_path / "o", "--bank", bank, "--resume")
+    run_json("augment", data, tmp_path / "o", "--bank", bank, "--resume")
     assert contents(tmp_path / "o") == undisturbed

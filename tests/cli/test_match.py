@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import tifffile
+from PIL import Image
 
 import recolorist as rc
+from recolorist import collections
 from recolorist.io.images import read_image
-from tests.commands import picture, refused, run_here
+from tests.commands import picture, refused, run_here, run_json
 
 Pair = tuple[Path, Path]
 
@@ -32,6 +36,48 @@ def test_json_holds_size_plan_and_audit(pair: Pair, tmp_path: Path) -> None:
     assert answer.json["size"] == [37, 53]
     assert answer.json["plan"] == json.loads(plan.to_json())
     assert answer.json["audit"] == json.loads(rc.audit(picture(0), plan).to_json())
+
+
+def test_plan_audit_and_triptych_are_written_beside_the_output(pair: Pair, tmp_path: Path) -> None:
+    files = {name: tmp_path / name for name in ("plan.json", "audit.json", "three.png")}
+    words = ["--save-plan", files["plan.json"], "--audit", files["audit.json"], "--triptych", files["three.png"]]
+    values = run_json("match", *pair, "-o", tmp_path / "o.png", *words)
+    assert np.array_equal(read_image(tmp_path / "o.png"), rc.match(picture(0), picture(1)))
+    plan = rc.plan(rc.measure(picture(0)), rc.measure(picture(1)))
+    assert rc.Plan.from_json(files["plan.json"].read_text("utf-8")) == plan
+    assert json.loads(files["audit.json"].read_text("utf-8")) == values["audit"]
+    assert read_image(files["three.png"]).shape == (37 + 42, 3 * 53 + 4 * 12, 3)
+
+
+def test_a_bank_and_one_of_its_domains(pair: Pair, bank: Path, tmp_path: Path) -> None:
+    opened = rc.StyleBank.load(bank)
+    for i, (name, domain) in enumerate(((str(bank), None), (f"{bank}:hospital_b", "hospital_b"))):
+        run_json("match", pair[0], name, "-o", tmp_path / f"{i}.png")
+        expected = rc.match(picture(0), collections.reference(opened, domain))
+        assert np.array_equal(read_image(tmp_path / f"{i}.png"), expected)
+
+
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        (["--method", "covariance", "--strength", "0.5"], {"method": "covariance", "strength": 0.5}),
+        (["--method", "histogram"], {"method": "histogram"}),
+        (["--space", "lab", "--max-gain", "1.1"], {"space": "lab", "max_gain": 1.1}),
+    ],
+)
+def test_options_are_those_of_the_library(pair: Pair, tmp_path: Path, words: list[str], options: dict[str, Any]) -> None:
+    run_json("match", *pair, "-o", tmp_path / "o.png", *words)
+    assert np.array_equal(read_image(tmp_path / "o.png"), rc.match(picture(0), picture(1), **options))
+
+
+def test_masks(pair: Pair, tmp_path: Path) -> None:
+    mask = np.zeros((37, 53), np.uint8)
+    mask[5:30, 9:40] = 255
+    Image.fromarray(mask).save(tmp_path / "m.png")
+    masks = ["--mask", tmp_path / "m.png", "--style-mask", tmp_path / "m.png", "--apply-to", "mask"]
+    run_json("match", *pair, "-o", tmp_path / "o.png", *masks)
+    expected = rc.match(picture(0), picture(1), mask=mask, style_mask=mask, apply_to="mask")
+    assert np.array_equal(read_image(tmp_path / "o.png"), expected)
 
 
 def test_histograms_have_no_plan(pair: Pair, tmp_path: Path) -> None:
@@ -78,15 +124,22 @@ def test_a_file_that_is_no_plan_is_refused(pair: Pair, tmp_path: Path, content: 
     ("words", "name"),
     [(["--method", "mean_sdt"], "method='mean_sdt'"), (["--space", "cmyk"], "space='cmyk'"), (["--strength", "7"], "strength=7"),
      (["--max-gain", "-1"], "max_gain=-1"), (["--apply-to", "maks"], "apply_to='maks'"), (["--mask", "none.png"], "none.png"),
-     (["--eps-mode", "big"], "eps_mode='big'")],
+     (["--eps-mode", "big"], "eps_mode='big'"), (["--style-mask", "none.png"], "none.png")],
 )  # fmt: skip
 def test_wrong_options_are_refused_and_nothing_is_written(pair: Pair, tmp_path: Path, words: list[str], name: str) -> None:
     assert name in refused("match", *pair, "-o", tmp_path / "o.png", *words)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_quality_outside_its_limits_is_wrong_usage(pair: Pair, tmp_path: Path) -> None:
-    assert "--quality" in refused("match", *pair, "-o", tmp_path / "o.jpg", "--quality", "101", code=2)
+@pytest.mark.parametrize("words", [["--plan", "none.json"], ["none.png"]])
+def test_a_style_or_plan_that_is_not_there_is_refused(pair: Pair, tmp_path: Path, words: list[str]) -> None:
+    assert words[-1] in refused("match", pair[0], *words, "-o", tmp_path / "o.png")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [["--quality", "101"], ["--bits", "99"]])
+def test_a_number_outside_its_limits_is_wrong_usage(pair: Pair, tmp_path: Path, words: list[str]) -> None:
+    assert words[0] in refused("match", *pair, "-o", tmp_path / "o.jpg", *words, code=2)
 
 
 def test_an_unknown_suffix_is_refused(pair: Pair, tmp_path: Path) -> None:
@@ -100,6 +153,13 @@ def test_strips_have_neither_triptych_nor_audit(large: Path, pair: Pair, tmp_pat
     assert "the output was written" in refused(*words, option, tmp_path / "extra")
     assert np.array_equal(read_image(tmp_path / "o.tif"), rc.match(read_image(large), picture(1)))
     assert not (tmp_path / "extra").exists()
+
+
+def test_people_read_the_formula_and_the_size(pair: Pair, tmp_path: Path) -> None:
+    answer = run_here("match", *pair, "-o", tmp_path / "o.png")
+    assert (answer.code, answer.err) == (0, "")
+    assert re.search(r"^R' = [\d.]+·R [+-] [\d.]+$", answer.out, re.MULTILINE)
+    assert "53 x 37 pixels in" in answer.out
 
 
 def test_flags_are_printed_for_people(pair: Pair, tmp_path: Path) -> None:

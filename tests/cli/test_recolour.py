@@ -12,7 +12,7 @@ import pytest
 import recolorist as rc
 from recolorist import collections
 from recolorist.io.images import read_image
-from tests.commands import contents, picture, refused, run_here
+from tests.commands import contents, picture, refused, run_here, run_json
 
 Pair = tuple[Path, Path]
 
@@ -37,6 +37,17 @@ class TestAugment:
         opened = rc.StyleBank.load(bank)
         collections.augment(data, tmp_path / "p", opened, sampler="other_domain", domain_from=0)
         assert contents(tmp_path / "o") == contents(tmp_path / "p")
+
+    def test_a_run_is_resumed_with_other_processes(self, data: Path, bank: Path, tmp_path: Path) -> None:
+        words = ["augment", data, tmp_path / "o", "--bank", bank, "--copies", "2", "--cross-domain", "--domain-from", "0"]
+        values = run_json(*words, "-j", "2")
+        assert (values["written"], values["kept"], values["failed"]) == (40, 0, 0)
+        before = contents(tmp_path / "o")
+        assert "41 of the outputs exist" in refused(*words)
+        next((tmp_path / "o").rglob("*_2.png")).unlink()
+        values = run_json(*words, "--resume", "-j", "1")
+        assert (values["written"], values["kept"]) == (2, 38)
+        assert contents(tmp_path / "o") == before
 
     def test_people_read_counts_and_clipping(self, data: Path, bank: Path, tmp_path: Path) -> None:
         answer = run_here("augment", data, tmp_path / "o", "--bank", bank)
@@ -74,6 +85,23 @@ class TestHarmonise:
         assert {record["style"] for record in records(tmp_path / "o")} == {"1.png"}
         clipped = [record["audit"]["clipped_overall"] for record in records(tmp_path / "o")]
         assert answer.json["clipped_worst"] == max(clipped)
+
+    def test_a_domain_of_a_bank_is_a_style(self, data: Path, bank: Path, tmp_path: Path) -> None:
+        assert run_json("harmonise", data, tmp_path / "o", "--to", f"{bank}:hospital_a")["written"] == 20
+        style = collections.reference(rc.StyleBank.load(bank), "hospital_a")
+        source = next(data.rglob("*.png"))
+        assert np.array_equal(read_image(tmp_path / "o" / source.relative_to(data)), rc.match(read_image(source), style))
+
+    @pytest.mark.parametrize(
+        "words",
+        [["--method", "histogram"], ["--method", "mean_sdt"], ["--apply-to", "maks"], ["--strength", "7"], ["--mask", "x"]],
+    )
+    def test_wrong_options_are_refused_before_a_folder_is_made(
+        self, data: Path, pair: Pair, tmp_path: Path, words: list[str]
+    ) -> None:
+        name = words[0].strip("-").replace("-", "_")
+        assert f"{name}=" in refused("harmonise", data, tmp_path / "o", "--to", pair[1], *words)
+        assert not (tmp_path / "o").exists()
 
     def test_a_failed_image_is_exit_code_3_and_the_rest_is_whole(self, with_broken: Path, pair: Pair, tmp_path: Path) -> None:
         answer = run_here("harmonise", with_broken, tmp_path / "o", "--to", pair[1], "--json")
