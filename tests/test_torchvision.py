@@ -20,6 +20,7 @@ from recolorist._torchvision_ops import declare_missing_ops
 from recolorist.augment.colorist import PreprocessingWarning
 from recolorist.augment.streams import stream
 from recolorist.errors import ImageError, OptionError
+from recolorist.torch import ColorMatch, DetachedWarning, ToNormalizedTensor
 from tests.torch.data import HEIGHT, WIDTH, bank_of, tiles
 
 declare_missing_ops()
@@ -259,3 +260,69 @@ class TestRefusals:
     def test_what_is_no_image(self) -> None:
         with pytest.raises(ImageError, match="accepted"):
             Colorist(BANK, p=1.0)(torch.zeros(3))
+
+
+class TestPairs:
+    """torchvision's Compose hands the parts of a sample on as arguments: image, label."""
+
+    BATCH = torch.from_numpy(tiles(4, seed=3)).permute(0, 3, 1, 2).contiguous()
+
+    def test_the_conversion_keeps_the_label(self) -> None:
+        convert = ToNormalizedTensor((0.5,) * 3, (0.25,) * 3)
+        image, label = v2.Compose([convert])(Image.fromarray(IMAGE), 3)
+        assert label == 3
+        assert torch.equal(image, convert(IMAGE))
+
+    def test_batches_go_on_to_cut_and_mix(self) -> None:
+        labels = torch.arange(4) % 3
+        images, mixed = v2.Compose([ColorMatch(BANK, p=1.0), v2.CutMix(num_classes=3)])(self.BATCH, labels)
+        assert images.shape == self.BATCH.shape
+        assert mixed.shape == (4, 3)
+
+    def test_draws_are_named(self) -> None:
+        module = ColorMatch(BANK, p=1.0)
+        draws = module.draw(4)
+        image, label = module(self.BATCH, 5, draws=draws)
+        assert label == 5
+        assert torch.equal(image, module(self.BATCH, draws=draws))
+        with pytest.raises(OptionError, match="draws="):
+            module(self.BATCH, draws)
+
+    def test_samples_in_a_container_are_refused_by_modules_for_batches(self) -> None:
+        with pytest.raises(ImageError, match="tuple came"):
+            ColorMatch(BANK)((self.BATCH, 3))
+
+    def test_the_class_for_arrays_names_the_one_for_samples(self) -> None:
+        aug = rc.Colorist(BANK, p=1.0, seed=1)
+        for sample in ((Image.fromarray(IMAGE), 3), (TENSOR,)):
+            with pytest.raises(rc.RecoloristError, match=r"recolorist\.torchvision\.Colorist"):
+                v2.Compose([aug, v2.ToImage()])(*sample)
+
+
+class TestCompiled:
+    """Drawing stays out of the graph, so that the transform works in compiled code; it is not part of a full graph."""
+
+    @pytest.mark.parametrize("options", [{"p": 0.5}, {"space": "yiq"}], ids=str)
+    def test_same_as_without(self, options: dict[str, Any]) -> None:
+        transform = Colorist(BANK, **{"p": 1.0} | options)
+        compiled = torch.compile(lambda image: transform(image) / 2, backend="eager")
+        for seed in range(3):
+            torch.manual_seed(seed)
+            expected = transform(TENSOR) / 2
+            torch.manual_seed(seed)
+            assert torch.equal(compiled(TENSOR), expected)
+
+
+class TestEdges:
+    @pytest.mark.parametrize("shape", [(0, 3, 8, 9), (2, 0, 3, 8, 9)])
+    def test_a_video_without_frames(self, shape: tuple[int, ...]) -> None:
+        video = tv_tensors.Video(torch.zeros(shape, dtype=torch.uint8))
+        result = Colorist(BANK, p=1.0)(video)
+        assert type(result) is tv_tensors.Video
+        assert result.shape == shape
+
+    def test_a_result_without_gradients_is_announced(self) -> None:
+        image = (TENSOR / 255).requires_grad_()
+        with pytest.warns(DetachedWarning, match="ColorMatch"):
+            result = Colorist(BANK, p=1.0)(image)
+        assert not result.requires_grad

@@ -5,6 +5,7 @@ The draws come from torch's own generator, which PyTorch seeds differently in ea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Final, Literal
 
@@ -51,6 +52,7 @@ class _Styles(RandomGeneratorBase):
     def make_samplers(self, device: torch.device, dtype: torch.dtype) -> None:
         """Do nothing: styles are drawn on the CPU, a few numbers each."""
 
+    @torch.compiler.disable
     def forward(self, batch_shape: tuple[int, ...], same_on_batch: bool = False) -> dict[str, Tensor]:  # noqa: FBT002
         count = batch_shape[0]
         numbers = torch.randint(2**62, (min(count, 1) if same_on_batch else count,)).tolist()
@@ -168,11 +170,18 @@ class RandomColorist(IntensityAugmentationBase2D):
             return None
         if callable(self.mask):
             return self.mask(pixels).reshape(len(pixels), 1, *pixels.shape[2:]).bool()
-        images = pixels.detach().cpu().permute(0, 2, 3, 1).numpy()
-        masks = [foreground.RULES[self.mask](image, 1.0) for image in images]
-        everywhere = np.ones(images.shape[1:3], bool)
-        chosen = np.stack([everywhere if mask is None else mask for mask in masks])
-        return torch.from_numpy(chosen).to(pixels.device)[:, None]
+        found: Tensor = _find_foreground(pixels, self.mask)
+        return found
+
+
+@torch.compiler.disable
+def _find_foreground(pixels: Tensor, rule: str) -> Tensor:
+    """Find the foreground of each sample (B, 1, H, W) by a rule of the core, on the CPU; True everywhere where it finds none."""
+    images = pixels.detach().cpu().permute(0, 2, 3, 1).numpy()
+    masks = [foreground.RULES[rule](image, 1.0) for image in images]
+    everywhere = np.ones(images.shape[1:3], bool)
+    chosen = np.stack([everywhere if mask is None else mask for mask in masks])
+    return torch.from_numpy(chosen).to(pixels.device)[:, None]
 
 
 def _measure(pixels: Tensor, inside: Tensor | None, *, cross: bool) -> BatchMoments:
@@ -196,5 +205,7 @@ def _refuse_wrong_scale(pixels: Tensor) -> None:
     if pixels.device.type != "cpu" or torch.compiler.is_compiling():
         return
     low, high = (float(end) for end in torch.aminmax(pixels.detach()))
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise ImageError("the batch holds NaN or infinite values; repair them before their colours are changed")
     if not -_FAR <= low <= high <= 1.0 + _FAR:
         raise ImageError(f"the batch holds values from {low:g} to {high:g}; Kornia's images lie in 0 to 1, divide them first")

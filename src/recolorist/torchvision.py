@@ -88,12 +88,14 @@ class Colorist(v2.Transform):
         self.core = adapters.build_colorist(locals(), seed=0)  # torch's numbers choose the stream
         self.p = self.core.p
 
+    @torch.compiler.disable
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:  # noqa: ARG002 - torchvision's signature
         """Draw whether to change the sample, and the number that selects a style; None leaves the sample as it is."""
         if self.p < 1 and torch.rand(()) >= self.p:
             return {"number": None}
         return {"number": int(torch.randint(_FIRST, _LAST, ()))}
 
+    @torch.compiler.disable
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         """Apply the draw to one part of the sample."""
         if params["number"] is None or not _is_picture(inpt):
@@ -113,6 +115,8 @@ class Colorist(v2.Transform):
         """Recolour frames (..., T, C, H, W) as one tall picture, so that they are measured together."""
         if video.ndim < 4:
             raise ImageError(f"a video of shape {tuple(video.shape)} came; accepted are (..., T, C, H, W)")
+        if not video.shape[-4]:
+            return video
         self.core.warn_once_of_size(np.broadcast_to(np.uint8(0), (*video.shape[-2:], 1)))  # a frame, not the tall picture
         tall = video.movedim(-4, -3)  # (..., C, T, H, W)
         changed = recolour_tensor(self.core, tall.flatten(-3, -2), draw)

@@ -122,7 +122,7 @@ class TestAugment:
         assert len(jpegs) == 5
         for record in jpegs:
             source = read_image(mixed / record["source"])
-            decision = aug.params(source, record["source"])
+            decision = aug.params(source, key=record["source"])
             assert rc.Plan.from_json(json.dumps(record["plan"])) == decision.plan
             assert (tmp_path / "out" / record["output"]).read_bytes() == encode(aug.apply(source, decision), ".jpg")
             assert record["audit"]["clipped"] == rc.audit(source, decision.plan).clipped.tolist()

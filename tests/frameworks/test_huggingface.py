@@ -165,7 +165,7 @@ class TestBatches:
         core = rc.Colorist(BANK, p=1.0, seed=3, sampler="same_label", apply_to="mask")
         for i, image in enumerate(out["image"]):
             inside = TILES[i][..., 0] > 100
-            alone = core(TILES[i], f"scan {i}", label=str(i % 3), mask=inside)
+            alone = core(TILES[i], key=f"scan {i}", label=str(i % 3), mask=inside)
             assert np.array_equal(np.asarray(image), alone)
             assert np.array_equal(np.asarray(image)[~inside], TILES[i][~inside])
 

@@ -213,3 +213,31 @@ class TestRefused:
     def test_samplers_that_need_to_know_the_image(self) -> None:
         with pytest.raises(rc.RecoloristError, match="needs the label"):
             RandomColorist(BANK, p=1.0, sampler="same_label")(batch())
+
+
+class TestCompiled:
+    """Drawing stays out of the graph; with ``params=`` the whole is one graph."""
+
+    @pytest.mark.parametrize("options", [{"strength": (0.2, 0.8)}, {"mask": "tissue", "space": "yiq"}], ids=str)
+    def test_same_as_without(self, options: dict[str, Any]) -> None:
+        change = RandomColorist(BANK, p=1.0, **options)
+        compiled = torch.compile(change, backend="eager")
+        torch.manual_seed(1)
+        wanted = change(batch())
+        torch.manual_seed(1)
+        assert torch.allclose(compiled(batch()), wanted, rtol=0, atol=1e-6)
+
+    @pytest.mark.parametrize("space", ["rgb", "ycbcr"])
+    def test_one_graph_with_parameters(self, space: str) -> None:
+        change = RandomColorist(BANK, p=1.0, space=space)
+        wanted, kept = change(batch()), copy.deepcopy(change._params)
+        compiled = torch.compile(lambda images: change(images, params=kept), backend="eager", fullgraph=True)
+        assert torch.allclose(compiled(batch()), wanted, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_values_that_are_no_numbers_are_called_so(value: float) -> None:
+    images = batch()
+    images[1, 0, 3, 4] = value
+    with pytest.raises(rc.RecoloristError, match="NaN or infinite"):
+        RandomColorist(BANK, p=1.0)(images)

@@ -74,7 +74,7 @@ class TestBits:
             draws = module.draw(len(images))
             expected = by_core(images, module, draws)
             before = images.clone()
-            assert torch.equal(module(images, draws), expected)
+            assert torch.equal(module(images, draws=draws), expected)
             assert torch.equal(images, before)
             assert torch.equal(by_formulas(images, module, draws), expected)
 
@@ -89,7 +89,7 @@ class TestBits:
         module = ColorMatch(BANK, p=1.0)
         images = batch().to(memory_format=torch.channels_last)
         draws = module.draw(len(images))
-        assert torch.equal(module(images, draws), by_core(images, module, draws))
+        assert torch.equal(module(images, draws=draws), by_core(images, module, draws))
 
     @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
     @pytest.mark.parametrize("space", LINEAR)
@@ -98,7 +98,7 @@ class TestBits:
         images = awkward().to(dtype) / 255
         draws = module.draw(len(images))
         expected = by_core(images, module, draws)
-        assert torch.equal(module(images, draws), expected)
+        assert torch.equal(module(images, draws=draws), expected)
         error = (by_formulas(images, module, draws) - expected).abs().max()
         # means and deviations summed in another order, a few eps each, times gains of at most 10; float32 rounds that away
         assert error <= (64 if dtype == torch.float64 else 2) * torch.finfo(dtype).eps
@@ -108,22 +108,24 @@ class TestBits:
         module = ColorMatch(BANK, p=1.0)
         images = batch().to(torch.float32) / 255
         draws = module.draw(len(images))
-        result = module(images.to(dtype), draws)
+        result = module(images.to(dtype), draws=draws)
         assert result.dtype == dtype
-        assert (result.float() - module(images, draws)).abs().max() < 24 * torch.finfo(dtype).eps  # input rounding times the gain
+        assert (result.float() - module(images, draws=draws)).abs().max() < 24 * torch.finfo(
+            dtype
+        ).eps  # input rounding times the gain
 
     def test_declared_range(self) -> None:
         module = ColorMatch(BANK, p=1.0, data_range=4095.0)
         images = batch().double() * (4095 / 255)
         draws = module.draw(len(images))
-        assert torch.equal(module(images, draws), by_core(images, module, draws, data_range=4095.0))
+        assert torch.equal(module(images, draws=draws), by_core(images, module, draws, data_range=4095.0))
 
     def test_grey(self) -> None:
         grey = tiles(9)[..., :1]
         module = ColorMatch(bank_of(grey), p=1.0)
         images = torch.from_numpy(grey).permute(0, 3, 1, 2)
         draws = module.draw(9)
-        assert torch.equal(by_formulas(images, module, draws), module(images, draws))
+        assert torch.equal(by_formulas(images, module, draws), module(images, draws=draws))
 
 
 class TestDraws:
@@ -191,7 +193,7 @@ class TestGradients:
         images = (batch(3)[:, :, :3, :4].double() / 255 * 0.2 + 0.4).requires_grad_()  # far from clipping
         module = ColorMatch(BANK if with_bank else None, p=1.0, space=space, strength=0.3, max_gain=1e6)
         draws = module.draw(3)
-        assert torch.autograd.gradcheck(lambda x: module(x, draws), (images,))
+        assert torch.autograd.gradcheck(lambda x: module(x, draws=draws), (images,))
 
     def test_are_finite_for_flat_images(self) -> None:
         images = (awkward().double() / 255).requires_grad_()
@@ -215,7 +217,7 @@ class TestModule:
         other.load_state_dict(model.state_dict())
         modules: list[Any] = [model[0], other[0]]
         draws = modules[0].draw(12)
-        assert torch.equal(modules[1](batch(), draws), modules[0](batch(), draws))
+        assert torch.equal(modules[1](batch(), draws=draws), modules[0](batch(), draws=draws))
 
     def test_bank_stays_exact_in_a_half_model(self) -> None:
         model: Any = nn.Sequential(ColorMatch(BANK), nn.Linear(2, 2)).half()
@@ -237,7 +239,7 @@ class TestModule:
     def test_copies(self) -> None:
         module = ColorMatch(BANK, p=1.0)
         draws = module.draw(12)
-        assert torch.equal(copy.deepcopy(module)(batch(), draws), module(batch(), draws))
+        assert torch.equal(copy.deepcopy(module)(batch(), draws=draws), module(batch(), draws=draws))
         assert "30 styles, p=1" in repr(module)
 
     def test_traces_without_breaks(self) -> None:
@@ -245,7 +247,7 @@ class TestModule:
         module = ColorMatch(BANK, p=1.0)
         draws = module.draw(12)
         traced = torch.compile(module, fullgraph=True, backend="eager")
-        assert torch.equal(traced(batch(), draws), module(batch(), draws))
+        assert torch.equal(traced(batch(), draws=draws), module(batch(), draws=draws))
         assert traced(batch()).shape == batch().shape
 
     @pytest.mark.skipif("RECOLORIST_SLOW" not in os.environ, reason="compiles C++ for half a minute; RECOLORIST_SLOW=1 runs it")
@@ -253,7 +255,7 @@ class TestModule:
     def test_compiled(self) -> None:
         module = ColorMatch(BANK, p=1.0)
         draws = module.draw(12)
-        assert torch.equal(torch.compile(module, fullgraph=True)(batch(), draws), module(batch(), draws))
+        assert torch.equal(torch.compile(module, fullgraph=True)(batch(), draws=draws), module(batch(), draws=draws))
 
 
 class TestRefusals:

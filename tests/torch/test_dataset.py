@@ -351,3 +351,13 @@ class TestRefusals:
     def test_an_epoch_that_is_none(self, epoch: Any) -> None:
         with pytest.raises(OptionError, match="epoch="):
             dataset(2).set_epoch(epoch)
+
+
+@pytest.mark.parametrize("index", [-7, 6, 100])
+def test_numbers_outside_are_index_errors(index: int) -> None:
+    """So that iteration without a length ends, and callers may catch what they know."""
+    data = ColoristDataset(Tiles(6), bank_of(tiles(6)), p=1.0, seed=1)
+    with pytest.raises(IndexError, match="6 samples"):
+        data[index]
+    with pytest.raises(IndexError, match="6 samples"):
+        data.__getitems__([0, index])

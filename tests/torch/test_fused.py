@@ -152,8 +152,8 @@ class TestDraws:
 
     def test_keys_select_streams(self) -> None:
         fused = ToNormalizedTensor(MEAN, STD, colorist())
-        assert torch.equal(fused(IMAGES[0], "a"), fused(IMAGES[0], key="a"))
-        assert not torch.equal(fused(IMAGES[0], "a"), fused(IMAGES[0], "b"))
+        assert torch.equal(fused(IMAGES[0], key="a"), fused(IMAGES[0], key="a"))
+        assert not torch.equal(fused(IMAGES[0], key="a"), fused(IMAGES[0], key="b"))
 
     def test_copies_do_the_same(self) -> None:
         fused = ToNormalizedTensor(MEAN, STD, colorist())

@@ -187,8 +187,8 @@ class Colorist:
     def __call__(
         self,
         image: Any,
+        *rest: Any,
         key: str | None = None,
-        *,
         index: int | None = None,
         epoch: int | None = None,
         label: str | None = None,
@@ -196,6 +196,11 @@ class Colorist:
         mask: Any = None,
     ) -> Any:
         """Augment one image, or return it as it came."""
+        if rest:
+            raise ImageError(
+                f"{1 + len(rest)} parts of a sample came, and this class takes one image. In torchvision's Compose use "
+                "recolorist.torchvision.Colorist, which passes labels on; the key of an image is given by name, key=..."
+            )
         draw = self.draw(key, index=index, epoch=epoch, label=label, domain=domain)
         if draw is not None:
             return self.recolour(image, draw, mask)
@@ -205,8 +210,8 @@ class Colorist:
     def params(
         self,
         image: Any,
-        key: str | None = None,
         *,
+        key: str | None = None,
         index: int | None = None,
         epoch: int | None = None,
         label: str | None = None,

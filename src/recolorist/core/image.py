@@ -218,7 +218,11 @@ def _from_pil(image: Any, name: str) -> NDArray[Any]:
 
 def _plain_array(image: Any, name: str) -> NDArray[Any]:
     if not isinstance(image, np.ndarray):
-        raise ImageError(f"{name} is a {type(image).__name__}; {_ACCEPTED}. Convert it with numpy.asarray first.")
+        kind = type(image)
+        advice = "Convert it with numpy.asarray first."
+        if kind.__module__.partition(".")[0] in ("torch", "torchvision", "monai"):
+            advice = "Tensors go to recolorist.torchvision.Colorist, recolorist.torch or the adapter of your framework."
+        raise ImageError(f"{name} is a {kind.__name__}; {_ACCEPTED}. {advice}")
     masked = sys.modules.get("numpy.ma")  # loaded when somebody asks for it, so that without it no masked array can come
     if masked is not None and isinstance(image, masked.MaskedArray):
         raise ImageError(f"{name} is a masked array; pass image.data and mask=~image.mask[..., 0] separately")

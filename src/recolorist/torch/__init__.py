@@ -11,10 +11,12 @@ from recolorist.torch.colormatch import ColorMatch, Draws
 from recolorist.torch.dataset import ColoristDataset
 from recolorist.torch.fused import ToNormalizedTensor
 from recolorist.torch.parameters import ParameterCollate, Parameters, WithParameters
+from recolorist.torch.tensors import DetachedWarning
 
 __all__ = [
     "ColorMatch",
     "ColoristDataset",
+    "DetachedWarning",
     "Draws",
     "ParameterCollate",
     "Parameters",

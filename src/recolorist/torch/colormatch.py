@@ -143,18 +143,30 @@ class ColorMatch(nn.Module):
         source = torch.randint(styles - 1, (count,), **options)
         return Draws(applied, source + (source >= own.to(source.device)), strength)
 
-    def forward(self, batch: torch.Tensor, draws: Draws | None = None, *, own: torch.Tensor | None = None) -> torch.Tensor:
+    def forward(self, batch: torch.Tensor, *rest: Any, draws: Draws | None = None, own: torch.Tensor | None = None) -> Any:
         """Return the batch with new colours; in ``eval()``, without ``draws``, as it is.
 
         Args:
             batch: (B, C, H, W), uint8 or floating point.
+            *rest: Other parts of the sample, such as labels; they are returned after the batch as they came.
             draws: What :meth:`draw` returned, to repeat it.
             own: Rows of the images in the bank, as for :meth:`draw`.
 
+        Returns:
+            The batch; or a tuple of it and ``rest`` if there is any, as torchvision's transforms return it.
+
         Raises:
             ImageError: The batch has another shape, dtype or number of channels.
+            OptionError: Draws came without their name.
         """
+        if any(isinstance(part, Draws) for part in rest):
+            raise OptionError("draws came among the parts of the sample; pass them by name, draws=...")
         self._refuse_other_batches(batch)
+        changed = self._change(batch, draws, own)
+        return (changed, *rest) if rest else changed
+
+    def _change(self, batch: torch.Tensor, draws: Draws | None, own: torch.Tensor | None) -> torch.Tensor:
+        """Draw unless that was done, and apply on the route that the device and gradients allow."""
         if draws is None and not self.training:
             return batch
         drawn = self.draw(len(batch), batch.device, own) if draws is None else draws
@@ -226,7 +238,12 @@ class ColorMatch(nn.Module):
     def _range(self, batch: torch.Tensor) -> float:
         return 255.0 if batch.dtype == torch.uint8 else self.data_range
 
-    def _refuse_other_batches(self, batch: torch.Tensor) -> None:
+    def _refuse_other_batches(self, batch: Any) -> None:
+        if not isinstance(batch, torch.Tensor):
+            raise ImageError(
+                f"a {type(batch).__name__} came; accepted are tensors (B, C, H, W), and the other parts of a sample after it: "
+                "module(images, labels)"
+            )
         if batch.ndim != 4 or batch.dtype not in (torch.uint8, *_FLOATS):
             raise ImageError(
                 f"a tensor of shape {tuple(batch.shape)} and dtype {batch.dtype} came; accepted are (B, C, H, W) of uint8 "

@@ -143,8 +143,10 @@ class ColoristDataset(Dataset[Any]):
         self._counts.share_memory_()
 
     def _number(self, index: int) -> int:
-        number = operator.index(index)
-        return number + len(self) if number < 0 else number
+        number, count = operator.index(index), len(self)
+        if not -count <= number < count:
+            raise IndexError(f"sample {number} of a dataset with {count} samples")
+        return number + count if number < 0 else number
 
     def _setting(self) -> tuple[int, int]:
         """Return the epoch and how often one was set, before a sample is fetched: a pass that begins meanwhile is another one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import torch
@@ -56,10 +56,30 @@ class ToNormalizedTensor:
         self._tables = _tables(self.mean, self.std)
         self._ramp = np.repeat(np.arange(256, dtype=np.uint8)[:, None], len(self.mean), axis=1)
 
-    def __call__(self, image: Any, key: str | None = None, *, mask: Any = None, **where: Any) -> torch.Tensor:
-        """Convert one image; ``key``, ``index``, ``epoch``, ``label`` and ``domain`` go to the colorist."""
-        draw = None if self.colorist is None else self.colorist.draw(key, **where)
-        return self.convert(image, self.colorist, draw, mask)
+    @overload
+    def __call__(self, image: Any, /, *, mask: Any = None, **where: Any) -> torch.Tensor: ...
+
+    @overload
+    def __call__(self, image: Any, /, *rest: Any, mask: Any = None, **where: Any) -> Any: ...
+
+    def __call__(self, image: Any, /, *rest: Any, mask: Any = None, **where: Any) -> Any:
+        """Convert one image.
+
+        Args:
+            image: The image.
+            *rest: Other parts of the sample, such as the label; they are returned after the image as they came.
+            mask: The foreground of the image.
+            **where: ``key``, ``index``, ``epoch``, ``label`` and ``domain``, which go to the colorist.
+
+        Returns:
+            The tensor; or a tuple of it and ``rest`` if there is any, as torchvision's transforms return it.
+
+        Raises:
+            ImageError: The image is not uint8 with as many channels as ``mean`` has.
+        """
+        draw = None if self.colorist is None else self.colorist.draw(**where)
+        converted = self.convert(image, self.colorist, draw, mask)
+        return (converted, *rest) if rest else converted
 
     def convert(self, image: Any, colorist: Colorist | None = None, draw: Draw | None = None, mask: Any = None) -> torch.Tensor:
         """Apply a draw, if there is one, and convert."""

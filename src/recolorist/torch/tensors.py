@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +16,11 @@ from recolorist.core import kernels
 from recolorist.errors import ImageError, OptionError
 from recolorist.torch.draws import Affine, is_plain, plain_map
 
-__all__ = ["channels_last", "image_of", "images_last", "recolour_tensor", "write_planes"]
+__all__ = ["DetachedWarning", "channels_last", "image_of", "images_last", "recolour_tensor", "write_planes"]
+
+
+class DetachedWarning(UserWarning):
+    """An image that requires gradients came to a transform that is not differentiable; its result has no gradients."""
 
 
 def channels_last(image: torch.Tensor) -> NDArray[Any]:
@@ -56,6 +61,7 @@ def image_of(sample: Any, place: int | str) -> Any:
 def recolour_tensor(colorist: Colorist, tensor: torch.Tensor, draw: Draw, mask: Any = None) -> torch.Tensor:
     """Give each image of (..., C, H, W) the drawn style; same shape, dtype and device out as in.
 
+    The result carries no gradients: for an input that requires them a :class:`DetachedWarning` is issued.
     Tensors on other devices are copied to the CPU and back; use :class:`recolorist.torch.ColorMatch` for those.
 
     Args:
@@ -67,6 +73,14 @@ def recolour_tensor(colorist: Colorist, tensor: torch.Tensor, draw: Draw, mask: 
     Raises:
         ImageError: The tensor holds no image.
     """
+    if tensor.requires_grad and torch.is_grad_enabled():
+        warnings.warn(
+            "the image requires gradients, and this transform detaches it; recolorist.torch.ColorMatch and "
+            "recolorist.kornia.RandomColorist keep them. Call image.detach() first if none are needed.",
+            DetachedWarning,
+            stacklevel=2,
+        )
+        tensor = tensor.detach()
     if tensor.device.type != "cpu":
         return recolour_tensor(colorist, tensor.cpu(), draw, mask).to(tensor.device)
     if tensor.dtype is torch.bfloat16:  # NumPy has no such type

@@ -88,7 +88,7 @@ class ColoristAugmentation(Augmentation):
         applied[chosen], source[chosen] = True, styles
         strength = torch.full((len(images),), float(self.matching["strength"]), dtype=torch.float64)
         drawn = (torch.from_numpy(applied), torch.from_numpy(source), strength)
-        return ColorMatch(None, **self.matching).to(images.device)(images, Draws(*(one.to(images.device) for one in drawn)))
+        return ColorMatch(None, **self.matching).to(images.device)(images, draws=Draws(*(one.to(images.device) for one in drawn)))
 
 
 class HistogramAugmentation(Chance):
