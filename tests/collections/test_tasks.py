@@ -78,7 +78,7 @@ class TestAugment:
         result = batch.augment(folder, tmp_path / "out", bank, copies=2, seed=5, where=TWO)
         aug = Colorist(bank, 1.0, seed=5)
         for record in result.records:
-            expected = aug(read_image(folder / record["source"]), record["source"], epoch=record["copy"])
+            expected = aug(read_image(folder / record["source"]), key=record["source"], epoch=record["copy"])
             assert np.array_equal(read_image(tmp_path / "out" / record["output"]), expected)
         assert len(result.records) == 12
         assert {record["output"] for record in result.records} >= {

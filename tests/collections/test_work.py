@@ -129,7 +129,7 @@ class TestApplyToMask:
         after = read_image(tmp_path / "out" / "a.npy")
         assert np.array_equal(after[150:], pixels[150:])
         with pytest.warns(PreprocessingWarning):
-            expected = Colorist(bank, 1.0, seed=0, mask="tissue", apply_to="mask")(pixels, "a.npy")
+            expected = Colorist(bank, 1.0, seed=0, mask="tissue", apply_to="mask")(pixels, key="a.npy")
         assert np.array_equal(after, expected)
 
     @pytest.mark.parametrize("pool", [False, True], ids=["alone", "pooled"])
@@ -219,5 +219,5 @@ def test_images_with_declared_bits_are_augmented(tmp_path: Path, bank: rc.StyleB
     source = saved(tmp_path / "in", pixels)
     result = batch.augment(source, tmp_path / "out", bank, reading=Reading(bits=12))
     assert result.failures == []
-    expected = Colorist(bank, 1.0, seed=0, data_range=4095.0)(pixels, "a.npy")
+    expected = Colorist(bank, 1.0, seed=0, data_range=4095.0)(pixels, key="a.npy")
     assert np.array_equal(read_image(tmp_path / "out" / "a.npy"), expected)
