@@ -1,4 +1,6 @@
-"""Run one cell in a fresh process and see which of our modules it loads.
+"""Run cells in fresh processes and see which of our modules each loads.
+
+Packages of others take seconds to load, so one process loads them, and forks for each cell.
 
 The package `recolorist` is loaded without running its `__init__`, which would load modules that the cell does not use. Names that
 are taken from the package itself are looked up as that file says.
@@ -10,13 +12,17 @@ import ast
 import importlib
 import importlib.util
 import json
+import os
 import subprocess
 import sys
+import tempfile
+import traceback
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
 _OURS: Final = ("recolorist", "recolorist_lab")
+_HEAVY: Final = ("torch", "torchvision", "timm", "scipy.stats", "skimage.color", "sklearn.metrics", "pyarrow.parquet", "cv2")
 
 
 class Nowhere:
@@ -35,9 +41,9 @@ class Nowhere:
         """Forget a file."""
 
 
-def loaded(module: str, config: str, values: dict[str, Any]) -> set[str]:
-    """The modules of ours that are loaded while a cell runs in an interpreter of its own."""
-    return set(_answer("run", module, config, values))
+def loaded(cells: list[tuple[str, str, dict[str, Any]]]) -> list[set[str]]:
+    """The modules of ours that are loaded while each cell, given by module, configuration and values, runs on its own."""
+    return [set(names) for names in _answer("run", cells)]
 
 
 def loaded_by_import(modules: list[str], package: str) -> dict[str, list[str]]:
@@ -72,6 +78,40 @@ def _bare_library() -> None:
 
     bare.__getattr__ = lookup  # type: ignore[method-assign]
     sys.modules["recolorist"] = bare
+
+
+def _run_each(cells: list[tuple[str, str, dict[str, Any]]]) -> list[list[str]]:
+    if len(cells) == 1:
+        return [_run(*cells[0])]
+    from recolorist._torchvision_ops import declare_missing_ops
+
+    declare_missing_ops()  # before torchvision
+    for name in _HEAVY:
+        importlib.import_module(name)
+    for name in _ours(_OURS):
+        if name != "recolorist":
+            del sys.modules[name]
+    return [_forked(*cell) for cell in cells]
+
+
+def _forked(module: str, config: str, values: dict[str, Any]) -> list[str]:
+    """Run a cell in a copy of this process, which ends with it."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as answer:
+        child = os.fork()
+        if not child:
+            try:
+                json.dump(_run(module, config, values), answer)
+                answer.flush()
+                os._exit(0)
+            except BaseException:  # noqa: BLE001 - printed, and the process ends here in any case
+                traceback.print_exc()
+                os._exit(1)
+        _, status = os.waitpid(child, 0)
+        if status:
+            raise RuntimeError(f"the cell of {module} with {values} did not finish")
+        answer.seek(0)
+        names: list[str] = json.load(answer)
+        return names
 
 
 def _run(module: str, config: str, values: dict[str, Any]) -> list[str]:
@@ -115,4 +155,4 @@ if __name__ == "__main__":
     sys.path.pop(0)  # the folder of this file
     _bare_library()
     order = json.loads(sys.argv[1])
-    sys.stdout.write(json.dumps((_run if order[0] == "run" else _load)(*order[1:])) + "\n")
+    sys.stdout.write(json.dumps((_run_each if order[0] == "run" else _load)(*order[1:])) + "\n")
