@@ -7,6 +7,8 @@ still decides.
 
 from __future__ import annotations
 
+import inspect
+import math
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
@@ -21,6 +23,7 @@ from recolorist.augment.samplers import Sampler
 from recolorist.errors import ImageError, OptionError
 
 try:
+    import torch
     from monai.config.type_definitions import KeysCollection
     from monai.data.meta_obj import get_track_meta
     from monai.data.meta_tensor import MetaTensor
@@ -54,7 +57,7 @@ class RandColorist(RandomizableTransform):
         max_clip: Largest share of values that may be clipped.
         mask: ``"tissue"``, ``"fundus"``, or a callable from image to mask.
         apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
-        data_range: Largest value of floating-point images.
+        data_range: Largest value of floating-point and signed images.
         allow_split: Accept banks of other splits than training.
 
     Raises:
@@ -127,23 +130,28 @@ class RandColorist(RandomizableTransform):
             ImageError: The image or the mask has another shape.
         """
         tensor = convert_to_tensor(img, track_meta=get_track_meta())
+        self._refuse_other_shapes(tensor)
         if randomize:
             self.randomize()
         if not self._do_transform:
             return tensor
         draw = adapters.draw_style(self.core, self._place, key=key, label=label, domain=domain)
-        changed = self._recolour(tensor, draw, mask)
+        plain = tensor.as_tensor() if isinstance(tensor, MetaTensor) else tensor
+        if isinstance(img, np.ndarray) and img.dtype == np.uint16:  # an int32 tensor by now
+            plain = plain.to(torch.uint16)
+        changed = self._recolour(plain, draw, mask).to(tensor.dtype)
         return convert_to_dst_type(changed.reshape(tensor.shape), dst=tensor)[0]
+
+    def _refuse_other_shapes(self, tensor: Any) -> None:
+        if tensor.ndim < 3 or not tensor.numel() or (tensor.ndim > 3 and self.core.method == "exact_histogram"):
+            raise ImageError(
+                f"the image has shape {tuple(tensor.shape)}; accepted are channel-first images (C, H, W) of at least one pixel, "
+                "and volumes unless method='exact_histogram', which looks at neighbours"
+            )
 
     def _recolour(self, tensor: Any, draw: Draw, mask: Any) -> Any:
         """Recolour an image (C, H, W), or a volume as one wide image, since colour statistics do not depend on places."""
-        if tensor.ndim < 3 or (tensor.ndim > 3 and self.core.method == "exact_histogram"):
-            raise ImageError(
-                f"the image has shape {tuple(tensor.shape)}; accepted are channel-first images (C, H, W), and volumes unless "
-                "method='exact_histogram', which looks at neighbours"
-            )
-        plain = tensor.as_tensor() if isinstance(tensor, MetaTensor) else tensor
-        flat = plain.reshape(*plain.shape[:2], -1)
+        flat = tensor.reshape(*tensor.shape[:2], math.prod(tensor.shape[2:]))
         inside = _mask(mask, (int(flat.shape[1]), int(flat.shape[2])), tensor.ndim)
         if tensor.ndim == 3:
             return recolour_tensor(self.core, flat, draw, inside)
@@ -159,12 +167,21 @@ class RandColoristd(RandomizableTransform, MapTransform):
         keys: Names of the entries that are images.
         bank: A :class:`recolorist.StyleBank`, or the path of a saved one.
         prob: Probability of changing a sample.
+        method: A key of :data:`recolorist.MATCHERS`.
+        space: A key of :data:`recolorist.SPACES`.
+        sampler: A name of :mod:`recolorist.samplers`, or a callable.
+        strength: 0 leaves the image, 1 matches it fully; a pair is a range to draw from.
+        max_gain: Largest factor on a channel.
+        max_clip: Largest share of values that may be clipped.
+        mask: ``"tissue"``, ``"fundus"``, or a callable from image to mask.
+        apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
+        data_range: Largest value of floating-point and signed images.
+        allow_split: Accept banks of other splits than training.
         mask_key: Name of the entry that is the foreground mask.
         sample_key: Name of the entry that is the image's key in the bank, so that it is not matched to itself.
         label_key: Name of the entry that is its label, for samplers that need it.
         domain_key: Name of the entry that is its domain.
         allow_missing_keys: Accept samples without some of the entries.
-        **options: The other options of :class:`RandColorist`.
 
     Raises:
         OptionError: An option is unknown or outside its limits.
@@ -187,18 +204,28 @@ class RandColoristd(RandomizableTransform, MapTransform):
         keys: KeysCollection,
         bank: Any,
         prob: float = 0.3,
+        method: str = "mean_std",
+        space: str = "rgb",
+        sampler: str | Sampler = "uniform",
+        strength: float | tuple[float, float] = 1.0,
+        max_gain: float = 10.0,
+        max_clip: float | None = None,
+        mask: str | Callable[[Any], Any] | None = None,
         *,
+        apply_to: Literal["all", "mask"] = "all",
+        data_range: float | None = None,
+        allow_split: bool = False,
         mask_key: str | None = None,
         sample_key: str | None = None,
         label_key: str | None = None,
         domain_key: str | None = None,
         allow_missing_keys: bool = False,
-        **options: Any,
     ) -> None:
-        """Check every option once, here; ``options`` are those of :class:`RandColorist`."""
+        """Check every option once, here."""
+        arguments = locals()
         MapTransform.__init__(self, keys, allow_missing_keys)
         RandomizableTransform.__init__(self, prob)
-        self.array = RandColorist(bank, prob, **options)
+        self.array = RandColorist(**{name: arguments[name] for name in inspect.signature(RandColorist).parameters})
         self.entries = {"mask": mask_key, "key": sample_key, "label": label_key, "domain": domain_key}
 
     def set_random_state(self, seed: int | None = None, state: np.random.RandomState | None = None) -> RandColoristd:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import pickle  # noqa: TID251 - a spawned loader worker gets its transforms by it
 from typing import Any
 
@@ -216,3 +217,57 @@ class TestDictionary:
         out = RandColoristd(["a", "b"], BANK, prob=0.0)(self.sample)
         assert torch.equal(out["a"], self.sample["a"])
         assert isinstance(out["a"], MetaTensor)
+
+
+class TestIntegers:
+    """MONAI turns uint16 arrays into int32, and its readers give int16 and int32."""
+
+    LEVELS = TILES[0].astype(np.uint16) * 257
+
+    def test_uint16_arrays_become_int32_as_everywhere_in_monai(self) -> None:
+        change = RandColorist(BANK, prob=1.0).set_random_state(2)
+        out = change(np.moveaxis(self.LEVELS, -1, 0))
+        assert out.dtype == torch.int32
+        assert style_of(channel_last(out).astype(np.uint16), self.LEVELS) >= 0
+        assert RandColorist(BANK, prob=0.0)(np.moveaxis(self.LEVELS, -1, 0)).dtype == torch.int32
+
+    @pytest.mark.parametrize("dtype", ["int16", "int32", "int64"])
+    def test_with_a_declared_range(self, dtype: str) -> None:
+        levels = self.LEVELS // 16  # 12 bits
+        change = RandColorist(BANK, prob=1.0, data_range=4095).set_random_state(2)
+        out = change(channel_first(levels.astype(dtype)))
+        assert out.dtype == getattr(torch, dtype)
+        assert style_of(channel_last(out).astype(np.uint16), levels, data_range=4095) >= 0
+        assert int(out.max()) <= 4095
+
+    def test_without_a_declared_range_the_user_is_told_to_declare_it(self) -> None:
+        with pytest.raises(rc.RecoloristError, match="int16.*data_range=4095"):
+            RandColorist(BANK, prob=1.0)(channel_first(TILES[0].astype(np.int16)))
+
+    def test_negative_values_are_refused(self) -> None:
+        with pytest.raises(rc.RecoloristError, match="-5 to .* outside its declared range"):
+            RandColorist(BANK, prob=1.0, data_range=4095)(channel_first(TILES[0].astype(np.int16) - 5 - TILES[0].min()))
+
+
+@pytest.mark.parametrize("shape", [(3, 0, 5), (0, 5, 5), (3, 4, 5, 0), (3, 4)])
+@pytest.mark.parametrize("prob", [0.0, 1.0])
+def test_images_without_pixels_are_refused_whatever_was_drawn(shape: tuple[int, ...], prob: float) -> None:
+    with pytest.raises(rc.RecoloristError, match="shape"):
+        RandColorist(BANK, prob=prob)(torch.zeros(shape))
+
+
+def test_the_dictionary_version_spells_out_its_options() -> None:
+    own = {"keys", "mask_key", "sample_key", "label_key", "domain_key", "allow_missing_keys"}
+    options = inspect.signature(RandColoristd).parameters
+    assert set(options) - own == set(inspect.signature(RandColorist).parameters)
+    for name, option in inspect.signature(RandColorist).parameters.items():
+        assert options[name].default == option.default
+
+
+def test_a_bundle_configures_it() -> None:
+    """JSON and YAML have no tuples."""
+    from monai.bundle.config_parser import ConfigParser
+
+    entry = {"_target_": "recolorist.monai.RandColoristd", "keys": "image", "bank": "@bank", "strength": [0.2, 0.8]}
+    made = ConfigParser({"change": entry, "bank": BANK}).get_parsed_content("change")
+    assert made.array.core.strength == (0.2, 0.8)

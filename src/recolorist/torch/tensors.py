@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from recolorist.augment.colorist import Colorist, Draw
+from recolorist.core import image as check
 from recolorist.core import kernels
 from recolorist.errors import ImageError, OptionError
 from recolorist.torch.draws import Affine, is_plain, plain_map
 
 __all__ = ["DetachedWarning", "channels_last", "image_of", "images_last", "recolour_tensor", "write_planes"]
+
+
+_SIGNED: Final = (torch.int8, torch.int16, torch.int32, torch.int64)
 
 
 class DetachedWarning(UserWarning):
@@ -66,12 +70,12 @@ def recolour_tensor(colorist: Colorist, tensor: torch.Tensor, draw: Draw, mask: 
 
     Args:
         colorist: The augmentation.
-        tensor: The images.
+        tensor: The images; signed integers need a declared ``data_range``.
         draw: What was drawn for all of them.
         mask: One foreground for all of them.
 
     Raises:
-        ImageError: The tensor holds no image.
+        ImageError: The tensor holds no image, or signed integers whose range is not declared.
     """
     if tensor.requires_grad and torch.is_grad_enabled():
         warnings.warn(
@@ -85,6 +89,8 @@ def recolour_tensor(colorist: Colorist, tensor: torch.Tensor, draw: Draw, mask: 
         return recolour_tensor(colorist, tensor.cpu(), draw, mask).to(tensor.device)
     if tensor.dtype is torch.bfloat16:  # NumPy has no such type
         return recolour_tensor(colorist, tensor.float(), draw, mask).to(tensor.dtype)
+    if tensor.dtype in _SIGNED:
+        return _recolour_signed(colorist, tensor, draw, mask)
     if tensor.ndim < 3:
         raise ImageError(f"a tensor of shape {tuple(tensor.shape)} came; accepted are images (..., C, H, W)")
     inside = mask.cpu().numpy() if isinstance(mask, torch.Tensor) else mask
@@ -95,6 +101,22 @@ def recolour_tensor(colorist: Colorist, tensor: torch.Tensor, draw: Draw, mask: 
         else:
             goal[...] = colorist.recolour(pixels, draw, inside)
     return result
+
+
+def _recolour_signed(colorist: Colorist, tensor: torch.Tensor, draw: Draw, mask: Any) -> torch.Tensor:
+    """Recolour signed integers in 0 to the declared range: as uint16 where that holds them, else in float64, rounded."""
+    limit = colorist.data_range
+    if limit is None:
+        raise ImageError(
+            f"an image of {str(tensor.dtype).removeprefix('torch.')} came, which does not say how large its values may be; "
+            "declare it, for example data_range=4095 for 12 bits, or convert the image to uint8 or uint16"
+        )
+    if tensor.numel():
+        check.refuse_outside(int(tensor.min()), int(tensor.max()), limit)
+    if limit <= check.NATURAL_RANGE["H"]:
+        return recolour_tensor(colorist, tensor.to(torch.uint16), draw, mask).to(tensor.dtype)
+    most = torch.iinfo(tensor.dtype)
+    return recolour_tensor(colorist, tensor.double(), draw, mask).round_().clamp_(most.min, most.max).to(tensor.dtype)
 
 
 def images_last(tensor: torch.Tensor) -> NDArray[Any]:
