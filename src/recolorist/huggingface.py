@@ -103,5 +103,7 @@ class ColoristTransform:
         return changed if self.then is None else self.then(changed)
 
     def __repr__(self) -> str:
-        """The augmentation and where its images are."""
-        return f"{type(self).__name__}({self.core!r}, column={self.column!r}, output={self.output!r}, {self.columns})"
+        """Return the augmentation and the columns."""
+        columns = "".join(f"{option}_column={name!r}, " for option, name in self.columns.items())
+        places = f"column={self.column!r}, output={self.output!r}, {columns}then={self.then!r}"
+        return f"{type(self).__name__}({self.core!r}, {places})"

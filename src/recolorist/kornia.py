@@ -128,7 +128,12 @@ class RandomColorist(IntensityAugmentationBase2D):
         basis = None if space == "rgb" else SPACES[space].basis
         self._basis = None if basis is None else formulas.mixing_tensors(basis)
         self._param_generator = _Styles(self.core)
-        self.flags = {"space": space, "mask": mask}
+
+    def __repr__(self) -> str:
+        """Return the bank in short and every option."""
+        options = self.core.format_options("p", "seed", "method", "max_clip", "mask", "data_range", "preprocessing")
+        own = f"mask={self.mask!r}, same_on_batch={self.same_on_batch}, keepdim={self.keepdim}"
+        return f"{type(self).__name__}({self.core.bank!r}, p={self.p!r}, {options}, {own})"
 
     def apply_transform(
         self,

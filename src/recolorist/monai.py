@@ -96,6 +96,13 @@ class RandColorist(RandomizableTransform):
         self.core = adapters.build_colorist(locals(), p=1.0, seed=0)  # randomize asks for prob
         self._place = 0
 
+    def __repr__(self) -> str:
+        """Return the bank in short and every option."""
+        return f"{type(self).__name__}({self._format_options()})"
+
+    def _format_options(self) -> str:
+        return f"{self.core.bank!r}, prob={self.prob!r}, {self.core.format_options('p', 'seed', 'preprocessing')}"
+
     def set_random_state(self, seed: int | None = None, state: np.random.RandomState | None = None) -> RandColorist:
         """Seed the draws."""
         super().set_random_state(seed, state)
@@ -227,6 +234,13 @@ class RandColoristd(RandomizableTransform, MapTransform):
         RandomizableTransform.__init__(self, prob)
         self.array = RandColorist(**{name: arguments[name] for name in inspect.signature(RandColorist).parameters})
         self.entries = {"mask": mask_key, "key": sample_key, "label": label_key, "domain": domain_key}
+
+    def __repr__(self) -> str:
+        """Return the keys, the bank in short and every option."""
+        entries = {"sample" if name == "key" else name: key for name, key in self.entries.items()}
+        named = ", ".join(f"{name}_key={key!r}" for name, key in entries.items())
+        options = f"{self.array._format_options()}, {named}, allow_missing_keys={self.allow_missing_keys}"  # noqa: SLF001 - one module
+        return f"{type(self).__name__}({self.keys!r}, {options})"
 
     def set_random_state(self, seed: int | None = None, state: np.random.RandomState | None = None) -> RandColoristd:
         """Seed the draws of the array version, which are the only ones."""

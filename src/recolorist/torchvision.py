@@ -109,7 +109,7 @@ class Colorist(v2.Transform):
 
     def extra_repr(self) -> str:
         """Return the options as torch prints modules."""
-        return repr(self.core).removeprefix("Colorist(").rpartition(", seed=")[0]
+        return f"{self.core.bank!r}, {self.core.format_options('seed')}"
 
     def _recolour_video(self, video: torch.Tensor, draw: Draw) -> torch.Tensor:
         """Recolour frames (..., T, C, H, W) as one tall picture, so that they are measured together."""

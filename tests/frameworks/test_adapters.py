@@ -225,3 +225,72 @@ def test_a_missing_framework_says_how_to_install_it() -> None:
     error = _adapters.explain_missing("monai", caught.value)
     assert "pip install 'recolorist[monai]'" in str(error)
     assert error.name == "a_framework_that_is_not_there"
+
+
+#: Options that an adapter fixes or replaces, so that its text need not hold them.
+FIXED = {
+    "torchvision": {"seed"},
+    "albumentations": {"seed", "preprocessing"},
+    "monai": {"seed", "preprocessing", "p"},
+    "monai dictionaries": {"seed", "preprocessing", "p"},
+    "kornia": {"seed", "preprocessing", "method", "max_clip", "data_range"},
+}
+
+
+class TestReprs:
+    """A line of a log is enough to repeat a run."""
+
+    @pytest.mark.parametrize("name", ADAPTERS)
+    def test_every_option_is_shown(self, name: str, bank: StyleBank) -> None:
+        build, _ = make(name)
+        options = {option: value for option, value in VALUES.items() if (name, option) not in OWN} | {"allow_split": True}
+        text = repr(build(bank, **options))
+        assert repr(bank) in text
+        for option in set(inspect.signature(rc.Colorist).parameters) - {"bank"} - FIXED.get(name, set()):
+            assert f"{option}={options[option]!r}" in text if option in options else f"{option}=" in text, option
+
+    @pytest.mark.parametrize(("name", "option"), [("monai", "prob"), ("monai dictionaries", "prob"), ("kornia", "p")])
+    def test_probabilities_are_exact(self, name: str, option: str, bank: StyleBank) -> None:
+        build, _ = make(name)
+        assert f"{option}=0.123456789" in repr(build(bank, **{option: 0.123456789}))
+
+    def test_options_of_their_own(self, bank: StyleBank) -> None:
+        names = {"mask_key": "tissue", "sample_key": "name", "label_key": "class", "domain_key": "site"}
+        for name, more in {"albumentations": {}, "monai dictionaries": {"allow_missing_keys": True}}.items():
+            build, _ = make(name)
+            text = repr(build(bank, **names, **more))
+            assert all(f"{option}={value!r}" in text for option, value in (names | more).items())
+        build, _ = make("kornia")
+        text = repr(build(bank, same_on_batch=True, keepdim=True, mask="tissue"))
+        assert all(part in text for part in ("same_on_batch=True", "keepdim=True", "mask='tissue'"))
+        build, _ = make("huggingface")
+        text = repr(build(bank, column="scan", output="pixels", key_column="name", label_column="class", then=len))
+        assert all(part in text for part in ("column='scan'", "output='pixels'", "key_column='name'", "label_column='class'"))
+        assert "then=<built-in function len>" in text
+
+    def test_the_core_shows_numbers_in_full(self, bank: StyleBank) -> None:
+        text = repr(rc.Colorist(bank, p=0.123456789, strength=[0.2, 0.87654321], preprocessing="", seed=5))
+        assert "p=0.123456789" in text
+        assert "strength=(0.2, 0.87654321)" in text
+        assert "preprocessing=''" in text
+        assert "seed=5" in text
+
+    def test_modules_and_datasets(self, bank: StyleBank) -> None:
+        module = pytest.importorskip("recolorist.torch", exc_type=ModuleNotFoundError)
+        match = module.ColorMatch(bank, p=0.5, data_range=255.0, mode="batch_fraction", strength=(0.5, 0.75))
+        parts = (
+            "p=0.5",
+            "method='mean_std'",
+            "strength=(0.5, 0.75)",
+            "mode='batch_fraction'",
+            "data_range=255.0",
+            "generator=None",
+        )
+        assert all(part in repr(match) for part in parts)
+        data = module.ColoristDataset([(np.zeros((4, 4, 3), np.uint8), 0)] * 3, bank, image=0, label=1, transform=len, seed=1)
+        text = repr(data)
+        assert all(
+            part in text for part in ("list of 3 samples", "image=0", "label=1", "transform=<built-in", "parameters=False")
+        )
+        assert "array(" not in text
+        assert "colorist=Colorist(" in repr(module.ParameterCollate(rc.Colorist(bank, seed=1), image="scan"))

@@ -241,11 +241,11 @@ class TestIntegers:
         assert int(out.max()) <= 4095
 
     def test_without_a_declared_range_the_user_is_told_to_declare_it(self) -> None:
-        with pytest.raises(rc.RecoloristError, match="int16.*data_range=4095"):
+        with pytest.raises(rc.RecoloristError, match=r"int16.*data_range=4095"):
             RandColorist(BANK, prob=1.0)(channel_first(TILES[0].astype(np.int16)))
 
     def test_negative_values_are_refused(self) -> None:
-        with pytest.raises(rc.RecoloristError, match="-5 to .* outside its declared range"):
+        with pytest.raises(rc.RecoloristError, match=r"-5 to .* outside its declared range"):
             RandColorist(BANK, prob=1.0, data_range=4095)(channel_first(TILES[0].astype(np.int16) - 5 - TILES[0].min()))
 
 

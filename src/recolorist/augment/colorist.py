@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import warnings
@@ -138,7 +139,7 @@ class Colorist:
             rules = ", ".join(map(repr, foreground.RULES))
             raise OptionError(f"mask={mask!r}; accepted are {rules}, and a callable from an image to its mask")
         self.seed = streams.fresh_seed() if seed is None else seed
-        self.data_range = data_range
+        self.data_range, self.preprocessing, self.allow_split = data_range, preprocessing, allow_split
         self._sequence, self._epoch = streams.Sequence(self.seed), SharedEpoch()
         self._names = (sampler if isinstance(sampler, str) else getattr(sampler, "__name__", repr(sampler)), mask)
         self._refuse_unfit_bank()
@@ -294,15 +295,20 @@ class Colorist:
         return self.recolour(image, Draw(style, decision.strength), mask)
 
     def __repr__(self) -> str:
-        """The options that matter, and the seed, so that a log line is enough to repeat a run."""
-        sampler, mask = self._names
-        clip = "" if self.max_clip is None else f", max_clip={self.max_clip:g}"
+        """Return the bank in short, every option and the seed, so that a line of a log is enough to repeat a run."""
+        return f"Colorist({self.bank!r}, {self.format_options()})"
+
+    def format_options(self, *leave_out: str) -> str:
+        """Return every option but the bank as ``name=value``, in the order of the constructor.
+
+        Args:
+            *leave_out: Names of options that an adapter fixes or shows itself.
+        """
         low, high = self.strength
-        strength = f"{low:g}" if low == high else f"({low:g}, {high:g})"
-        return (
-            f"Colorist({self.bank!r}, p={self.p:g}, method={self.method!r}, space={self.space!r}, sampler={sampler!r}, "
-            f"strength={strength}, max_gain={self.max_gain:g}{clip}, mask={mask!r}, seed={self.seed})"
-        )
+        sampler, mask = self._names
+        shown: dict[str, Any] = {"sampler": sampler, "mask": mask, "strength": low if low == high else (low, high)}
+        names = [name for name in _OPTIONS if name not in leave_out]
+        return ", ".join(f"{name}={(shown[name] if name in shown else getattr(self, name))!r}" for name in names)
 
     def _stream(self, key: str | None, index: int | None, epoch: int | None) -> np.random.Generator:
         name = key if index is None else index
@@ -384,3 +390,6 @@ class Colorist:
             PreprocessingWarning,
             stacklevel=3,
         )
+
+
+_OPTIONS: Final = tuple(inspect.signature(Colorist).parameters)[1:]

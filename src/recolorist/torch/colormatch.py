@@ -213,10 +213,11 @@ class ColorMatch(nn.Module):
     def extra_repr(self) -> str:
         """Return the options as torch prints modules."""
         low, high = self.strength
-        strength = f"{low:g}" if low == high else f"({low:g}, {high:g})"
+        strength = low if low == high else (low, high)
         source = f"{len(self.bank_mean)} styles" if self.has_bank else "styles of the batch"
         return (
-            f"{source}, p={self.p:g}, space={self.space!r}, strength={strength}, max_gain={self.max_gain:g}, mode={self.mode!r}"
+            f"{source}, p={self.p!r}, method='mean_std', space={self.space!r}, strength={strength!r}, "
+            f"max_gain={self.max_gain!r}, mode={self.mode!r}, data_range={self.data_range!r}, generator={self.generator!r}"
         )
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> ColorMatch:  # noqa: FBT002

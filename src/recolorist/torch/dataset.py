@@ -135,7 +135,11 @@ class ColoristDataset(Dataset[Any]):
 
     def __repr__(self) -> str:
         """The dataset, the augmentation and the epoch."""
-        return f"ColoristDataset({self.dataset!r}, {self.colorist!r}, epoch={self.epoch})"
+        plain = type(self.dataset) in (list, tuple)  # their texts hold every pixel
+        dataset = f"{type(self.dataset).__name__} of {len(self)} samples" if plain else repr(self.dataset)
+        parts = "".join(f"{name}={part!r}, " for name, part in {"image": self.image, **self.parts}.items())
+        options = f"{parts}transform={self.transform!r}, parameters={self.parameters!r}, epoch={self.epoch}"
+        return f"ColoristDataset({dataset}, {self.colorist!r}, {options})"
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """A copy by value must share its memory with its own workers, too."""

@@ -109,6 +109,10 @@ class ParameterCollate:
             moves = [self._draw(sample) for sample in samples]
         return self.collate(samples), Parameters.of(moves, self._channels(samples))
 
+    def __repr__(self) -> str:
+        """Return the options."""
+        return f"ParameterCollate(colorist={self.colorist!r}, image={self.image!r}, collate={self.collate!r})"
+
     def _draw(self, sample: Any) -> Affine | None:
         if self.colorist is None:
             raise OptionError("the samples carry no parameters; use ColoristDataset(..., parameters=True), or give a colorist")
