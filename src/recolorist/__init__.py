@@ -24,11 +24,14 @@ from recolorist.errors import RecoloristError
 if TYPE_CHECKING:
     from recolorist.augment.batches import match_within_batch
     from recolorist.augment.colorist import Colorist
+    from recolorist.augment.harmoniser import Harmonisation, Harmoniser
     from recolorist.bank.style_bank import StyleBank
 
 # needed for training, not for matching: loaded when first asked for
 _LATER: Final = {
     "Colorist": "augment.colorist",
+    "Harmonisation": "augment.harmoniser",
+    "Harmoniser": "augment.harmoniser",
     "StyleBank": "bank.style_bank",
     "match_within_batch": "augment.batches",
 }
@@ -38,6 +41,8 @@ __all__ = [
     "SPACES",
     "Audit",
     "Colorist",
+    "Harmonisation",
+    "Harmoniser",
     "Moments",
     "Plan",
     "RecoloristError",

@@ -79,7 +79,7 @@ class TestTable:
     def test_every_entry_is_a_field(self) -> None:
         objects = [MatchOptions, AugmentOptions, HarmoniseOptions, BankOptions, SourceOptions, OutputOptions, Reading, Where]
         names = {entry.name for group in objects for entry in fields(group)}
-        assert set(OPTIONS) - names == {"style_mask", "with_histograms", "coverage"}  # of Masks, MeasureOptions, DriftOptions
+        assert set(OPTIONS) - names == {"style_mask", "with_histograms"}  # of Masks, MeasureOptions
 
     @pytest.mark.parametrize("name", ["match", "augment", "harmonise", "audit", "drift"])
     def test_every_option_of_a_command_has_one_name_and_help(self, name: str) -> None:

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import recolorist as rc
 from recolorist import collections
 from recolorist.io.images import read_image
+from tests.augment import test_harmoniser as harmonised
 from tests.commands import contents, picture, refused, run_here, run_json
 
 Pair = tuple[Path, Path]
@@ -87,7 +89,7 @@ class TestHarmonise:
         assert answer.json["clipped_worst"] == max(clipped)
 
     def test_a_domain_of_a_bank_is_a_style(self, data: Path, bank: Path, tmp_path: Path) -> None:
-        assert run_json("harmonise", data, tmp_path / "o", "--to", f"{bank}:hospital_a")["written"] == 20
+        assert run_json("harmonise", data, tmp_path / "o", "--to", f"{bank}:hospital_a", "--gate", "off")["written"] == 20
         style = collections.reference(rc.StyleBank.load(bank), "hospital_a")
         source = next(data.rglob("*.png"))
         assert np.array_equal(read_image(tmp_path / "o" / source.relative_to(data)), rc.match(read_image(source), style))
@@ -127,3 +129,47 @@ class TestHarmonise:
     def test_a_style_that_is_not_there_is_refused(self, data: Path, bank: Path, tmp_path: Path, name: str) -> None:
         refused("harmonise", data, tmp_path / "o", "--to", name.format(bank=bank))
         assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def incoming(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("incoming")
+    for i, image in enumerate([*harmonised.LIKE[:3], *harmonised.OTHER[:3]]):
+        Image.fromarray(image).save(folder / f"{i}.png")
+    return folder
+
+
+class TestGate:
+    """The command gives the bytes of the object, and leaves what lies inside the bank."""
+
+    @pytest.mark.parametrize("gate", [None, "centre", "edge", "off"])
+    def test_gives_the_bytes_of_the_object(self, incoming: Path, tmp_path: Path, gate: Any) -> None:
+        harmonised.BANK.save(tmp_path / "ours.rcb")
+        words = [] if gate is None else ["--gate", gate]
+        answer = run_here("harmonise", incoming, tmp_path / "o", "--to", tmp_path / "ours.rcb", "--jobs", "1", *words, "--json")
+        assert answer.code == 0
+        harmoniser = rc.Harmoniser(tmp_path / "ours.rcb", gate)
+        for line in records(tmp_path / "o"):
+            image, record = harmoniser.harmonise(read_image(incoming / line["source"]))
+            assert np.array_equal(read_image(tmp_path / "o" / line["output"]), image)
+            told = record.to_dict()
+            assert line["gate"] == {name: told[name] for name in ("reason", "distance", "edge", "distance_after")}
+            assert (line["plan"], line["strength"]) == (told["plan"], told["strength"])
+        counts = {"inside": 3, "outside": 3}
+        assert answer.json.get("gate") == (None if gate == "off" else counts)
+
+    def test_says_how_many_were_left(self, incoming: Path, tmp_path: Path) -> None:
+        harmonised.BANK.save(tmp_path / "ours.rcb")
+        answer = run_here("harmonise", incoming, tmp_path / "o", "--to", tmp_path / "ours.rcb", "--jobs", "1")
+        assert "3 inside the bank and left as they are, 3 outside and moved" in answer.out
+
+    def test_a_folder_is_judged_together(self, incoming: Path, tmp_path: Path) -> None:
+        harmonised.BANK.save(tmp_path / "ours.rcb")
+        run_here("harmonise", incoming, tmp_path / "o", "--to", tmp_path / "ours.rcb", "--jobs", "1", "--pool")
+        assert len({(line["gate"]["distance"], line["strength"]) for line in records(tmp_path / "o")}) == 1
+
+    def test_a_small_bank_names_the_remedy(self, incoming: Path, tmp_path: Path) -> None:
+        harmonised.BANK.subset(rows=range(5)).save(tmp_path / "few.rcb")
+        words = ["harmonise", incoming, tmp_path / "o", "--to", tmp_path / "few.rcb", "--jobs", "1"]
+        assert "--gate off" in refused(*words)
+        assert run_here(*words, "--gate", "off").code == 0

@@ -44,7 +44,7 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = {
         | OUTPUT
         | MATCH
         | BOTH
-        | {"strength": 0.25, "style_name": "x", "pool": True},
+        | {"strength": 0.25, "style_name": "x", "pool": True, "gate": "edge", "coverage": 0.75},
     ),
     "audit_images": (api.audit, ("source", "bank"), SELECT | BOTH | {"mask": "fundus", "limits": LIMITS}),
 }

@@ -62,9 +62,10 @@ CALLS: Mapping[str, Callable[[Image, str], Any]] = {
     "match exact_histogram": lambda image, dtype: rc.match(image, picture(dtype, 2), "exact_histogram"),
     "match style": lambda image, dtype: rc.match(picture(dtype, 2), image),
     "Colorist": lambda image, _: augmentation()(image, key="0", epoch=0),
+    "Harmoniser": lambda image, _: rc.Harmoniser(augmentation().bank, "off")(image),
     "audit output": lambda image, dtype: rc.audit(image, rc.apply(image, fixed_plan(dtype))),
 }
-WRITERS = [name for name in CALLS if name.startswith(("apply", "match", "Colorist")) and name != "match style"]
+WRITERS = [name for name in CALLS if name.startswith(("apply", "match", "Colorist", "Harmoniser")) and name != "match style"]
 
 
 def memory_order(image: Image) -> list[int]:

@@ -112,6 +112,14 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
         lambda **o: Colorist(BANK, p=1.0, seed=1)(**({"image": CONTENT} | o)),
         ("image", "index", "epoch", "label", "domain", "mask"),
     ),
+    "Harmoniser": (
+        lambda **o: rc.Harmoniser(BANK, **({"gate": "off"} | o))(CONTENT),
+        ("gate", "coverage", "domain", "method", "space", "strength", "max_gain", "mask", "apply_to", "data_range", "blank"),
+    ),
+    "harmonise": (
+        lambda **o: rc.Harmoniser(BANK, "off").harmonise(**({"image": CONTENT} | o)),
+        ("image", "mask"),
+    ),
     "match_within_batch": (
         lambda **o: rc.match_within_batch(**({"images": IMAGES} | o)),
         ("images", "p", "mode", "seed", "epoch", "index", "method", "space", "strength", "alpha", "data_range"),

@@ -6,7 +6,6 @@ import inspect
 import json
 import os
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, cast
 
@@ -15,9 +14,9 @@ from numpy.typing import NDArray
 
 from recolorist.augment import streams
 from recolorist.augment.epochs import SharedEpoch
+from recolorist.augment.masks import MaskRule, find_mask, open_rule
 from recolorist.augment.samplers import SAMPLERS, Content, Sampler, Style
 from recolorist.bank.style_bank import StyleBank
-from recolorist.core import foreground
 from recolorist.core import image as check
 from recolorist.core.apply import apply, finished, make_target
 from recolorist.core.clipping import predicted_share
@@ -29,7 +28,6 @@ from recolorist.errors import ImageError, OptionError, StatisticsError
 
 __all__ = ["Colorist", "Decision", "Draw", "MaskRule", "PreprocessingWarning", "Recolouring"]
 
-MaskRule = Callable[[Any], Any]
 Mask = NDArray[np.bool_] | None
 NOTHING_KNOWN: Final = Content()
 
@@ -134,10 +132,7 @@ class Colorist:
         self.strength = check.number_range(strength, 0, 1, "strength")
         self.options = match_options(method, space, self.strength[1], max_gain, "exact", False, True, apply_to)
         self.max_clip = None if max_clip is None else check.number(max_clip, 0, 1, "max_clip")
-        self.mask = foreground.RULES[check.option(mask, foreground.RULES, "mask")] if isinstance(mask, str) else mask
-        if self.mask is not None and not callable(self.mask):
-            rules = ", ".join(map(repr, foreground.RULES))
-            raise OptionError(f"mask={mask!r}; accepted are {rules}, and a callable from an image to its mask")
+        self.mask = open_rule(mask)
         self.seed = streams.fresh_seed() if seed is None else seed
         self.data_range, self.preprocessing, self.allow_split = data_range, preprocessing, allow_split
         self._sequence, self._epoch = streams.Sequence(self.seed), SharedEpoch()
@@ -327,12 +322,7 @@ class Colorist:
 
     def mask_of(self, image: Any, mask: Any = None) -> Any:
         """The mask for this image: the one given, else what the rule finds."""
-        if mask is not None or self.mask is None:
-            return mask
-        if self.mask in foreground.RULES.values():
-            opened = check.open_image(image, self.data_range)
-            return self.mask(opened.colour, opened.data_range)  # type: ignore[call-arg]
-        return self.mask(image)  # type: ignore[call-arg]
+        return find_mask(self.mask, image, self.data_range) if mask is None else mask
 
     def _pixels_of(self, style: Style) -> NDArray[np.uint8]:
         """A column of pixels with the style's histograms, in ascending order: all that a histogram method looks at."""

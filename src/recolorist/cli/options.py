@@ -35,6 +35,10 @@ def strength_of(text: Any) -> float | tuple[float, float]:
 
 
 _LABEL: Final = "Sub-folder level that names the label (0, 1, … or -1), or 'none'."
+_GATE: Final = (
+    "Images outside the bank go to its 'centre' or to its 'edge', those inside are left; 'off': all go to the centre. "
+    "By default 'centre' for a bank, 'off' for an image."
+)
 _DOMAIN: Final = "Sub-folder level that names the domain, or 'none'."
 
 #: Type, limits and help of every field that commands offer.
@@ -57,6 +61,7 @@ OPTIONS: Final[Mapping[str, Any]] = MappingProxyType(
         "mask": Annotated[str | None, typer.Option(help="Measure the foreground only: 'tissue' or 'fundus'.")],
         "allow_split": Annotated[bool, typer.Option("--allow-split", help="Accept a bank that is not of a training split.")],
         "pool": Annotated[bool, typer.Option("--pool", help="Measure all images of a folder (tiles of a slide) together.")],
+        "gate": Annotated[str | None, typer.Option(help=_GATE)],
         # Masks, BankOptions, DriftOptions
         "style_mask": Annotated[str | None, typer.Option(help="Pixels of the style to measure, given in the same way.")],
         "name": Annotated[str | None, typer.Option(help="Name of the bank; by default that of the folder.")],

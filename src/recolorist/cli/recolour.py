@@ -75,11 +75,14 @@ def harmonise(
     where: Where,
     as_json: common.Json = False,
 ) -> None:
-    """Give every image of a collection one style: that of an image, of a bank, or of one of its domains."""
-    from recolorist.collections.one_file import style_of
+    """Give every image of a collection one style: that of an image, of a bank, or of one of its domains.
+
+    Images that lie inside the bank are left as they are, unless --gate off.
+    """
+    from recolorist.collections.one_file import open_style
     from recolorist.collections.tasks import write_harmonised
 
-    style = style_of(to, reading, options.match.space, options.mask)
+    style = open_style(to, reading, options.match.space, options.mask)
     options, where = replace(options, style_name=Path(to).name), common.with_bar(where, "harmonised")
     _tell(write_harmonised(source, out, style, options, select, output, reading, where), out, as_json=as_json)
 
@@ -96,9 +99,14 @@ def _tell(result: RunResult, out: Path, *, as_json: bool) -> None:
         "clipped_worst": max(clipped, default=None),
         "flags": dict(flags),
     }
+    gate = Counter(record["gate"]["reason"] for record in result.records if "gate" in record)
+    if gate and set(gate) != {"ungated"}:
+        told["gate"] = dict(gate)
     if not as_json:
         kept = f", {result.kept} kept from before" if result.kept else ""
         typer.echo(f"{told['written']} written{kept}, {told['failed']} failed; provenance.jsonl in {out} says what was done")
+        if "gate" in told:
+            typer.echo(f"{gate['inside']} inside the bank and left as they are, {gate['outside']} outside and moved")
         if clipped:
             typer.echo(f"clipped {100 * told['clipped_mean']:.2f} % on average, {100 * told['clipped_worst']:.2f} % at worst")
     common.finish(told, result.failures, result.passed, as_json=as_json)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
+from recolorist.augment.harmoniser import Gate
+from recolorist.bank.drift import COVERAGE
 from recolorist.bank.style_bank import StyleBank
 from recolorist.collections import tasks
 from recolorist.collections.chunks import Failure
@@ -199,7 +201,7 @@ def augment(
 def harmonise(
     source: Source,
     out: str | Path,
-    style: Moments,
+    style: StyleBank | Moments,
     *,
     style_name: str = "",
     method: str = "mean_std",
@@ -209,6 +211,8 @@ def harmonise(
     mask: str | None = None,
     apply_to: str = "all",
     pool: bool = False,
+    gate: Gate | None = None,
+    coverage: float = COVERAGE,
     split: str | None = None,
     root: str | Path | None = None,
     follow_links: bool = False,
@@ -220,12 +224,12 @@ def harmonise(
     reading: Reading = _READING,
     where: Where = _HERE,
 ) -> RunResult:
-    """Give every image of a collection one style.
+    """Give every image of a collection one style; :class:`recolorist.Harmoniser` does the same image by image.
 
     Args:
         source: The images.
         out: Folder to write into.
-        style: Moments of the style, from :func:`recolorist.measure` or :func:`reference`.
+        style: A bank, whose average style it is; or the moments of one, from :func:`recolorist.measure` or :func:`reference`.
         style_name: Name of the style in the records.
         method: ``"mean_std"`` or ``"covariance"``; the histogram methods need the pixels of a style.
         space: A key of :data:`recolorist.SPACES`.
@@ -235,6 +239,9 @@ def harmonise(
         apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
         pool: Measure all images of a folder (the tiles of a slide) together and map them alike. A pale tile of a dark slide
             then stays paler than its neighbours.
+        gate: What happens to images outside the region of the bank: ``"centre"`` moves them to its average style, ``"edge"``
+            just inside. Images inside are left as they are. ``"off"`` moves all. None is ``"centre"`` for a bank, else ``"off"``.
+        coverage: Share of images like those of the bank that count as inside.
         split: Split of a manifest or archive.
         root: Folder that the paths of a manifest or list are relative to.
         follow_links: Read links of a folder that lead out of it.
@@ -263,7 +270,7 @@ def harmonise(
         ('a.png', [])
     """
     match = _match_options(method=method, space=space, strength=strength, max_gain=max_gain, apply_to=apply_to)
-    options = HarmoniseOptions(match, mask, pool, style_name)
+    options = HarmoniseOptions(match, mask, pool, style_name, gate, coverage)
     output = OutputOptions(quality, keep_icc, full_audit, force, resume)
     return tasks.write_harmonised(
         source, out, style, options, SourceOptions(split=split, root=root, follow_links=follow_links), output, reading, where

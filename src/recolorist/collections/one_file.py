@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import recolorist as rc
+from recolorist.bank.style_bank import StyleBank
 from recolorist.collections.items import Item
 from recolorist.collections.load import Loaded, load, rule_mask
 from recolorist.collections.options import Masks, MeasureOptions, OutputOptions
@@ -30,7 +31,7 @@ from recolorist.io.reading import display_path
 from recolorist.io.strips import Strips
 from recolorist.io.write import encode, format_of
 
-__all__ = ["Matched", "match_file", "style_of"]
+__all__ = ["Matched", "match_file", "open_style", "style_of"]
 
 Mask = NDArray[np.bool_] | None
 _OPTIONS: Final = MatchOptions()
@@ -107,6 +108,16 @@ def match_file(
         plan, mask = _plan_strips(source, file, style, options, masks, reading)
         write_strips(target, path.name, source, plan, mask, pyramid=pyramid)
         return Matched(plan, None, None, None, None, source.shape[:2])
+
+
+def open_style(name: str | Path, reading: Reading, space: str, mask: str | None = None) -> StyleBank | Moments:
+    """Return what a style is given by: a bank, the styles of one of its domains (``bank:domain``), or the moments of an image."""
+    named = _bank_named(name)
+    if named is None:
+        return style_of(name, reading, space, mask)
+    file, domain = named
+    bank = open_bank(file)
+    return bank if domain is None else bank.subset(domain=domain)
 
 
 def style_of(name: str | Path, reading: Reading, space: str, mask: str | None = None) -> Moments:

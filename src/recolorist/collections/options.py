@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from recolorist.augment.harmoniser import GATES, Gate
+from recolorist.bank.drift import COVERAGE
 from recolorist.core import foreground
 from recolorist.core import image as check
 from recolorist.core.options import MatchOptions
@@ -189,13 +191,12 @@ class DriftOptions:
         OptionError: The rule is unknown, or the coverage lies outside its limits.
     """
 
-    coverage: float = 0.99
+    coverage: float = COVERAGE
     mask: str | None = None
 
     def __post_init__(self) -> None:
         """Check the coverage and the rule."""
-        if not check.is_number(self.coverage) or not 0.5 <= float(self.coverage) < 1:
-            raise OptionError(f"coverage={self.coverage!r}; accepted are numbers from 0.5 to below 1")
+        _check_coverage(self.coverage)
         _check_rule(self.mask)
 
 
@@ -216,19 +217,27 @@ class HarmoniseOptions:
         mask: Name of a foreground rule; only its pixels are measured.
         pool: Measure all images of a folder together and map them alike.
         style_name: Name of the style in records.
+        gate: What happens to images outside the bank: ``"centre"`` or ``"edge"``; ``"off"`` moves all of them. None is
+            ``"centre"`` for a bank, and ``"off"`` for a style that is one image.
+        coverage: Share of images like those of the bank that count as inside.
 
     Raises:
-        OptionError: The rule is unknown, or the method needs the pixels of the style.
+        OptionError: The rule or the gate is unknown, or the method needs the pixels of the style.
     """
 
     match: MatchOptions
     mask: str | None = None
     pool: bool = False
     style_name: str = ""
+    gate: Gate | None = None
+    coverage: float = COVERAGE
 
     def __post_init__(self) -> None:
-        """Check the rule and the method."""
+        """Check the rule, the gate and the method."""
         _check_rule(self.mask)
+        _check_coverage(self.coverage)
+        if self.gate is not None:
+            check.option(self.gate, GATES, "gate")
         if self.match.needs_pixels:
             raise OptionError(
                 f"method={self.match.method!r} needs the pixels of the style for every image; harmonise with mean_std or "
@@ -237,7 +246,8 @@ class HarmoniseOptions:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what decides the outputs, as plain values."""
-        return _matching(self.match) | {"strength": self.match.strength, "mask": self.mask, "pool": self.pool}
+        own = {name: getattr(self, name) for name in ("mask", "pool", "gate", "coverage")}
+        return _matching(self.match) | {"strength": self.match.strength} | own
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,6 +334,11 @@ def _matching(options: MatchOptions) -> dict[str, Any]:
 def _check_rule(rule: Any) -> None:
     if rule is not None:
         check.option(rule, foreground.RULES, "mask")
+
+
+def _check_coverage(value: Any) -> None:
+    if not check.is_number(value) or not 0.5 <= float(value) < 1:
+        raise OptionError(f"coverage={value!r}; accepted are numbers from 0.5 to below 1")
 
 
 def _check_whole(value: Any, low: int, high: int, name: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from recolorist._version import __version__
+from recolorist.augment.harmoniser import Harmoniser
 from recolorist.bank import drift as drift_numbers
 from recolorist.bank.style_bank import StyleBank
 from recolorist.bank.table import Row
@@ -143,7 +144,7 @@ def write_augmented(
 def write_harmonised(
     source: Source,
     out: str | Path,
-    style: Moments,
+    style: StyleBank | Moments,
     options: HarmoniseOptions,
     select: SourceOptions,
     output: OutputOptions,
@@ -151,12 +152,14 @@ def write_harmonised(
     where: Where,
 ) -> RunResult:
     """Give every image one style; see :func:`recolorist.collections.harmonise`."""
-    decisive = options.to_dict() | {"quality": output.quality, "icc": output.keep_icc, "style": style.to_dict()}
+    harmoniser = Harmoniser.with_options(style, options.match, options.gate, options.coverage, options.style_name)
+    told = style.fingerprint if isinstance(style, StyleBank) else style.to_dict()
+    decisive = options.to_dict() | {"quality": output.quality, "icc": output.keep_icc, "style": told}
     identity = identity_of("harmonise", decisive, options.style_name, reading)
     with collected(source, select) as images:
         measure = Measure(reading, MeasureOptions(options.mask, options.match.space))
         pooled, bad = _pooled(images.items, measure, where) if options.pool else (None, [])
-        work = Harmonise(Target(str(out), output.force), reading, output, identity, options, style, pooled)
+        work = Harmonise(Target(str(out), output.force), reading, output, identity, options, harmoniser, pooled)
         failed = {failure.key for failure in bad}
         usable = replace(images, items=tuple(item for item in images.items if item.key not in failed))
         result = _write_all(work, usable, source, where)

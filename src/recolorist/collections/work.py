@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import recolorist as rc
 from recolorist.augment.colorist import Colorist, Decision, Draw, PreprocessingWarning, Recolouring
+from recolorist.augment.harmoniser import Harmoniser
 from recolorist.augment.samplers import Style
 from recolorist.bank.build import measure_row, unit_row
 from recolorist.bank.style_bank import StyleBank
@@ -29,7 +30,7 @@ from recolorist.collections.target import Target
 from recolorist.core import image as check
 from recolorist.core.apply import make_target
 from recolorist.core.clipping import maps_levels
-from recolorist.core.match import AffineMap, match_opened, write_map
+from recolorist.core.match import AffineMap, write_map
 from recolorist.core.moments import Moments
 from recolorist.core.options import MatchOptions
 from recolorist.core.plan import Plan, decide
@@ -85,6 +86,7 @@ class Done(NamedTuple):
     strength: float
     plan: Plan | AffineMap | None
     audit: dict[str, Any] | None
+    facts: dict[str, Any]  #: what else is recorded: with harmonising, what the gate decided
 
 
 class Written(NamedTuple):
@@ -95,8 +97,8 @@ class Written(NamedTuple):
 
     def line(self, run: str) -> str:
         """Its line of provenance."""
-        style, row, strength, plan, audit = self.done
-        drawn = {"style": style, "row": row, "strength": strength, "audit": audit, "run": run}
+        style, row, strength, plan, audit, facts = self.done
+        drawn = {"style": style, "row": row, "strength": strength, "audit": audit, **facts, "run": run}
         return f'{as_line(self.facts | drawn)[:-1]}, "plan": {"null" if plan is None else plan.to_json()}}}'
 
 
@@ -123,11 +125,12 @@ class Recolour(ABC):
     def _copy(self, item: Item, loaded: Loaded, copy: int, measure: Callable[[], Moments] | None = None) -> Written:
         name = name_of(item, None if self.copies == 1 else copy + 1)
         if loaded.strips is not None and measure is not None:
-            decision = self.planned(item, measure, copy)
+            decision, known = self.planned(item, measure, copy)
             only = decision.applied and self.rule is not None and self.match.apply_to == "mask"
             mask = rule_in_use(loaded.strips, self.rule, measure()) if only else None
             write_strips(self.target, name, loaded.strips, decision.plan, mask)
-            done, digest = Done(decision.style, decision.row, decision.strength, decision.plan, None), self.target.digest(name)
+            done = Done(decision.style, decision.row, decision.strength, decision.plan, None, known)
+            digest = self.target.digest(name)
         else:
             done, pixels = self.recoloured(item, loaded, copy)
             icc = loaded.icc if self.output.keep_icc else None
@@ -146,11 +149,11 @@ class Recolour(ABC):
         opened = loaded.opened
         mask = check.open_mask(rule_mask(opened, self.rule), opened)
         result, target = make_target(opened, None)
-        done = self.recolour(item, opened, mask, copy, target)
+        done, facts = self.recolour(item, opened, mask, copy, target)
         if done is None:
-            return Done(None, None, 0.0, None, UNTOUCHED), loaded.pixels  # type: ignore[return-value]
+            return Done(None, None, 0.0, None, UNTOUCHED, facts), loaded.pixels  # type: ignore[return-value]
         audit = self._audit(loaded, result, mask, done.map)
-        return Done(done.style.name, done.style.row, done.strength, done.map, audit), result
+        return Done(done.style.name, done.style.row, done.strength, done.map, audit, facts), result
 
     def _audit(self, loaded: Loaded, result: NDArray[Any], mask: Mask, done: AffineMap | None) -> dict[str, Any]:
         """Return exact figures of what was written; those that look at all pixels again only where they are needed or wanted."""
@@ -166,12 +169,14 @@ class Recolour(ABC):
         return figures
 
     @abstractmethod
-    def recolour(self, item: Item, opened: check.Opened, mask: Mask, copy: int, target: NDArray[Any]) -> Recolouring | None:
-        """Match an image in memory and write it to ``target``; returns None where it stays as it is."""
+    def recolour(
+        self, item: Item, opened: check.Opened, mask: Mask, copy: int, target: NDArray[Any]
+    ) -> tuple[Recolouring | None, dict[str, Any]]:
+        """Match an image in memory and write it to ``target``; returns None where it stays as it is, and facts to record."""
 
     @abstractmethod
-    def planned(self, item: Item, measure: Callable[[], Moments], copy: int) -> Decision:
-        """What is done to an image of which only the moments are known."""
+    def planned(self, item: Item, measure: Callable[[], Moments], copy: int) -> tuple[Decision, dict[str, Any]]:
+        """Decide for an image of which only the moments are known; returns facts to record as well."""
 
     @property
     @abstractmethod
@@ -222,22 +227,24 @@ class Augment(Recolour):
         """Copies of each image, each in another style."""
         return self.options.copies
 
-    def recolour(self, item: Item, opened: check.Opened, mask: Mask, copy: int, target: NDArray[Any]) -> Recolouring | None:
+    def recolour(
+        self, item: Item, opened: check.Opened, mask: Mask, copy: int, target: NDArray[Any]
+    ) -> tuple[Recolouring | None, dict[str, Any]]:
         """Draw a style and match the image to it."""
         aug = _colorist(self)
         draw = aug.draw(item.key, epoch=copy, label=item.label, domain=item.domain)
-        return None if draw is None else aug.recolour_opened(opened, mask, draw, target)
+        return None if draw is None else aug.recolour_opened(opened, mask, draw, target), {}
 
-    def planned(self, item: Item, measure: Callable[[], Moments], copy: int) -> Decision:
+    def planned(self, item: Item, measure: Callable[[], Moments], copy: int) -> tuple[Decision, dict[str, Any]]:
         """Draw as the augmentation does, and plan from moments alone."""
         aug = _colorist(self)
         if aug.max_clip is not None or self.match.needs_pixels:
             raise OptionError("max_clip and the histogram methods need the image in memory; raise max_pixels, or leave them out")
         draw = aug.draw(item.key, epoch=copy, label=item.label, domain=item.domain)
         if draw is None:
-            return Decision(False)
+            return Decision(False), {}
         plan = decide(measure(), draw.style.moments, self.match.at_strength(draw.strength))
-        return Decision(True, draw.style.name, draw.style.row, draw.strength, plan)
+        return Decision(True, draw.style.name, draw.style.row, draw.strength, plan), {}
 
     def refuse_early(self) -> None:
         """Refuse options that fit neither each other nor the bank before any file is read."""
@@ -261,7 +268,7 @@ class Harmonise(Recolour):
     """Every image to one style. ``pooled`` holds the moments of whole groups (all tiles of a slide, say) to be used for each."""
 
     options: HarmoniseOptions
-    style: Moments
+    harmoniser: Harmoniser
     pooled: Mapping[str, Moments] | None = None
 
     @property
@@ -274,20 +281,37 @@ class Harmonise(Recolour):
         """The foreground rule that chooses the pixels to measure."""
         return self.options.mask
 
-    def recolour(self, item: Item, opened: check.Opened, mask: Mask, copy: int, target: NDArray[Any]) -> Recolouring:  # noqa: ARG002
-        """Match the image to the style, by its own moments or by those of its group."""
+    def recolour(
+        self,
+        item: Item,
+        opened: check.Opened,
+        mask: Mask,
+        copy: int,  # noqa: ARG002 - as declared
+        target: NDArray[Any],
+    ) -> tuple[Recolouring | None, dict[str, Any]]:
+        """Harmonise the image, by its own moments or by those of its group."""
         if self.pooled is None:
-            done = match_opened(opened, mask, self.style, target, self.match)
+            judgement, done = self.harmoniser.harmonise_opened(opened, mask, target)
         else:
-            plan = decide(self.pooled[group_of(item)], self.style, self.match)
-            done = AffineMap(plan, opened, write_map(opened, mask, plan, target, self.match))
-        return Recolouring(Style(self.options.style_name, None, self.style), self.match.strength, done)
+            pooled = self.pooled[group_of(item)]
+            judgement = self.harmoniser.judge(pooled)
+            plan = self.harmoniser.plan(pooled, judgement)
+            done = None if plan is None else AffineMap(plan, opened, write_map(opened, mask, plan, target, self.match))
+        facts = {"gate": self.harmoniser.facts_of(judgement)}
+        if done is None:
+            return None, facts
+        style = Style(self.options.style_name, None, self.harmoniser.style)
+        return Recolouring(style, judgement.strength, done), facts
 
-    def planned(self, item: Item, measure: Callable[[], Moments], copy: int) -> Decision:  # noqa: ARG002 - as declared
-        """The map from these moments to the style."""
+    def planned(self, item: Item, measure: Callable[[], Moments], copy: int) -> tuple[Decision, dict[str, Any]]:  # noqa: ARG002
+        """Decide from these moments, or from those of the group."""
         content = measure() if self.pooled is None else self.pooled[group_of(item)]
-        plan = decide(content, self.style, self.match)
-        return Decision(True, self.options.style_name, None, self.match.strength, plan)
+        judgement = self.harmoniser.judge(content)
+        plan = self.harmoniser.plan(content, judgement)
+        facts = {"gate": self.harmoniser.facts_of(judgement)}
+        if plan is None:
+            return Decision(False), facts
+        return Decision(True, self.options.style_name, None, judgement.strength, plan), facts
 
 
 def group_of(item: Item) -> str:
