@@ -7,7 +7,7 @@ import inspect
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -17,10 +17,12 @@ from recolorist.augment.samplers import Content
 from recolorist.bank.json_form import FORMAT
 from recolorist.bank.names import format_name
 from recolorist.bank.style_bank import StyleBank
-from recolorist.errors import StatisticsError
+from recolorist.core import image as check
+from recolorist.errors import OptionError, StatisticsError
 
 __all__ = [
     "MOST_BY_VALUE",
+    "BankForm",
     "build_colorist",
     "draw_chance",
     "draw_style",
@@ -31,6 +33,8 @@ __all__ = [
     "mix_worker_seed",
     "open_bank",
 ]
+
+BankForm = Literal["auto", "embedded", "path"]
 
 #: Styles up to which a bank is written out by value; a bigger one is named by its file and the digest of it.
 MOST_BY_VALUE: Final = 256
@@ -147,12 +151,33 @@ def open_bank(bank: Any) -> tuple[StyleBank, Path | None]:
     return StyleBank.of(bank), None
 
 
-def encode_bank(bank: StyleBank, path: Path | None = None) -> dict[str, Any] | StyleBank:
-    """Return a bank as plain data: by value if it is small, else by its file and the SHA-256 of that.
+def encode_bank(bank: StyleBank, path: Path | None = None, form: BankForm = "auto") -> dict[str, Any] | StyleBank:
+    """Return a bank as plain data.
 
-    A large bank without a file is returned as it is. It works in this process, and writing it as JSON fails.
+    Args:
+        bank: The bank.
+        path: Its file, if it has one.
+        form: ``"embedded"`` for every style, ``"path"`` for the file and its SHA-256, ``"auto"`` for the first up to
+            :data:`MOST_BY_VALUE` styles and the second beyond.
+
+    Returns:
+        The plain data. With ``"auto"`` a large bank without a file is returned as it is, which works in this process.
+
+    Raises:
+        OptionError: The bank has no file, or histograms, which cannot be embedded.
+
+    Example:
+        >>> bank = StyleBank.build(np.arange(48, dtype=np.uint8).reshape(1, 4, 4, 3), split="train")
+        >>> encode_bank(bank, form="embedded")["split"]
+        'train'
     """
-    if len(bank) <= MOST_BY_VALUE and bank.histograms is None:  # histograms are not part of the JSON form
+    check.option(form, ("auto", "embedded", "path"), "bank_form")
+    if form == "path" and path is None:
+        raise OptionError("bank_form='path' needs a bank with a file; save it with bank.save(...) and pass that path as bank")
+    if form == "embedded" and bank.histograms is not None:
+        raise OptionError("a bank with histograms cannot be embedded; save it with bank.save(...) and pass its path as bank")
+    small = len(bank) <= MOST_BY_VALUE and bank.histograms is None  # histograms are not part of the JSON form
+    if form == "embedded" or (form == "auto" and small):
         entries: dict[str, Any] = json.loads(bank.to_json())
         return entries
     return bank if path is None else {"path": str(path), "sha256": _digest(path)}

@@ -269,7 +269,7 @@ class TestReprs:
         assert "then=<built-in function len>" in text
 
     def test_the_core_shows_numbers_in_full(self, bank: StyleBank) -> None:
-        text = repr(rc.Colorist(bank, p=0.123456789, strength=[0.2, 0.87654321], preprocessing="", seed=5))
+        text = repr(rc.Colorist(bank, p=0.123456789, strength=(0.2, 0.87654321), preprocessing="", seed=5))
         assert "p=0.123456789" in text
         assert "strength=(0.2, 0.87654321)" in text
         assert "preprocessing=''" in text
