@@ -59,10 +59,7 @@ def apply(
 
 def apply_opened(opened: check.Opened, plan: Plan, target: NDArray[Any], mask: NDArray[np.bool_] | None, *, clip: bool) -> None:
     """Write one image through a plan; ``target`` is shaped (H, W, C) like ``opened.array``."""
-    if plan.channels != opened.channels:
-        raise StatisticsError(
-            f"the plan is for {plan.channels} channel(s) and the image has {opened.channels}; measure the image you apply it to"
-        )
+    refuse_other_channels(opened, plan)
     bounds = limits(opened, clip=clip)
     if plan.is_identity:
         target[...] = opened.array
@@ -75,6 +72,14 @@ def apply_opened(opened: check.Opened, plan: Plan, target: NDArray[Any], mask: N
     keep_outside(opened, target, mask)
     if math.isinf(bounds[1]):
         refuse_overflow(opened, target)
+
+
+def refuse_other_channels(opened: check.Opened, plan: Plan) -> None:
+    """Refuse a plan for another number of channels than the image has."""
+    if plan.channels != opened.channels:
+        raise StatisticsError(
+            f"the plan is for {plan.channels} channel(s) and the image has {opened.channels}; measure the image you apply it to"
+        )
 
 
 def refuse_overflow(opened: check.Opened, target: NDArray[Any]) -> None:

@@ -6,27 +6,34 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.core import image as check
-from recolorist.core.apply import apply_opened, make_target, usable_pixels
-from recolorist.core.clipping import colour_values, level_counts, maps_levels, outside_range, unclipped_values
+from recolorist.core.apply import apply_opened, make_target, refuse_other_channels, usable_pixels
+from recolorist.core.clipping import clipped_values, colour_values, level_counts, maps_levels, unclipped_values
+from recolorist.core.detail import DetailLoss, compare_patches, lay_patches, sample_mask, sample_pixels
 from recolorist.core.gains import Flags
+from recolorist.core.limits import measure_loss
 from recolorist.core.plan import Plan
 from recolorist.errors import ImageError, StatisticsError
 
-__all__ = ["Array", "Audit", "Mask", "audit"]
+__all__ = ["DETAIL_LOST", "Array", "Audit", "Mask", "audit"]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_] | None
 
+DETAIL_LOST: Final = 0.02  #: share of patches that lost more than half of their detail, from which a channel is flagged
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Audit:
-    """What happened to one image. Shares are of all measured values; undefined numbers are NaN, in JSON null.
+    """What happened to one image. Undefined numbers are NaN, in JSON null.
+
+    A value is one channel of one pixel: the clipped shares are shares of values. Lost detail is that of
+    :mod:`recolorist.core.detail`, patch by patch, because a share of the whole image hides the loss of a small part.
 
     >>> from recolorist import match
     >>> ramp = np.arange(250, dtype=np.uint8).reshape(10, 25)
@@ -43,7 +50,11 @@ class Audit:
     pearson_pooled: float  #: all channels as one vector
     inversions: int  #: neighbouring input levels whose outputs overlap the wrong way round; 0 for any diagonal plan
     gain: Array  #: from the plan, else the ratio of the deviations
-    flags: Flags
+    flags: Flags  #: those of the plan, and ``detail_lost`` where a channel lost detail in more than 2 % of the patches
+    loss: Array  #: (rows, columns) share of the detail of each patch that is gone; NaN where there was none
+    loss_share: float  #: share of the patches with detail that lost more than half of it
+    loss_worst: float  #: the largest share that a patch lost
+    loss_worst_box: tuple[int, int, int, int] | None  #: left, top, right and bottom of that patch in pixels
 
     def to_json(self) -> str:
         """One line of JSON.
@@ -122,14 +133,25 @@ def _audit_one(content: check.Opened, output: check.Opened | None, plan: Plan | 
     else:
         check.refuse_levels_above(content, "content")
     check.refuse_empty(mask, "content")
+    if plan is not None:
+        refuse_other_channels(content, plan)
+    if output is None and _has_levels(content, cast("Plan", plan)):
+        return _audit_levels(content, cast("Plan", plan), mask)
     if output is None:
         _, target = make_target(content, None)
         apply_opened(content, cast("Plan", plan), target, mask, clip=True)
         output = check.Opened(target, content.channels, content.kind, content.data_range, target.shape, from_pil=False)
-        if _has_levels(content, cast("Plan", plan)):
-            return _audit_levels(content, output, cast("Plan", plan), mask)
     with np.errstate(all="ignore"):  # undeclared ranges may hold numbers whose squares overflow; those figures become NaN
         return _audit_pixels(content, output, plan, mask)
+
+
+def _loss(content: check.Opened, output: check.Opened, plan: Plan | None, mask: Mask) -> DetailLoss:
+    """Measure the lost detail: against the plan where there is one, else by correlation."""
+    if plan is not None:
+        return measure_loss(content, plan, mask)
+    patches = lay_patches(*content.array.shape[:2])
+    after = sample_pixels(output, patches).array
+    return compare_patches(sample_pixels(content, patches), after, sample_mask(mask, patches), patches)
 
 
 def _refuse_nonfinite_output(output: check.Opened | None, mask: Mask) -> None:
@@ -141,19 +163,17 @@ def _has_levels(content: check.Opened, plan: Plan) -> bool:
     return maps_levels(content, plan) and content.data_range == check.NATURAL_RANGE[content.kind]
 
 
-def _audit_levels(content: check.Opened, output: check.Opened, plan: Plan, mask: Mask) -> Audit:
-    """Integer image, diagonal plan: 256 levels instead of all pixels."""
-    counts, after = level_counts(content, mask), level_counts(output, mask)
+def _audit_levels(content: check.Opened, plan: Plan, mask: Mask) -> Audit:
+    """Integer image, diagonal plan: 256 levels instead of all pixels, and no output, for each level becomes one other."""
+    counts = level_counts(content, mask)
     high = int(content.data_range)
     unclipped = np.rint(plan.matrix.diagonal()[:, None] * np.arange(high + 1.0) + plan.offset_for(high)[:, None])
-    # found at an end of the range in the output, less those that belong there
-    belong = np.where((unclipped == 0) | (unclipped == high), counts, 0).sum(axis=1)
-    counted = np.asarray((after[:, 0] + after[:, high] - belong) / counts.sum(axis=1))
+    counted = np.where((unclipped < 0) | (unclipped > high), counts, 0).sum(axis=1) / counts.sum(axis=1)
     mapped = np.clip(unclipped, 0, high)
     pearson, pooled = _level_correlations(counts.astype(np.float64), np.arange(high + 1.0), mapped)
     inversions = sum(int((np.diff(mapped[c][counts[c] > 0]) < 0).sum()) for c in range(len(mapped)))
-    predicted = plan.predicted_clipping(counts)
-    return _assembled(counted, predicted, pearson, pooled, inversions, plan.gain, plan.flags)
+    loss = measure_loss(content, plan, mask)
+    return _assembled(counted, counted, (pearson, pooled, inversions), plan.gain, plan.flags, loss)
 
 
 def _level_correlations(counts: Array, levels: Array, mapped: Array) -> tuple[list[float], float]:
@@ -181,22 +201,34 @@ def _audit_pixels(content: check.Opened, output: check.Opened, plan: Plan | None
         counted = np.array([_estimated_clipping(before[:, c], after[:, c], content.data_range) for c in channels])
         predicted = np.full(len(channels), math.nan)
     else:
-        values = unclipped_values(before, content, plan)
-        outside = outside_range(values, content.data_range)
-        predicted = outside.mean(axis=0)
-        counted = ((after != values) & ((after == 0) | (after == content.data_range)) & outside).mean(axis=0)
+        predicted, counted = _clipping(before, after, content, plan)
     pearson = [_pearson(before[:, c], after[:, c]) for c in channels]
     inversions = sum(_inversions(before[:, c], after[:, c]) for c in channels)
     gain = plan.gain if plan else np.array([_observed_gain(before[:, c], after[:, c]) for c in channels])
     flags = plan.flags if plan else _observed_flags(before, after)
-    return _assembled(counted, predicted, pearson, _pearson(before.ravel(), after.ravel()), inversions, gain, flags)
+    order = (pearson, _pearson(before.ravel(), after.ravel()), inversions)
+    return _assembled(counted, predicted, order, gain, flags, _loss(content, output, plan, mask))
+
+
+def _clipping(before: Array, after: Array, content: check.Opened, plan: Plan) -> tuple[Array, Array]:
+    """Return the shares that a plan would clip and those counted on the output, per channel."""
+    clipped = clipped_values(before, content, plan)
+    if not plan.is_linear_space:
+        return np.asarray(clipped.mean(axis=0)), np.asarray(clipped_values(before, content, plan, after).mean(axis=0))
+    values = unclipped_values(before, content, plan)
+    counted = (after != values) & ((after == 0) | (after == content.data_range)) & clipped
+    return np.asarray(clipped.mean(axis=0)), np.asarray(counted.mean(axis=0))
 
 
 def _assembled(
-    counted: Array, predicted: Array, pearson: list[float], pooled: float, inversions: int, gain: Array, flags: Flags
+    counted: Array, predicted: Array, order: tuple[list[float], float, int], gain: Array, flags: Flags, loss: DetailLoss
 ) -> Audit:
     overall = float(counted.mean()), float(predicted.mean())
-    return Audit(counted, overall[0], predicted, overall[1], np.array(pearson), pooled, inversions, gain, flags)
+    pearson, pooled, inversions = order
+    pairs = zip(flags, loss.by_channel > DETAIL_LOST, strict=True)
+    flags = Flags((*own, "detail_lost") if lost and "collapsed" not in own else own for own, lost in pairs)
+    figures = (loss.patches, loss.share, loss.worst, loss.worst_box)
+    return Audit(counted, overall[0], predicted, overall[1], np.array(pearson), pooled, inversions, gain, flags, *figures)
 
 
 def _estimated_clipping(before: Array, after: Array, high: float) -> float:
@@ -246,7 +278,9 @@ def _observed_flags(before: Array, after: Array) -> Flags:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        return [_plain(number) for number in value.tolist()]
+        return _plain(value.tolist())
+    if isinstance(value, list):
+        return [_plain(number) for number in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

@@ -1,9 +1,13 @@
-"""Counting what a map clips: from the levels of an integer image where that is enough, else from all pixels."""
+"""Counting what a map clips: from the levels of an integer image where that is enough, else from all pixels.
+
+A value is one channel of one pixel. It is clipped if a limit changed it: in a linear space that of the range, in the other
+spaces also those of the conversion back to RGB (see :mod:`recolorist.core.gamut`). All shares here are shares of values.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +15,14 @@ from numpy.typing import NDArray
 from recolorist.core import image, kernels
 from recolorist.core.apply import apply_opened
 from recolorist.core.gains import clipped_levels
+from recolorist.core.gamut import to_unlimited_rgb
 from recolorist.core.moments import staged
 from recolorist.core.plan import ChannelMap, Plan
+from recolorist.core.spaces import SPACES
 
 __all__ = [
     "clipped_share",
+    "clipped_values",
     "colour_values",
     "level_counts",
     "maps_levels",
@@ -26,13 +33,13 @@ __all__ = [
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_] | None
+_PIECE: Final = 32_768  # pixels converted at a time
 
 
 def clipped_share(content: image.Opened, numbers: ChannelMap | Plan, mask: Mask) -> list[float]:
     """Return the exact share of values, per channel, that a map drives out of the range; only pixels of the mask count."""
     if isinstance(numbers, Plan) and not maps_levels(content, numbers):
-        values = unclipped_values(colour_values(content, mask), content, numbers)
-        shares: list[float] = outside_range(values, content.data_range).mean(axis=0).tolist()
+        shares: list[float] = clipped_values(colour_values(content, mask), content, numbers).mean(axis=0).tolist()
         return shares
     if isinstance(numbers, ChannelMap) and not (content.is_integer and numbers.options.space == "rgb"):
         return clipped_share(content, numbers.plan(), mask)
@@ -57,6 +64,29 @@ def predicted_share(content: image.Opened, numbers: ChannelMap | Plan, mask: Mas
     """Return the share of all values that a map would clip, without writing a pixel."""
     shares = clipped_share(content, numbers, mask)
     return sum(shares) / len(shares)
+
+
+def clipped_values(values: Array, content: image.Opened, plan: Plan, written: Array | None = None) -> NDArray[np.bool_]:
+    """Say which values a plan clips.
+
+    Args:
+        values: Pixels of the image, as :func:`colour_values` returns them.
+        content: The image.
+        plan: The map.
+        written: What became of the pixels; None: what the plan makes of them.
+
+    Returns:
+        True where a value leaves the range or, in a non-linear space, is moved by more than a 255th of it by a limit.
+    """
+    unclipped = unclipped_values(values, content, plan)
+    outside = outside_range(unclipped, content.data_range)
+    if plan.is_linear_space:
+        return outside
+    if written is None:
+        written = _map_values(values, content, plan, clip=True)
+        written = np.rint(written) if content.is_integer else written
+    with np.errstate(invalid="ignore"):
+        return np.asarray(outside | (np.abs(unclipped - written) > content.data_range / 255.0))
 
 
 def outside_range(values: Array, data_range: float) -> NDArray[np.bool_]:
@@ -91,8 +121,29 @@ def colour_values(opened: image.Opened, mask: Mask) -> Array:
 
 def unclipped_values(values: Array, content: image.Opened, plan: Plan) -> Array:
     """Return what the plan would write if there were no limits, rounded for integer images."""
+    if plan.is_linear_space:
+        free = _map_values(values, content, plan, clip=False)
+    else:
+        free = np.concatenate([_unlimited(piece, content, plan) for piece in _pieces(values)])
+    return np.rint(free) if content.is_integer else free
+
+
+def _map_values(values: Array, content: image.Opened, plan: Plan, *, clip: bool) -> Array:
+    """Map values as floats."""
     pixels = np.ascontiguousarray(values)[None]
-    free = image.Opened(pixels, content.channels, "d", content.data_range, pixels.shape, from_pil=False)
+    opened = image.Opened(pixels, content.channels, "d", content.data_range, pixels.shape, from_pil=False)
     target = np.empty_like(pixels)
-    apply_opened(free, plan, target, None, clip=False)
-    return np.rint(target[0]) if content.is_integer else np.asarray(target[0])
+    apply_opened(opened, plan, target, None, clip=clip)
+    return np.asarray(target[0])
+
+
+def _unlimited(values: Array, content: image.Opened, plan: Plan) -> Array:
+    """Map a few pixels in a non-linear space, and convert them back without limits."""
+    converted = SPACES[plan.space].forward(values[None] / content.data_range)
+    mapped = converted @ plan.matrix.T + plan.offset
+    return np.asarray(to_unlimited_rgb(plan.space, mapped)[0] * content.data_range)
+
+
+def _pieces(values: Array) -> list[Array]:
+    """Cut pixels into pieces whose conversions stay small."""
+    return [values[start : start + _PIECE] for start in range(0, len(values), _PIECE)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from recolorist.core.clipping import clipped_share
 from recolorist.core.gains import Flags, Pairs
 from recolorist.core.histograms import match_pixels
 from recolorist.core.image import OnNonFinite, Opened, open_image, open_mask
+from recolorist.core.limits import Fit, ImageLimits, fit_to_limits
 from recolorist.core.moments import Moments, float_pairs, integer_pairs, measure_opened
 from recolorist.core.options import MATCHERS, EpsMode, MatchOptions, match_options
 from recolorist.core.plan import ChannelMap, Plan, plan_map
@@ -51,6 +52,13 @@ class AffineMap:
     numbers: ChannelMap | Plan
     content: Opened
     mask: Mask  #: the pixels that were open to change; None: all
+    contrast: float = 1.0  #: factor on the deviations of the style that the limits left
+    chosen: int = 0  #: which of the alternatives was taken; 0 is the style itself
+
+    @property
+    def strength(self) -> float:
+        """The strength that was used."""
+        return self.numbers.strength if isinstance(self.numbers, Plan) else self.numbers.options.strength
 
     @property
     def flags(self) -> Flags:
@@ -133,7 +141,12 @@ def match(
 
 
 def match_opened(
-    content: Opened, mask: Mask, style: Moments | StylePixels, target: NDArray[Any], options: MatchOptions
+    content: Opened,
+    mask: Mask,
+    style: Moments | StylePixels,
+    target: NDArray[Any],
+    options: MatchOptions,
+    alternatives: Sequence[Moments] = (),
 ) -> AffineMap | None:
     """Match one opened image and write it to ``target``: measure, plan, apply.
 
@@ -143,6 +156,7 @@ def match_opened(
         style: The moments of the style, or its pixels.
         target: Where to write, shaped like ``content.array``.
         options: How to match.
+        alternatives: Styles that are tried in turn where one before exceeds a limit of the options.
 
     Returns:
         The map that was applied, for records; None for the methods that need the pixels of the style. A blank image that was
@@ -163,14 +177,35 @@ def match_opened(
             return leave_blank(content, target)
         match_pixels(content, mask, *style, target, options)
         return None
-    if options.blank == "keep" and mask is not None and not mask.any():
+    fit = plan_opened(content, mask, style, options, alternatives)
+    if fit is None:
         return leave_blank(content, target)
+    numbers, _, contrast, chosen = fit
+    return AffineMap(numbers, content, write_map(content, mask, numbers, target, options), contrast, chosen)
+
+
+def plan_opened(
+    content: Opened,
+    mask: Mask,
+    style: Moments | StylePixels,
+    options: MatchOptions,
+    alternatives: Sequence[Moments] = (),
+) -> Fit | None:
+    """Measure one opened image and plan its map: what :func:`match_opened` does before it writes.
+
+    Returns:
+        The map, and what was given up to keep the limits; None for a blank image that is to be left as it is.
+    """
+    if options.blank == "keep" and mask is not None and not mask.any():
+        return None
     measured = measure_for(content, mask, options)
     if options.blank == "keep" and is_blank(content, mask, measured):
-        return leave_blank(content, target)
+        return None
     goal = style if isinstance(style, Moments) else _measure_style(style, measured, content.data_range, options)
-    numbers = plan_map(measured, goal, options, content.data_range)
-    return AffineMap(numbers, content, write_map(content, mask, numbers, target, options))
+    if not options.is_limited:
+        return Fit(plan_map(measured, goal, options, content.data_range), options.strength)
+    keeps = ImageLimits(content, changed_pixels(content, mask, options), options)
+    return fit_to_limits(measured, [goal, *alternatives], options, content.data_range, keeps)
 
 
 def leave_blank(content: Opened, target: NDArray[Any]) -> AffineMap:
@@ -198,10 +233,8 @@ def measure_for(opened: Opened, mask: Mask, options: MatchOptions) -> Pairs | Mo
 
 def write_map(content: Opened, mask: Mask, numbers: ChannelMap | Plan, target: NDArray[Any], options: MatchOptions) -> Mask:
     """Write one image through a planned map; returns the pixels that were open to change, None for all."""
-    keep = mask if options.apply_to == "mask" else None
+    keep = changed_pixels(content, mask, options)
     is_integer = content.is_integer
-    if not is_integer and (options.on_nonfinite == "mask" or (mask is not None and keep is None)):
-        keep = usable_pixels(content, keep, options.on_nonfinite, checked_range=options.clip)  # pixels that were not measured
     if isinstance(numbers, Plan) or options.space != "rgb":
         plan = numbers if isinstance(numbers, Plan) else numbers.plan()
         apply_opened(content, plan, target, keep, clip=options.clip)
@@ -213,6 +246,14 @@ def write_map(content: Opened, mask: Mask, numbers: ChannelMap | Plan, target: N
             keep_outside(content, target, keep)
         if math.isinf(content.data_range):
             refuse_overflow(content, target)
+    return keep
+
+
+def changed_pixels(content: Opened, mask: Mask, options: MatchOptions) -> Mask:
+    """Return the pixels that a match changes, None for all: those of the mask if it says so, and of floats the finite ones."""
+    keep = mask if options.apply_to == "mask" else None
+    if not content.is_integer and (options.on_nonfinite == "mask" or (mask is not None and keep is None)):
+        return usable_pixels(content, keep, options.on_nonfinite, checked_range=options.clip)  # pixels that were not measured
     return keep
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 from recolorist.core import image as check
 from recolorist.core.image import OnNonFinite
 from recolorist.core.spaces import SPACES
+from recolorist.errors import OptionError
 
 __all__ = ["MATCHERS", "ApplyTo", "Blank", "EpsMode", "MatchOptions", "Matcher", "OnNonFinite", "match_options"]
 
@@ -71,10 +72,14 @@ class MatchOptions:
         clip: Clip outputs to the range of the image. False is for float images only.
         apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
         on_nonfinite: ``"raise"`` for NaN and infinite pixels, or ``"mask"`` to leave them out.
+    <<<<<<< HEAD
         blank: ``"keep"`` to leave blank images as they are, or ``"match"`` to match them like all others.
+    =======
+        max_clip: Largest share of values that may be clipped.
+        max_loss: Largest share of patches that may lose more than half of their detail.
 
     Raises:
-        OptionError: A name is unknown or a number lies outside its limits.
+        OptionError: A name is unknown, a number lies outside its limits, or a limit does not go with the method.
 
     Example:
         >>> MatchOptions(space="lab").measured_space
@@ -94,6 +99,10 @@ class MatchOptions:
     apply_to: ApplyTo = "all"
     on_nonfinite: OnNonFinite = "raise"
     blank: Blank = "match"
+    max_clip: float | None = None
+    max_loss: float | None = None
+    #: Whether there is a limit on clipping or on lost detail.
+    is_limited: bool = field(init=False, repr=False, compare=False)
     #: Whether the method needs the pixels of the style; moments are enough for the others.
     needs_pixels: bool = field(init=False, repr=False, compare=False)
     #: The space moments are taken in: RGB for every linear space, else the space itself.
@@ -111,7 +120,16 @@ class MatchOptions:
             object.__setattr__(self, name, check.truth(getattr(self, name), name))
         object.__setattr__(self, "strength", check.number(self.strength, 0, 1, "strength"))
         object.__setattr__(self, "max_gain", check.number(self.max_gain, 0, math.inf, "max_gain"))
+        for name in ("max_clip", "max_loss"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, check.number(getattr(self, name), 0, 1, name))
+        object.__setattr__(self, "is_limited", self.max_clip is not None or self.max_loss is not None)
         object.__setattr__(self, "needs_pixels", MATCHERS[self.method].needs_pixels)
+        if self.needs_pixels and self.max_loss is not None:
+            raise OptionError(
+                f"max_loss={self.max_loss:g} and method={self.method!r}: a histogram method has no gain to reduce; use mean_std "
+                "or covariance, or leave max_loss out"
+            )
         object.__setattr__(self, "measured_space", "rgb" if SPACES[self.space].is_linear else self.space)
         object.__setattr__(self, "by_channel", self.method == "mean_std" and self.space == "rgb")
 

@@ -1,0 +1,187 @@
+"""Lost detail: how much of an image's local contrast did not arrive, patch by patch.
+
+A patch is a square of a sixteenth of the shorter side, at least 8 pixels. In each, 64 pixels spread evenly are compared, so
+the cost does not grow with the image. A channel takes part where its deviation in the patch is a 64th of the range or more
+(4 levels of 255): below that lies the noise of cameras and JPEG.
+
+In a patch and channel, the share of the contrast that arrived is the slope of what was written on what the map would have
+written without limits; it is never more than their correlation, which rounding lowers. Values that are clipped to one level
+pass nothing on: the slope is the share of the contrast that was not clipped. The loss of a patch is that of its worst channel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recolorist.core.image import Opened
+
+__all__ = ["HALF", "DetailLoss", "Patches", "compare_patches", "lay_patches", "sample_mask", "sample_pixels"]
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_] | None
+
+HALF: Final = 0.5  #: a patch that lost more than this share of its contrast is counted
+_PARTS: Final = 16  # patches along the shorter side
+_LEAST: Final = 8  # pixels along the side of a patch, at least
+_GRID: Final = 8  # pixels compared along the side of a patch
+_MOST: Final = 256  # patches along the longer side
+_FLOOR: Final = 1.0 / 64.0  # of the range: the deviation from which a channel has detail
+_ENOUGH: Final = _GRID * _GRID // 4  # compared pixels that must lie inside a mask
+
+
+class Patches(NamedTuple):
+    """The patches of an image of one size, and the pixels that stand for them."""
+
+    height: int
+    width: int
+    rows: int
+    columns: int
+    lines: NDArray[np.intp]  #: (64, patches): the row of each compared pixel
+    places: NDArray[np.intp]  #: (64, patches): its column
+    pixels: NDArray[np.intp]  #: (64, patches): its number, counted row by row
+
+    def box(self, patch: int) -> tuple[int, int, int, int]:
+        """Return left, top, right and bottom of a patch, in pixels."""
+        row, column = divmod(patch, self.columns)
+        left, right = (round((column + k) * self.width / self.columns) for k in (0, 1))
+        top, bottom = (round((row + k) * self.height / self.rows) for k in (0, 1))
+        return left, top, right, bottom
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DetailLoss:
+    """How much detail an image lost, and where.
+
+    Args:
+        patches: (rows, columns) the lost share of each patch, rounded to thousandths; NaN where there was no detail.
+        by_channel: The share of patches with detail that lost more than half of it in this channel.
+        share: The same for any channel.
+        worst: The largest lost share of a patch; 0 if no patch had detail.
+        worst_box: Left, top, right and bottom of that patch in pixels; None if no patch had detail.
+    """
+
+    patches: Array
+    by_channel: Array
+    share: float
+    worst: float
+    worst_box: tuple[int, int, int, int] | None
+
+    def figures(self) -> dict[str, Any]:
+        """Return what a record keeps of it: all but the map."""
+        box = None if self.worst_box is None else list(self.worst_box)
+        return {"loss_share": self.share, "loss_worst": self.worst, "loss_worst_box": box}
+
+
+@lru_cache(maxsize=64)
+def lay_patches(height: int, width: int) -> Patches:
+    """Lay out the patches of an image.
+
+    Example:
+        >>> patches = lay_patches(363, 360)
+        >>> patches.rows, patches.columns, patches.box(0)
+        (16, 16, (0, 0, 22, 23))
+    """
+    side = max(_LEAST, min(height, width) / _PARTS)
+    rows, columns = (min(_MOST, max(1, int(length / side))) for length in (height, width))
+    lines = (((np.arange(rows * _GRID) + 0.5) * height) / (rows * _GRID)).astype(np.intp).reshape(rows, _GRID)
+    places = (((np.arange(columns * _GRID) + 0.5) * width) / (columns * _GRID)).astype(np.intp).reshape(columns, _GRID)
+    shape = (_GRID, _GRID, rows, columns)
+    every_line = np.broadcast_to(lines.T[:, None, :, None], shape).reshape(_GRID * _GRID, -1)
+    every_place = np.broadcast_to(places.T[None, :, None, :], shape).reshape(_GRID * _GRID, -1)
+    return Patches(height, width, rows, columns, every_line, every_place, every_line * width + every_place)
+
+
+def sample_pixels(opened: Opened, patches: Patches) -> Opened:
+    """Return the compared pixels as an image of 64 rows with one column for each patch; alpha is left out."""
+    array = opened.array
+    if array.flags.c_contiguous and array.shape[-1] == opened.channels:  # four times as fast as two indices
+        pixels = array.reshape(-1, opened.channels).take(patches.pixels, axis=0)
+    else:
+        pixels = opened.colour[patches.lines, patches.places]
+    return Opened(pixels, opened.channels, opened.kind, opened.data_range, pixels.shape, from_pil=False)
+
+
+def sample_mask(mask: Mask, patches: Patches) -> Mask:
+    """Return the mask at the compared pixels."""
+    return None if mask is None else mask[patches.lines, patches.places]
+
+
+def compare_patches(
+    before: Opened, after: NDArray[Any], mask: Mask, patches: Patches, expected: Array | Sequence[float] | None = None
+) -> DetailLoss:
+    """Compare the sampled pixels of an image before and after a map.
+
+    Args:
+        before: What :func:`sample_pixels` returned.
+        after: What was written there.
+        mask: The compared pixels that count; None: all.
+        patches: The layout.
+        expected: What the map would have written there without limits, or its gain for each channel; None if that is not
+            known. Then a patch keeps as much as its correlation says.
+
+    Returns:
+        The loss of every patch, the worst one and the share of those that lost more than half.
+
+    Example:
+        >>> from recolorist.core.image import open_image
+        >>> ramp = open_image(np.arange(256, dtype=np.uint8).reshape(16, 16))
+        >>> patches = lay_patches(16, 16)
+        >>> sample = sample_pixels(ramp, patches)
+        >>> doubled = np.minimum(2.0 * sample.array, 255)
+        >>> compare_patches(sample, doubled, None, patches, [2.0]).patches.tolist()
+        [[0.0, 0.0], [1.0, 1.0]]
+    """
+    # sums of 64 products of 8-bit levels are exact in single precision, at half the cost
+    exact = np.float32 if before.kind == "B" and after.dtype == np.uint8 else np.float64
+    count = len(after) if mask is None else np.repeat(np.maximum(mask.sum(axis=0), 1), before.channels)
+    source, written = (_columns(part, mask, exact) for part in (before.array, after))
+    variance, written_variance = _covariance(source, source, count), _covariance(written, written, count)
+    if isinstance(expected, np.ndarray):
+        goal = _columns(expected, mask, np.float64)
+        goal_variance, common = _covariance(goal, goal, count), _covariance(goal, written, count)
+    else:
+        gains = np.tile(np.ones(before.channels) if expected is None else np.abs(expected), len(patches.lines[0]))
+        goal_variance, common = variance * gains * gains, _covariance(source, written, count) * gains
+    scale = written_variance if expected is None else np.maximum(goal_variance, written_variance)
+    spread = np.sqrt(goal_variance * scale)
+    kept = np.divide(np.abs(common), spread, out=np.zeros_like(common), where=spread > 0)
+    floor = 0.0 if math.isinf(before.data_range) else (_FLOOR * before.data_range) ** 2
+    detailed = (variance > 0) & (variance >= floor) & (count >= (0 if mask is None else _ENOUGH))
+    loss = np.where(detailed, np.clip(1.0 - kept, 0.0, 1.0), -1.0)  # -1: no detail there
+    return _summarise(loss.reshape(-1, before.channels), patches)
+
+
+def _columns(values: NDArray[Any], mask: Mask, dtype: type[np.floating[Any]]) -> NDArray[Any]:
+    """Return sampled values as 64 rows with a column for each patch and channel, zero outside the mask."""
+    inside = values if mask is None else np.where(mask[..., None], values, 0)
+    return inside.astype(dtype).reshape(len(values), -1)
+
+
+def _covariance(first: NDArray[Any], second: NDArray[Any], count: Any) -> Array:
+    """Return the covariance in each column; what is rounding noise becomes zero."""
+    product = np.einsum("kp,kp->p", first, second) / np.float64(count)
+    sums = first.sum(axis=0, dtype=first.dtype), second.sum(axis=0, dtype=second.dtype)
+    covariance = product - (sums[0] / np.float64(count)) * (sums[1] / np.float64(count))
+    return np.where(np.abs(covariance) > 1e-12 * np.abs(product), covariance, 0.0)
+
+
+def _summarise(loss: Array, patches: Patches) -> DetailLoss:
+    """Summarise the losses of (patches, channels), which are negative where there was no detail."""
+    worst = loss.max(axis=1)
+    place = int(worst.argmax())
+    total = max(1, int(np.count_nonzero(worst >= 0)))
+    largest = float(worst[place])
+    return DetailLoss(
+        np.where(worst < 0, np.nan, np.round(worst, 3)).reshape(patches.rows, patches.columns),
+        np.count_nonzero(loss > HALF, axis=0) / total,
+        float(np.count_nonzero(worst > HALF) / total),
+        max(0.0, round(largest, 3)),
+        None if largest < 0 else patches.box(place),
+    )
