@@ -47,6 +47,7 @@ class Colorist(ImageOnlyTransform):
         strength: 0 leaves the image, 1 matches it fully; a pair is a range to draw from.
         max_gain: Largest factor on a channel.
         max_clip: Largest share of values that may be clipped.
+        max_loss: Largest share of patches that may lose more than half of their detail.
         mask: ``"tissue"``, ``"fundus"``, or a callable from image to mask.
         apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
         data_range: Largest value of floating-point images.
@@ -88,6 +89,7 @@ class Colorist(ImageOnlyTransform):
         strength: float | tuple[float, float]
         max_gain: float
         max_clip: float | None
+        max_loss: float | None
         mask: str | Callable[..., Any] | None
         apply_to: Literal["all", "mask"]
         data_range: float | None
@@ -110,6 +112,7 @@ class Colorist(ImageOnlyTransform):
         mask: str | Callable[[Any], Any] | None = None,
         apply_to: Literal["all", "mask"] = "all",
         data_range: float | None = None,
+        max_loss: float | None = None,
         mask_key: str | None = None,
         sample_key: str | None = None,
         label_key: str | None = None,

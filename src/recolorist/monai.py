@@ -55,6 +55,7 @@ class RandColorist(RandomizableTransform):
         strength: 0 leaves the image, 1 matches it fully; a pair is a range to draw from.
         max_gain: Largest factor on a channel.
         max_clip: Largest share of values that may be clipped.
+        max_loss: Largest share of patches that may lose more than half of their detail.
         mask: ``"tissue"``, ``"fundus"``, or a callable from image to mask.
         apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
         data_range: Largest value of floating-point and signed images.
@@ -87,6 +88,7 @@ class RandColorist(RandomizableTransform):
         max_clip: float | None = None,
         mask: str | Callable[[Any], Any] | None = None,
         *,
+        max_loss: float | None = None,
         apply_to: Literal["all", "mask"] = "all",
         data_range: float | None = None,
         allow_split: bool = False,
@@ -180,6 +182,7 @@ class RandColoristd(RandomizableTransform, MapTransform):
         strength: 0 leaves the image, 1 matches it fully; a pair is a range to draw from.
         max_gain: Largest factor on a channel.
         max_clip: Largest share of values that may be clipped.
+        max_loss: Largest share of patches that may lose more than half of their detail.
         mask: ``"tissue"``, ``"fundus"``, or a callable from image to mask.
         apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
         data_range: Largest value of floating-point and signed images.
@@ -219,6 +222,7 @@ class RandColoristd(RandomizableTransform, MapTransform):
         max_clip: float | None = None,
         mask: str | Callable[[Any], Any] | None = None,
         *,
+        max_loss: float | None = None,
         apply_to: Literal["all", "mask"] = "all",
         data_range: float | None = None,
         allow_split: bool = False,

@@ -49,6 +49,7 @@ class Colorist(v2.Transform):
         strength: 0 leaves the image, 1 matches it fully; a pair is a range to draw from.
         max_gain: Largest factor on a channel.
         max_clip: Largest share of values that may be clipped.
+        max_loss: Largest share of patches that may lose more than half of their detail.
         mask: ``"tissue"``, ``"fundus"``, or a callable from image to mask.
         apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
         data_range: Largest value of floating-point images.
@@ -78,6 +79,7 @@ class Colorist(v2.Transform):
         max_clip: float | None = None,
         mask: str | MaskRule | None = None,
         *,
+        max_loss: float | None = None,
         apply_to: Literal["all", "mask"] = "all",
         data_range: float | None = None,
         preprocessing: str | None = None,

@@ -17,7 +17,8 @@ from recolorist.io.images import Reading
 READING, WHERE, LIMITS = Reading(bits=12), Where(jobs=3), Limits(blank=0.25)
 SELECT = {"label_from": 1, "domain_from": 2, "split": "test", "root": "elsewhere", "follow_links": True}
 OUTPUT = {"quality": 81, "keep_icc": True, "full_audit": True, "force": True, "resume": True}
-MATCH = {"method": "covariance", "space": "yiq", "max_gain": 3.0, "apply_to": "mask", "mask": "tissue"}
+MATCH: dict[str, Any] = {"method": "covariance", "space": "yiq", "max_gain": 3.0, "apply_to": "mask", "mask": "tissue"}
+MATCH |= {"max_clip": 0.125, "max_loss": 0.25}
 BOTH = {"reading": READING, "where": WHERE}
 
 CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = {
@@ -35,7 +36,7 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = {
         | OUTPUT
         | MATCH
         | BOTH
-        | {"copies": 2, "p": 0.5, "seed": 7, "sampler": "gaussian", "strength": 0.25, "max_clip": 0.125, "allow_split": True},
+        | {"copies": 2, "p": 0.5, "seed": 7, "sampler": "gaussian", "strength": 0.25, "allow_split": True},
     ),
     "write_harmonised": (
         api.harmonise,

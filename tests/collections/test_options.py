@@ -84,12 +84,13 @@ def test_linear_spaces_are_measured_in_rgb() -> None:
 
 
 def test_records_hold_everything_that_decides_the_outputs() -> None:
-    match = MatchOptions(method="covariance", space="lab", strength=0.5, max_gain=3.0, apply_to="mask")
+    match = MatchOptions(method="covariance", space="lab", strength=0.5, max_gain=3.0, apply_to="mask", max_clip=0.1)
     harmonise = HarmoniseOptions(match, mask="tissue", pool=True, style_name="x", gate="edge").to_dict()
     common = {"method": "covariance", "space": "lab", "max_gain": 3.0, "apply_to": "mask", "mask": "tissue"}
+    common |= {"max_clip": 0.1, "max_loss": None}
     assert harmonise == common | {"strength": 0.5, "pool": True, "gate": "edge", "coverage": 0.99}
-    augment = AugmentOptions(match, (0.2, 0.8), 3, 0.5, 7, "gaussian", 0.1, "tissue", allow_split=True)
-    own = {"strength": (0.2, 0.8), "p": 0.5, "seed": 7, "sampler": "gaussian", "max_clip": 0.1, "allow_split": True}
+    augment = AugmentOptions(match, (0.2, 0.8), 3, 0.5, 7, "gaussian", "tissue", allow_split=True)
+    own = {"strength": (0.2, 0.8), "p": 0.5, "seed": 7, "sampler": "gaussian", "allow_split": True}
     assert augment.for_colorist() == common | own
     assert augment.to_dict() == common | own | {"copies": 3}
     assert json.dumps(augment.to_dict())

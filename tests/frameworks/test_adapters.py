@@ -35,12 +35,13 @@ VALUES: dict[str, Any] = {
     "strength": (0.25, 0.75),
     "max_gain": 3.0,
     "max_clip": 0.125,
+    "max_loss": 0.25,
     "mask": "tissue",
     "apply_to": "mask",
     "data_range": 2.0,
 }
 #: Options that an adapter lacks or takes for something else: Kornia's masks are of batches, a dataset's masks are in its samples.
-OWN = {("kornia", option) for option in ("method", "max_clip", "mask", "data_range")} | {("torch", "mask")}
+OWN = {("kornia", option) for option in ("method", "max_clip", "max_loss", "mask", "data_range")} | {("torch", "mask")}
 
 
 def make(name: str) -> tuple[Callable[..., Any], Callable[[Any], rc.Colorist]]:

@@ -7,7 +7,7 @@ import json
 import os
 import warnings
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, cast
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,11 @@ from recolorist.augment.samplers import SAMPLERS, Content, Sampler, Style
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core import image as check
 from recolorist.core.apply import apply, finished, make_target
-from recolorist.core.clipping import predicted_share
-from recolorist.core.match import AffineMap, StylePixels, match_opened, measure_for, write_map
+from recolorist.core.limits import Fit
+from recolorist.core.match import AffineMap, StylePixels, match_opened, plan_opened
 from recolorist.core.moments import Moments
 from recolorist.core.options import match_options
-from recolorist.core.plan import ChannelMap, Plan, plan_map
+from recolorist.core.plan import Plan
 from recolorist.errors import ImageError, OptionError, StatisticsError
 
 __all__ = ["Colorist", "Decision", "Draw", "MaskRule", "PreprocessingWarning", "Recolouring"]
@@ -31,8 +31,7 @@ __all__ = ["Colorist", "Decision", "Draw", "MaskRule", "PreprocessingWarning", "
 Mask = NDArray[np.bool_] | None
 NOTHING_KNOWN: Final = Content()
 
-_TRIES: Final = 4  # styles tried when too much would be clipped, before the last one is weakened
-_HALVINGS: Final = 10  # strength is found to a thousandth
+_TRIES: Final = 4  # styles tried where a limit is exceeded, before the last one is weakened
 
 
 class PreprocessingWarning(UserWarning):
@@ -44,7 +43,7 @@ class Decision:
     """What was drawn for one image: small, printable, and enough to do the same again.
 
     >>> Decision.from_json(Decision(False).to_json())
-    Decision(applied=False, style=None, row=None, strength=0.0, plan=None)
+    Decision(applied=False, style=None, row=None, strength=0.0, plan=None, contrast=1.0)
     """
 
     applied: bool
@@ -52,12 +51,20 @@ class Decision:
     row: int | None = None  #: its row in the bank
     strength: float = 0.0
     plan: Plan | None = None  #: the map; None for histogram methods, which are repeated from the bank
+    contrast: float = 1.0  #: share of the style's contrast that the limits left
 
     def to_json(self) -> str:
         """One line of JSON."""
         plan = None if self.plan is None else json.loads(self.plan.to_json())
         return json.dumps(
-            {"applied": self.applied, "style": self.style, "row": self.row, "strength": self.strength, "plan": plan}
+            {
+                "applied": self.applied,
+                "style": self.style,
+                "row": self.row,
+                "strength": self.strength,
+                "contrast": self.contrast,
+                "plan": plan,
+            }
         )
 
     @classmethod
@@ -76,7 +83,7 @@ class Draw(NamedTuple):
 
     style: Style
     strength: float
-    alternatives: tuple[Style, ...] = ()  #: tried in turn where ``style`` would clip more than ``max_clip``
+    alternatives: tuple[Style, ...] = ()  #: tried in turn where ``style`` exceeds a limit
 
 
 class Recolouring(NamedTuple):
@@ -91,7 +98,9 @@ class Colorist:
     """With probability ``p``, give an image the colour statistics of a style drawn from a bank.
 
     ``sampler`` is a name of :data:`recolorist.augment.samplers.SAMPLERS` or a callable. ``strength`` may be a range to draw from.
-    ``max_clip``: if more than this share of values would be clipped, other styles are tried, then the last one weakened.
+    ``max_clip`` limits the share of values that may be clipped, ``max_loss`` the share of patches that may lose more than half
+    of their detail (see :mod:`recolorist.core.detail`). Where a style exceeds a limit others are tried; the last one then gives
+    less of its contrast and, if that is not enough, less of its colour.
     ``mask`` is ``"tissue"``, ``"fundus"`` or a callable from image to mask; a mask in the call goes before it.
 
     The call draws from the stream of (seed, epoch, index) where an index or key is given, and from a sequence of the worker's
@@ -119,6 +128,7 @@ class Colorist:
         mask: str | MaskRule | None = None,
         seed: int | None = None,
         *,
+        max_loss: float | None = None,
         apply_to: Literal["all", "mask"] = "all",
         data_range: float | None = None,
         preprocessing: str | None = None,
@@ -130,8 +140,9 @@ class Colorist:
         self.p = check.number(p, 0, 1, "p")
         self.sampler = sampler if callable(sampler) else SAMPLERS[check.option(sampler, SAMPLERS, "sampler")]
         self.strength = check.number_range(strength, 0, 1, "strength")
-        self.options = match_options(method, space, self.strength[1], max_gain, "exact", False, True, apply_to)
-        self.max_clip = None if max_clip is None else check.number(max_clip, 0, 1, "max_clip")
+        self.options = match_options(
+            method, space, self.strength[1], max_gain, "exact", False, True, apply_to, "raise", "match", max_clip, max_loss
+        )
         self.mask = open_rule(mask)
         self.seed = streams.fresh_seed() if seed is None else seed
         self.data_range, self.preprocessing, self.allow_split = data_range, preprocessing, allow_split
@@ -156,6 +167,16 @@ class Colorist:
     def max_gain(self) -> float:
         """The largest factor on a channel."""
         return self.options.max_gain
+
+    @property
+    def max_clip(self) -> float | None:
+        """The largest share of values that may be clipped."""
+        return self.options.max_clip
+
+    @property
+    def max_loss(self) -> float | None:
+        """The largest share of patches that may lose more than half of their detail."""
+        return self.options.max_loss
 
     @property
     def apply_to(self) -> str:
@@ -235,7 +256,7 @@ class Colorist:
     def draw_from(self, rng: np.random.Generator, content: Content = NOTHING_KNOWN) -> Draw:
         """Draw a style and a strength with a generator of your own; whether to change the image at all is left to the caller."""
         style, strength = self.sampler(self.bank, rng, content), self._strength(rng)
-        if self.max_clip is None or self.options.needs_pixels:
+        if not self.options.is_limited or self.options.needs_pixels:
             return Draw(style, strength)
         return Draw(style, strength, tuple(self.sampler(self.bank, rng, content) for _ in range(_TRIES - 1)))
 
@@ -256,17 +277,16 @@ class Colorist:
         """Give one opened image what was drawn for it, written to ``target``; returns what was done."""
         if self.options.needs_pixels:
             style: Moments | StylePixels = StylePixels(check.open_image(self._pixels_of(draw.style)))
-        elif self.max_clip is None:
-            style = draw.style.moments
         else:
-            chosen, strength, numbers = self._fit(opened, mask, draw)
-            changed = write_map(opened, mask, numbers, target, self.options)
-            return Recolouring(chosen, strength, AffineMap(numbers, opened, changed))
+            style = draw.style.moments
         options = self.options.at_strength(draw.strength)
-        return Recolouring(draw.style, draw.strength, match_opened(opened, mask, style, target, options))
+        done = match_opened(opened, mask, style, target, options, [other.moments for other in draw.alternatives])
+        if done is None:
+            return Recolouring(draw.style, draw.strength, None)
+        return Recolouring((draw.style, *draw.alternatives)[done.chosen], done.strength, done)
 
     def decide(self, image: Any, draw: Draw, mask: Any = None) -> Decision:
-        """Decide what a draw does to this image: which of its styles is used and, where ``max_clip`` is set, how strongly."""
+        """Decide what a draw does to this image: which of its styles is used and, where there are limits, how much of it."""
         opened = check.open_image(image, self.data_range)
         inside = check.open_mask(mask, opened)
         self.warn_once_of_size(image)
@@ -274,8 +294,18 @@ class Colorist:
             return Decision(True, draw.style.name, draw.style.row, draw.strength)
         if opened.is_batch:
             raise ImageError(f"a batch of shape {opened.shape} came, and a decision is about one image; decide for each image")
-        style, strength, numbers = self._fit(opened, inside, draw)
-        return Decision(True, style.name, style.row, strength, numbers if isinstance(numbers, Plan) else numbers.plan())
+        styles = [style.moments for style in draw.alternatives]
+        fit = plan_opened(opened, inside, draw.style.moments, self.options.at_strength(draw.strength), styles)
+        return self.decision_of(draw, fit)
+
+    @staticmethod
+    def decision_of(draw: Draw, fit: Fit | None) -> Decision:
+        """Describe what a draw came to; None: the image is blank and stays as it is."""
+        if fit is None:
+            return Decision(False)
+        style = (draw.style, *draw.alternatives)[fit.chosen]
+        plan = fit.numbers if isinstance(fit.numbers, Plan) else fit.numbers.plan()
+        return Decision(True, style.name, style.row, fit.strength, plan, fit.contrast)
 
     def apply(self, image: Any, decision: Decision, *, mask: Any = None) -> Any:
         """Do what was decided."""
@@ -331,25 +361,6 @@ class Colorist:
         counts = self.bank.histograms[style.row]
         levels = np.arange(counts.shape[1], dtype=np.uint8)
         return np.stack([np.repeat(levels, channel) for channel in counts], axis=-1)[:, None]
-
-    def _fit(self, opened: check.Opened, mask: Mask, draw: Draw) -> tuple[Style, float, ChannelMap | Plan]:
-        """Take the first style of the draw that clips no more than allowed, else the last one at the strength that does."""
-        measured = measure_for(opened, mask, self.options)
-
-        def plan_at(style: Style, strength: float) -> ChannelMap | Plan:
-            return plan_map(measured, style.moments, self.options.at_strength(strength), opened.data_range)
-
-        style, high = draw.style, draw.strength
-        for style in (draw.style, *draw.alternatives):
-            numbers = plan_at(style, high)
-            if self.max_clip is None or predicted_share(opened, numbers, mask) <= self.max_clip:
-                return style, high, numbers
-        low, limit = 0.0, cast("float", self.max_clip)  # strength 0 clips nothing
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            fits = predicted_share(opened, plan_at(style, middle), mask) <= limit
-            low, high = (middle, high) if fits else (low, middle)
-        return style, low, plan_at(style, low)
 
     def _refuse_unfit_bank(self) -> None:
         needed = self.options.measured_space

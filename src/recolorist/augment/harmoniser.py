@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,8 @@ from recolorist.bank.style_bank import StyleBank
 from recolorist.core import image as check
 from recolorist.core.apply import apply, finished, make_target
 from recolorist.core.blank import is_blank
-from recolorist.core.match import AffineMap, leave_blank, match_opened
+from recolorist.core.limits import Fit
+from recolorist.core.match import AffineMap, leave_blank, match_opened, plan_opened
 from recolorist.core.moments import Moments, measure_opened
 from recolorist.core.options import MatchOptions, match_options
 from recolorist.core.plan import Plan, decide, refuse_channels
@@ -125,6 +126,8 @@ class Harmoniser:
         space: A key of :data:`recolorist.SPACES`; spaces that are not linear need ``gate="off"``.
         strength: 0 leaves the image as it is, 1 matches it fully.
         max_gain: Largest factor on a channel.
+        max_clip: Largest share of values that may be clipped.
+        max_loss: Largest share of patches that may lose more than half of their detail.
         mask: ``"tissue"``, ``"fundus"``, or a callable from image to mask; that with which the bank was measured.
         apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
         data_range: Largest value of floating-point images.
@@ -156,6 +159,8 @@ class Harmoniser:
         space: str = "rgb",
         strength: float = 1.0,
         max_gain: float = 10.0,
+        max_clip: float | None = None,
+        max_loss: float | None = None,
         mask: str | MaskRule | None = None,
         apply_to: Literal["all", "mask"] = "all",
         data_range: float | None = None,
@@ -163,7 +168,8 @@ class Harmoniser:
         name: str | None = None,
     ) -> None:
         """Check every option once, here, and fit the region."""
-        options = match_options(method, space, strength, max_gain, "exact", False, True, apply_to, "raise", blank)
+        limits = (max_clip, max_loss)
+        options = match_options(method, space, strength, max_gain, "exact", False, True, apply_to, "raise", blank, *limits)
         self.mask, self.data_range, self.coverage = open_rule(mask), data_range, check.number(coverage, 0.5, 1, "coverage")
         self._set_up(bank, options, gate, domain)
         self.name: str = name if name is not None else domain or ("" if self.bank is None else self.bank.name)
@@ -235,8 +241,8 @@ class Harmoniser:
         judgement = self._judge_opened(opened, inside)
         if judgement.keeps:
             return self.record_of(judgement, None)
-        moments = measure_opened(opened, inside, self.options.measured_space, name="image")
-        return self.record_of(judgement, self.plan(moments, judgement))
+        fit = cast("Fit", plan_opened(opened, inside, self.style, self.options.at_strength(judgement.strength)))
+        return self.record_of(judgement, fit.numbers if isinstance(fit.numbers, Plan) else fit.numbers.plan())
 
     def apply(self, image: Any, record: Harmonisation, mask: Any = None) -> Any:
         """Do what a record says once more.
@@ -315,7 +321,13 @@ class Harmoniser:
         edge = None if self.region is None else self.region.threshold
         style = "" if plan is None else self.name
         return Harmonisation(
-            judgement.reason, judgement.distance, edge, judgement.distance_after, style, judgement.strength, plan
+            judgement.reason,
+            judgement.distance,
+            edge,
+            judgement.distance_after,
+            style,
+            judgement.strength if plan is None else plan.strength,
+            plan,
         )
 
     def _judge_opened(self, opened: check.Opened, mask: Mask) -> Judgement:

@@ -100,6 +100,7 @@ def _given(style: str | None, plan: Path | None, options: MatchOptions) -> str |
 def _tell(done: Matched, out: Path, *, as_json: bool) -> None:
     if as_json:
         told: dict[str, Any] = {"output": str(out), "size": list(done.size)}
+        told["contrast"] = done.contrast
         told["plan"] = None if done.plan is None else json.loads(done.plan.to_json())
         told["audit"] = None if done.audit is None else json.loads(done.audit.to_json())
         typer.echo(json.dumps(told, indent=2))

@@ -39,6 +39,7 @@ _GATE: Final = (
     "Images outside the bank go to its 'centre' or to its 'edge', those inside are left; 'off': all go to the centre. "
     "By default 'centre' for a bank, 'off' for an image."
 )
+_LOSS: Final = "Largest share of patches that may lose more than half of their detail."
 _DOMAIN: Final = "Sub-folder level that names the domain, or 'none'."
 
 #: Type, limits and help of every field that commands offer.
@@ -51,13 +52,14 @@ OPTIONS: Final[Mapping[str, Any]] = MappingProxyType(
         "max_gain": Annotated[float, typer.Option(help="Largest factor on a channel.")],
         "eps_mode": Annotated[str, typer.Option(help="'exact', or 'paper' for equation (1) as printed.")],
         "strict": Annotated[bool, typer.Option("--strict", help="Refuse a style with a flat channel.")],
+        "max_clip": Annotated[float | None, typer.Option(help="Largest share of values that may be clipped.")],
+        "max_loss": Annotated[float | None, typer.Option(help=_LOSS)],
         "apply_to": Annotated[str, typer.Option(help="Change 'all' pixels, or those of the 'mask'.")],
         # AugmentOptions, HarmoniseOptions
         "copies": Annotated[int, typer.Option("--copies", "-k", min=1, help="Copies of each image, each in another style.")],
         "p": Annotated[float, typer.Option(help="Probability that an image is changed.")],
         "seed": Annotated[int, typer.Option(min=0, help="Equal seeds give equal outputs.")],
         "sampler": Annotated[str, typer.Option(help="How styles are drawn: uniform, interpolate, gaussian, …")],
-        "max_clip": Annotated[float | None, typer.Option(help="Largest share of values a style may clip.")],
         "mask": Annotated[str | None, typer.Option(help="Measure the foreground only: 'tissue' or 'fundus'.")],
         "allow_split": Annotated[bool, typer.Option("--allow-split", help="Accept a bank that is not of a training split.")],
         "pool": Annotated[bool, typer.Option("--pool", help="Measure all images of a folder (tiles of a slide) together.")],

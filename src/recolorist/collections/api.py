@@ -126,6 +126,7 @@ def augment(
     strength: float | tuple[float, float] = 1.0,
     max_gain: float = 10.0,
     max_clip: float | None = None,
+    max_loss: float | None = None,
     mask: str | None = None,
     apply_to: str = "all",
     allow_split: bool = False,
@@ -156,7 +157,8 @@ def augment(
         space: A key of :data:`recolorist.SPACES`.
         strength: 0 leaves the image as it is, 1 matches it fully; two numbers are a range to draw from.
         max_gain: Largest factor on a channel.
-        max_clip: Largest share of values a style may clip.
+        max_clip: Largest share of values that may be clipped.
+        max_loss: Largest share of patches that may lose more than half of their detail.
         mask: Name of a foreground rule; only its pixels are measured.
         apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
         allow_split: Accept a bank that is not of a training split.
@@ -191,8 +193,9 @@ def augment(
         >>> [record["output"] for record in result.records][:2]
         ['0_1.png', '0_2.png']
     """
-    match = _match_options(method=method, space=space, max_gain=max_gain, apply_to=apply_to)
-    options = AugmentOptions(match, strength, copies, p, seed, sampler, max_clip, mask, allow_split)
+    limits = {"max_clip": max_clip, "max_loss": max_loss}
+    match = _match_options(method=method, space=space, max_gain=max_gain, apply_to=apply_to, **limits)
+    options = AugmentOptions(match, strength, copies, p, seed, sampler, mask, allow_split)
     select = SourceOptions(label_from, domain_from, split, root, follow_links)
     output = OutputOptions(quality, keep_icc, full_audit, force, resume)
     return tasks.write_augmented(source, out, bank, options, select, output, reading, where)
@@ -208,6 +211,8 @@ def harmonise(
     space: str = "rgb",
     strength: float = 1.0,
     max_gain: float = 10.0,
+    max_clip: float | None = None,
+    max_loss: float | None = None,
     mask: str | None = None,
     apply_to: str = "all",
     pool: bool = False,
@@ -235,6 +240,8 @@ def harmonise(
         space: A key of :data:`recolorist.SPACES`.
         strength: 0 leaves images as they are, 1 matches them fully.
         max_gain: Largest factor on a channel.
+        max_clip: Largest share of values that may be clipped.
+        max_loss: Largest share of patches that may lose more than half of their detail.
         mask: Name of a foreground rule; only its pixels are measured.
         apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
         pool: Measure all images of a folder (the tiles of a slide) together and map them alike. A pale tile of a dark slide
@@ -269,7 +276,8 @@ def harmonise(
         >>> result.records[0]["output"], result.failures
         ('a.png', [])
     """
-    match = _match_options(method=method, space=space, strength=strength, max_gain=max_gain, apply_to=apply_to)
+    limits = {"max_clip": max_clip, "max_loss": max_loss}
+    match = _match_options(method=method, space=space, strength=strength, max_gain=max_gain, apply_to=apply_to, **limits)
     options = HarmoniseOptions(match, mask, pool, style_name, gate, coverage)
     output = OutputOptions(quality, keep_icc, full_audit, force, resume)
     return tasks.write_harmonised(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +15,20 @@ from recolorist.bank.style_bank import StyleBank
 from recolorist.collections.items import Item
 from recolorist.collections.load import Loaded, load, rule_mask
 from recolorist.collections.options import Masks, MeasureOptions, OutputOptions
-from recolorist.collections.strips import measure_strips, rule_in_use, write_strips
+from recolorist.collections.strips import MeasuredStrips, measure_strips, write_strips
 from recolorist.collections.target import Target
 from recolorist.collections.tasks import open_bank, reference
 from recolorist.core import foreground
 from recolorist.core import image as check
+from recolorist.core.apply import make_target
 from recolorist.core.audit import Audit
+from recolorist.core.match import AffineMap, match_opened
 from recolorist.core.moments import Moments, measure_opened
 from recolorist.core.options import MatchOptions
-from recolorist.core.plan import Plan, decide
+from recolorist.core.plan import Plan
 from recolorist.errors import ImageError, OptionError, StatisticsError
 from recolorist.io.images import FORMATS, HugeError, Reading, open_strips, read_picture
 from recolorist.io.reading import display_path
-from recolorist.io.strips import Strips
 from recolorist.io.write import encode, format_of
 
 __all__ = ["Matched", "match_file", "open_style", "style_of"]
@@ -50,6 +50,7 @@ class Matched:
     style: NDArray[Any] | None
     output: NDArray[Any] | None
     size: tuple[int, int]
+    contrast: float = 1.0  #: share of the style's contrast that the limits left
 
 
 def match_file(
@@ -105,9 +106,10 @@ def match_file(
         target.place(path.name, encode(result.output, path.suffix, icc=icc, quality=output.quality))  # type: ignore[arg-type]
         return result
     with loaded.strips as source, _mask_strips(masks.mask, reading) as file:
-        plan, mask = _plan_strips(source, file, style, options, masks, reading)
-        write_strips(target, path.name, source, plan, mask, pyramid=pyramid)
-        return Matched(plan, None, None, None, None, source.shape[:2])
+        measured = MeasuredStrips(source, masks.mask if masks.mask in foreground.RULES else file, options)
+        plan, contrast = _plan_strips(measured, style, masks, reading)
+        write_strips(target, path.name, source, plan, measured.changed, pyramid=pyramid)
+        return Matched(plan, None, None, None, None, source.shape[:2], contrast)
 
 
 def open_style(name: str | Path, reading: Reading, space: str, mask: str | None = None) -> StyleBank | Moments:
@@ -152,20 +154,20 @@ def _style(name: str | Path, reading: Reading, space: str, mask: str | None) -> 
 def _match_whole(loaded: Loaded, style: str | Path | Plan, options: MatchOptions, masks: Masks, reading: Reading) -> Matched:
     opened, pixels = loaded.opened, loaded.pixels
     inside = _mask(masks.mask, opened, reading, "mask")
-    keep = inside if options.apply_to == "mask" else None
     size = (opened.array.shape[0], opened.array.shape[1])
     if isinstance(style, Plan):
-        plan, style_pixels = style, None
-    elif options.needs_pixels:
+        keep = inside if options.apply_to == "mask" else None
+        output = rc.apply(pixels, style, mask=keep, data_range=loaded.data_range)
+        return Matched(style, rc.audit(pixels, style, mask=keep, data_range=loaded.data_range), pixels, None, output, size)
+    if options.needs_pixels:
         return _match_pixels(loaded, inside, style, options, masks, reading)
-    else:
-        moments = measure_opened(opened, inside, options.measured_space, name="content")
-        goal, style_pixels = _style(style, reading, options.measured_space, masks.style_mask)
-        plan = decide(moments, goal, options)
-        style_pixels = _small_slide(style, reading) if style_pixels is None else style_pixels
-    output = rc.apply(pixels, plan, mask=keep, data_range=loaded.data_range)
-    audit = rc.audit(pixels, plan, mask=keep, data_range=loaded.data_range)
-    return Matched(plan, audit, pixels, style_pixels, output, size)
+    goal, style_pixels = _style(style, reading, options.measured_space, masks.style_mask)
+    style_pixels = _small_slide(style, reading) if style_pixels is None else style_pixels
+    output, target = make_target(opened, None)
+    done = cast("AffineMap", match_opened(opened, inside, goal, target, options))
+    plan = done.plan()
+    audit = rc.audit(pixels, plan, mask=done.mask, data_range=loaded.data_range)
+    return Matched(plan, audit, pixels, style_pixels, output, size, done.contrast)
 
 
 def _match_pixels(
@@ -193,22 +195,17 @@ def _match_pixels(
     return Matched(None, audit, loaded.pixels, picture.pixels, output, (output.shape[0], output.shape[1]))
 
 
-def _plan_strips(
-    source: Strips, file: Strips | None, style: str | Path | Plan, options: MatchOptions, masks: Masks, reading: Reading
-) -> tuple[Plan, str | Strips | None]:
-    """Return the plan for an image in strips, and the rule or mask outside of which pixels are kept."""
-    if not isinstance(style, Plan) and options.needs_pixels:
+def _plan_strips(measured: MeasuredStrips, style: str | Path | Plan, masks: Masks, reading: Reading) -> tuple[Plan, float]:
+    """Return the plan for an image in strips, and the share of the style's contrast that the limits left."""
+    options = measured.options
+    if isinstance(style, Plan):
+        return style, 1.0
+    if options.needs_pixels:
         raise OptionError(
             f"method={options.method!r} needs the whole image in memory; raise max_pixels, or use mean_std or covariance"
         )
-    rule = masks.mask if masks.mask in foreground.RULES else None
-    measure = cache(lambda: measure_strips(source, rule or file, options.measured_space))
-    plan = style if isinstance(style, Plan) else None
-    if plan is None:
-        plan = decide(measure(), style_of(style, reading, options.space, masks.style_mask), options)  # type: ignore[arg-type]
-    if options.apply_to == "all":
-        return plan, None
-    return plan, rule_in_use(source, rule, measure()) if rule else file
+    fit = measured.fit([style_of(style, reading, options.space, masks.style_mask)], options)
+    return fit.numbers if isinstance(fit.numbers, Plan) else fit.numbers.plan(), fit.contrast
 
 
 def _mask(mask: str | None, opened: check.Opened, reading: Reading, name: str) -> NDArray[np.bool_] | None:

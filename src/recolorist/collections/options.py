@@ -261,7 +261,6 @@ class AugmentOptions:
         p: Probability that a copy is changed.
         seed: Equal seeds give equal outputs.
         sampler: A key of :data:`recolorist.samplers.SAMPLERS`.
-        max_clip: Largest share of values a style may clip.
         mask: Name of a foreground rule; only its pixels are measured.
         allow_split: Accept a bank that is not of a training split.
 
@@ -275,7 +274,6 @@ class AugmentOptions:
     p: float = 1.0
     seed: int = 0
     sampler: str = "uniform"
-    max_clip: float | None = None
     mask: str | None = None
     allow_split: bool = False
 
@@ -288,7 +286,7 @@ class AugmentOptions:
 
     def for_colorist(self) -> dict[str, Any]:
         """Return the keywords of :class:`recolorist.Colorist`."""
-        own = {name: getattr(self, name) for name in ("p", "seed", "sampler", "strength", "max_clip", "mask", "allow_split")}
+        own = {name: getattr(self, name) for name in ("p", "seed", "sampler", "strength", "mask", "allow_split")}
         return own | _matching(self.match)
 
     def to_dict(self) -> dict[str, Any]:
@@ -328,7 +326,7 @@ class Where:
 
 
 def _matching(options: MatchOptions) -> dict[str, Any]:
-    return {name: getattr(options, name) for name in ("method", "space", "max_gain", "apply_to")}
+    return {name: getattr(options, name) for name in ("method", "space", "max_gain", "apply_to", "max_clip", "max_loss")}
 
 
 def _check_rule(rule: Any) -> None:

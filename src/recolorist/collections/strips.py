@@ -7,7 +7,8 @@ the order, and the map looks at one pixel at a time. The output appears whole or
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +19,18 @@ from recolorist.collections.target import Target
 from recolorist.core import foreground
 from recolorist.core import image as check
 from recolorist.core.apply import apply
-from recolorist.core.clipping import level_counts
+from recolorist.core.clipping import level_counts, predicted_share
+from recolorist.core.detail import DetailLoss, Patches, lay_patches
+from recolorist.core.limits import Fit, fit_to_limits, sampled_loss
 from recolorist.core.moments import Moments, measure_opened
-from recolorist.core.plan import Plan
+from recolorist.core.options import MatchOptions
+from recolorist.core.plan import ChannelMap, Plan, decide
 from recolorist.core.spaces import SPACES
 from recolorist.errors import ImageError
 from recolorist.io.strips import Strips
 from recolorist.io.write import refuse_suffix_of_bands, write_bands
 
-__all__ = ["apply_strips", "count_strips", "measure_strips", "rule_in_use", "write_strips"]
+__all__ = ["MeasuredStrips", "StripLimits", "apply_strips", "count_strips", "measure_strips", "rule_in_use", "write_strips"]
 
 
 def write_strips(
@@ -81,11 +85,11 @@ def measure_strips(source: Strips, mask: str | Strips | None = None, space: str 
     return _added(inside, everything, source)
 
 
-def count_strips(source: Strips) -> NDArray[np.uint64]:
-    """Histogram of the whole integer image, (channels, levels)."""
+def count_strips(source: Strips, mask: str | Strips | None = None) -> NDArray[np.uint64]:
+    """Count the levels of a whole integer image, (channels, levels); only pixels inside the mask count."""
     total: NDArray[np.uint64] | None = None
-    for _, pixels in source.bands():
-        counts = level_counts(check.open_image(pixels, source.data_range), None)
+    for _, opened, chosen in _masked_bands(source, mask):
+        counts = level_counts(opened, chosen)
         total = counts if total is None else total + counts
     if total is None:
         raise ImageError("it has no rows")
@@ -96,6 +100,103 @@ def apply_strips(source: Strips, plan: Plan, mask: str | Strips | None = None) -
     """The image through the plan, band after band; pixels outside ``mask`` stay as they are."""
     for pixels, _, chosen in _masked_bands(source, mask):
         yield apply(pixels, plan, mask=chosen, data_range=source.data_range)
+
+
+class StripLimits:
+    """The limits of an image that is read in strips; calling it says whether a map keeps them.
+
+    Args:
+        source: The image.
+        mask: The rule or mask file outside of which pixels stay as they are; None: all are changed.
+        options: The options that hold the limits.
+    """
+
+    def __init__(self, source: Strips, mask: str | Strips | None, options: MatchOptions) -> None:
+        self.source, self.mask, self.options = source, mask, options
+
+    def __call__(self, numbers: ChannelMap | Plan) -> bool:
+        """Say whether a map keeps the limits."""
+        plan = numbers if isinstance(numbers, Plan) else numbers.plan()
+        if self.options.max_clip is not None and self.clipped(plan) > self.options.max_clip:
+            return False
+        return self.options.max_loss is None or self.loss(plan).share <= self.options.max_loss
+
+    def clipped(self, plan: Plan) -> float:
+        """Return the share of values that a plan clips: from the levels where they are enough, else by another pass."""
+        if self.source.dtype.kind == "u" and plan.is_diagonal and plan.is_linear_space:
+            return float(plan.predicted_clipping(self._counts).mean())
+        values = clipped = 0.0
+        for _, opened, chosen in _masked_bands(self.source, self.mask):
+            count = opened.array[..., 0].size if chosen is None else int(chosen.sum())
+            if count:
+                values, clipped = values + count, clipped + count * predicted_share(opened, plan, chosen)
+        return clipped / max(values, 1.0)
+
+    def loss(self, plan: Plan) -> DetailLoss:
+        """Measure the detail that a plan takes from the image."""
+        patches, sample, inside = self._sample
+        return sampled_loss(sample, plan, inside, patches)
+
+    @cached_property
+    def _counts(self) -> NDArray[np.uint64]:
+        return count_strips(self.source, self.mask)[:, : int(self.source.data_range or np.iinfo(self.source.dtype).max) + 1]
+
+    @cached_property
+    def _sample(self) -> tuple[Patches, check.Opened, NDArray[np.bool_] | None]:
+        """Read the pixels that stand for the patches, in one pass."""
+        patches = lay_patches(*self.source.shape[:2])
+        inside = None if self.mask is None else np.ones(patches.lines.shape, np.bool_)
+        start, sample = 0, None
+        for _, opened, chosen in _masked_bands(self.source, self.mask):
+            stop = start + opened.array.shape[0]
+            here = (patches.lines >= start) & (patches.lines < stop)
+            where = patches.lines[here] - start, patches.places[here]
+            if sample is None:
+                pixels = np.zeros((*patches.lines.shape, opened.channels), opened.array.dtype)
+                sample = check.Opened(pixels, opened.channels, opened.kind, opened.data_range, pixels.shape, from_pil=False)
+            sample.array[here] = opened.colour[where]
+            if inside is not None and chosen is not None:
+                inside[here] = chosen[where]
+            start = stop
+        if sample is None:
+            raise ImageError("it has no rows")
+        return patches, sample, inside
+
+
+class MeasuredStrips:
+    """An image that is read in strips, measured when it is asked for.
+
+    Args:
+        source: The image.
+        mask: A foreground rule or a mask file; only its pixels are measured.
+        options: How the image is matched.
+    """
+
+    def __init__(self, source: Strips, mask: str | Strips | None, options: MatchOptions) -> None:
+        self.source, self.mask, self.options = source, mask, options
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The moments of the pixels inside the mask."""
+        return measure_strips(self.source, self.mask, self.options.measured_space)
+
+    @cached_property
+    def changed(self) -> str | Strips | None:
+        """The rule or mask file outside of which pixels stay as they are; None: all are changed."""
+        if self.options.apply_to == "all" or not isinstance(self.mask, str):
+            return None if self.options.apply_to == "all" else self.mask
+        return rule_in_use(self.source, self.mask, self.moments)
+
+    @cached_property
+    def limits(self) -> StripLimits:
+        """What says whether a map keeps the limits of the options."""
+        return StripLimits(self.source, self.changed, self.options)
+
+    def fit(self, styles: Sequence[Moments], options: MatchOptions) -> Fit:
+        """Plan the map to the first of the styles that keeps the limits, else to the last one as closely as they allow."""
+        if options.is_limited:
+            return fit_to_limits(self.moments, styles, options, self.moments.data_range, self.limits)
+        return Fit(decide(self.moments, styles[0], options), options.strength)
 
 
 def _masked_bands(

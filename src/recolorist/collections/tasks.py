@@ -152,6 +152,11 @@ def write_harmonised(
     where: Where,
 ) -> RunResult:
     """Give every image one style; see :func:`recolorist.collections.harmonise`."""
+    if options.pool and options.match.is_limited:
+        raise OptionError(
+            "pool maps all images of a folder alike, and max_clip and max_loss hold for each image; leave out pool (--pool) or "
+            "the limits"
+        )
     harmoniser = Harmoniser.with_options(style, options.match, options.gate, options.coverage, options.style_name)
     told = style.fingerprint if isinstance(style, StyleBank) else style.to_dict()
     decisive = options.to_dict() | {"quality": output.quality, "icc": output.keep_icc, "style": told}

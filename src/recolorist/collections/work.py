@@ -6,9 +6,9 @@ import hashlib
 import json
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -25,11 +25,12 @@ from recolorist.collections.items import Item
 from recolorist.collections.journal import as_line
 from recolorist.collections.load import Loaded, load, name_of, rule_mask, source_digest
 from recolorist.collections.options import AugmentOptions, HarmoniseOptions, MeasureOptions, OutputOptions
-from recolorist.collections.strips import measure_strips, rule_in_use, write_strips
+from recolorist.collections.strips import MeasuredStrips, measure_strips, write_strips
 from recolorist.collections.target import Target
 from recolorist.core import image as check
 from recolorist.core.apply import make_target
 from recolorist.core.clipping import maps_levels
+from recolorist.core.limits import Fit, measure_loss
 from recolorist.core.match import AffineMap, write_map
 from recolorist.core.moments import Moments
 from recolorist.core.options import MatchOptions
@@ -87,6 +88,7 @@ class Done(NamedTuple):
     plan: Plan | AffineMap | None
     audit: dict[str, Any] | None
     facts: dict[str, Any]  #: what else is recorded: with harmonising, what the gate decided
+    contrast: float = 1.0  #: share of the style's contrast that the limits left
 
 
 class Written(NamedTuple):
@@ -97,8 +99,8 @@ class Written(NamedTuple):
 
     def line(self, run: str) -> str:
         """Its line of provenance."""
-        style, row, strength, plan, audit, facts = self.done
-        drawn = {"style": style, "row": row, "strength": strength, "audit": audit, **facts, "run": run}
+        style, row, strength, plan, audit, facts, contrast = self.done
+        drawn = {"style": style, "row": row, "strength": strength, "contrast": contrast, "audit": audit, **facts, "run": run}
         return f'{as_line(self.facts | drawn)[:-1]}, "plan": {"null" if plan is None else plan.to_json()}}}'
 
 
@@ -119,17 +121,17 @@ class Recolour(ABC):
         if loaded.strips is None:
             return [self._copy(item, loaded, copy) for copy in range(self.copies)]
         with loaded.strips as source:
-            measure = cache(lambda: measure_strips(source, self.rule, self.match.measured_space))
-            return [self._copy(item, loaded, copy, measure) for copy in range(self.copies)]
+            measured = MeasuredStrips(source, self.rule, self.match)
+            return [self._copy(item, loaded, copy, measured) for copy in range(self.copies)]
 
-    def _copy(self, item: Item, loaded: Loaded, copy: int, measure: Callable[[], Moments] | None = None) -> Written:
+    def _copy(self, item: Item, loaded: Loaded, copy: int, measured: MeasuredStrips | None = None) -> Written:
         name = name_of(item, None if self.copies == 1 else copy + 1)
-        if loaded.strips is not None and measure is not None:
-            decision, known = self.planned(item, measure, copy)
-            only = decision.applied and self.rule is not None and self.match.apply_to == "mask"
-            mask = rule_in_use(loaded.strips, self.rule, measure()) if only else None
-            write_strips(self.target, name, loaded.strips, decision.plan, mask)
-            done = Done(decision.style, decision.row, decision.strength, decision.plan, None, known)
+        if measured is not None:
+            decision, known = self.planned(item, measured, copy)
+            mask = measured.changed if decision.applied and self.rule is not None else None
+            write_strips(self.target, name, measured.source, decision.plan, mask)
+            audit = self._audit_strips(measured, decision)
+            done = Done(decision.style, decision.row, decision.strength, decision.plan, audit, known, decision.contrast)
             digest = self.target.digest(name)
         else:
             done, pixels = self.recoloured(item, loaded, copy)
@@ -153,7 +155,8 @@ class Recolour(ABC):
         if done is None:
             return Done(None, None, 0.0, None, UNTOUCHED, facts), loaded.pixels  # type: ignore[return-value]
         audit = self._audit(loaded, result, mask, done.map)
-        return Done(done.style.name, done.style.row, done.strength, done.map, audit, facts), result
+        contrast = 1.0 if done.map is None else done.map.contrast
+        return Done(done.style.name, done.style.row, done.strength, done.map, audit, facts, contrast), result
 
     def _audit(self, loaded: Loaded, result: NDArray[Any], mask: Mask, done: AffineMap | None) -> dict[str, Any]:
         """Return exact figures of what was written; those that look at all pixels again only where they are needed or wanted."""
@@ -161,12 +164,21 @@ class Recolour(ABC):
         if done is not None and short and (self.match.by_channel or maps_levels(done.content, done.plan())):
             clipped = done.clipped_share()
             flags = [list(flag) for flag in done.flags]
-            return {"clipped": clipped, "clipped_overall": sum(clipped) / len(clipped), "flags": flags}
+            figures: dict[str, Any] = {"clipped": clipped, "clipped_overall": sum(clipped) / len(clipped), "flags": flags}
+            return figures | measure_loss(done.content, done.numbers, done.mask).figures()
         keep = (mask if self.match.apply_to == "mask" else None) if done is None else done.mask
         plan = None if done is None else done.plan()
         audit = rc.audit(loaded.pixels, result, plan=plan, mask=keep, data_range=loaded.data_range)
-        figures: dict[str, Any] = json.loads(audit.to_json())
-        return figures
+        figures = json.loads(audit.to_json())
+        return figures if self.output.full_audit else {name: figures[name] for name in figures if name != "loss"}
+
+    def _audit_strips(self, measured: MeasuredStrips, decision: Decision) -> dict[str, Any] | None:
+        """Return the figures of an image in strips where they are known or wanted; they cost another pass over the file."""
+        if decision.plan is None or not (self.match.is_limited or self.output.full_audit):
+            return None
+        flags = [list(flag) for flag in decision.plan.flags]
+        clipped = measured.limits.clipped(decision.plan)
+        return {"clipped_overall": clipped, "flags": flags} | measured.limits.loss(decision.plan).figures()
 
     @abstractmethod
     def recolour(
@@ -175,8 +187,8 @@ class Recolour(ABC):
         """Match an image in memory and write it to ``target``; returns None where it stays as it is, and facts to record."""
 
     @abstractmethod
-    def planned(self, item: Item, measure: Callable[[], Moments], copy: int) -> tuple[Decision, dict[str, Any]]:
-        """Decide for an image of which only the moments are known; returns facts to record as well."""
+    def planned(self, item: Item, measured: MeasuredStrips, copy: int) -> tuple[Decision, dict[str, Any]]:
+        """Decide what is done to an image that is read in strips; returns facts to record as well."""
 
     @property
     @abstractmethod
@@ -235,16 +247,16 @@ class Augment(Recolour):
         draw = aug.draw(item.key, epoch=copy, label=item.label, domain=item.domain)
         return None if draw is None else aug.recolour_opened(opened, mask, draw, target), {}
 
-    def planned(self, item: Item, measure: Callable[[], Moments], copy: int) -> tuple[Decision, dict[str, Any]]:
-        """Draw as the augmentation does, and plan from moments alone."""
+    def planned(self, item: Item, measured: MeasuredStrips, copy: int) -> tuple[Decision, dict[str, Any]]:
+        """Draw as the augmentation does, and plan from moments."""
         aug = _colorist(self)
-        if aug.max_clip is not None or self.match.needs_pixels:
-            raise OptionError("max_clip and the histogram methods need the image in memory; raise max_pixels, or leave them out")
+        if self.match.needs_pixels:
+            raise OptionError(f"method={self.match.method!r} needs the image in memory; raise max_pixels, or use another method")
         draw = aug.draw(item.key, epoch=copy, label=item.label, domain=item.domain)
         if draw is None:
             return Decision(False), {}
-        plan = decide(measure(), draw.style.moments, self.match.at_strength(draw.strength))
-        return Decision(True, draw.style.name, draw.style.row, draw.strength, plan), {}
+        styles = [style.moments for style in (draw.style, *draw.alternatives)]
+        return aug.decision_of(draw, measured.fit(styles, self.match.at_strength(draw.strength))), {}
 
     def refuse_early(self) -> None:
         """Refuse options that fit neither each other nor the bank before any file is read."""
@@ -300,18 +312,21 @@ class Harmonise(Recolour):
         facts = {"gate": self.harmoniser.facts_of(judgement)}
         if done is None:
             return None, facts
-        style = Style(self.options.style_name, None, self.harmoniser.style)
-        return Recolouring(style, judgement.strength, done), facts
+        return Recolouring(Style(self.options.style_name, None, self.harmoniser.style), done.strength, done), facts
 
-    def planned(self, item: Item, measure: Callable[[], Moments], copy: int) -> tuple[Decision, dict[str, Any]]:  # noqa: ARG002
-        """Decide from these moments, or from those of the group."""
-        content = measure() if self.pooled is None else self.pooled[group_of(item)]
+    def planned(self, item: Item, measured: MeasuredStrips, copy: int) -> tuple[Decision, dict[str, Any]]:  # noqa: ARG002
+        """Decide from the moments of the image, or from those of its group."""
+        content = measured.moments if self.pooled is None else self.pooled[group_of(item)]
         judgement = self.harmoniser.judge(content)
-        plan = self.harmoniser.plan(content, judgement)
         facts = {"gate": self.harmoniser.facts_of(judgement)}
-        if plan is None:
+        if judgement.keeps:
             return Decision(False), facts
-        return Decision(True, self.options.style_name, None, judgement.strength, plan), facts
+        options = self.match.at_strength(judgement.strength)
+        if self.pooled is None:
+            fit = measured.fit([self.harmoniser.style], options)
+        else:
+            fit = Fit(decide(content, self.harmoniser.style, options), judgement.strength)
+        return Colorist.decision_of(Draw(Style(self.options.style_name, None, self.harmoniser.style), 1.0), fit), facts
 
 
 def group_of(item: Item) -> str:

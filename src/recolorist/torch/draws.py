@@ -46,7 +46,9 @@ def affine_map(colorist: Colorist, pixels: NDArray[Any], draw: Draw, mask: Any =
 
 def is_plain(colorist: Colorist, pixels: NDArray[Any]) -> bool:
     """Whether each channel of an integer image is matched on its own without mask or limit on clipping."""
-    usual = colorist.method == "mean_std" and colorist.space == "rgb" and colorist.max_clip is None and colorist.mask is None
+    usual = (
+        colorist.method == "mean_std" and colorist.space == "rgb" and not colorist.options.is_limited and colorist.mask is None
+    )
     # four channels mean alpha to the core, which knows what to do with it
     fits = pixels.ndim == 3 and pixels.shape[-1] != 4 and pixels[..., 0].size > 0
     integer = pixels.dtype in (np.uint8, np.uint16) and pixels.dtype.isnative
