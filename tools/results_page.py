@@ -107,10 +107,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", choices=list(TABLES))
     parser.add_argument("--ledger", type=Path)
+    parser.add_argument("--unclean", action="store_true", help="publish results whose code is in no commit")
     asked = parser.parse_args()
     if asked.ledger is not None:
         study, ledger = load(FOLDER / f"{asked.name}.toml"), Ledger(asked.ledger, must_exist=True)
-        (FOLDER / f"{asked.name}.json").write_bytes(publish.write(publish.document(study, ledger)))
+        (FOLDER / f"{asked.name}.json").write_bytes(publish.write(publish.document(study, ledger, unclean=asked.unclean)))
         pictures(asked.name, study, ledger)
     (FOLDER / f"{asked.name}.md").write_text(filled(asked.name), "utf-8")
     print(f"{FOLDER / asked.name}.md: tables made from {asked.name}.json")

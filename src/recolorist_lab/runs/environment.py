@@ -15,7 +15,11 @@ from typing import Any, Final
 from recolorist.core import kernels
 from recolorist_lab.runs.config import Json
 
-__all__ = ["LIBRARIES", "describe"]
+__all__ = ["CHANGED", "LIBRARIES", "describe"]
+
+#: Added to the name of a commit if the sources were changed since.
+CHANGED: Final = "+changes"
+_ROOT: Final = Path(__file__).resolve().parents[3]
 
 #: The distributions whose version can change a result; a test compares them with what is imported.
 LIBRARIES: Final = (
@@ -92,15 +96,18 @@ def _gpus() -> list[Json]:
     return [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
 
 
-def _commit() -> str | None:
-    """The commit of the sources, marked if they were changed since; None for an installed package."""
-    root = Path(__file__).resolve().parents[2]
+def _commit(root: Path = _ROOT) -> str | None:
+    """The commit of the sources, marked if one of them differs from it or is not in it; None for an installed package."""
     git = shutil.which("git")
     if git is None or not (root / ".git").exists():
         return None
-    command = [git, "-C", str(root), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+changes"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20)  # noqa: S603 - our own words
+        commit, changes = (_git(git, root, *words) for words in (("rev-parse", "HEAD"), ("status", "--porcelain", "--", "src")))
     except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout.strip()
+    return f"{commit}{CHANGED}" if changes else commit
+
+
+def _git(git: str, root: Path, *words: str) -> str:
+    command = [git, "-C", str(root), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.strip()  # noqa: S603 - our own words

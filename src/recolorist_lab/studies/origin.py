@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
+from recolorist.errors import OptionError
+from recolorist_lab.runs.environment import CHANGED
 from recolorist_lab.runs.study import Cell, Study
 
-__all__ = ["CHANGED", "is_current", "origin_sentence"]
-
-#: How a commit is marked when files were changed since (see `runs.environment`).
-CHANGED: Final = "+changes"
+__all__ = ["is_current", "origin_sentence", "refuse_unclean"]
 
 
 def is_current(study: Study, rows: Sequence[Mapping[str, Any]]) -> bool:
@@ -57,6 +56,28 @@ def origin_sentence(environments: Sequence[Mapping[str, Any]], *, current: bool)
     known = [commit for commit in commits if commit]
     made = f", {_commits(known)}" if known else "; its commit was not recorded"
     return f"Made by an earlier version of the code{made}. Run the study again for results of the present one."
+
+
+def refuse_unclean(environments: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse to publish results that no commit holds the code of.
+
+    Args:
+        environments: The environments recorded with the results.
+
+    Raises:
+        OptionError: The commit of one was not recorded, or the sources were changed since.
+
+    Example:
+        >>> refuse_unclean([{"commit": "0123456789abcdef"}])
+    """
+    for environment in environments:
+        commit = str(environment.get("commit") or "")
+        if not commit or commit.endswith(CHANGED):
+            reason = "sources that were changed since their commit" if commit else "code whose commit was not recorded"
+            raise OptionError(
+                f"results were made from {reason}, so nobody can make them again; commit the changes and run the study again, "
+                "or publish them all the same with --unclean"
+            )
 
 
 def _commits(commits: Sequence[str]) -> str:

@@ -17,14 +17,29 @@ from recolorist_lab.report.rows import Row, rows
 from recolorist_lab.runs.config import Json, canonical
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Study
+from recolorist_lab.studies.origin import refuse_unclean
 
 __all__ = ["FORMAT", "document", "read", "write"]
 
 FORMAT: Final = "recolorist.results/1"
 
 
-def document(study: Study, ledger: Ledger, *, partial: bool = False) -> dict[str, Any]:
-    """Collect a study; refused if a cell is missing, unless gaps are allowed."""
+def document(study: Study, ledger: Ledger, *, partial: bool = False, unclean: bool = False) -> dict[str, Any]:
+    """Collect the results of a study.
+
+    Args:
+        study: The study.
+        ledger: Where its results are.
+        partial: Allow cells without a result.
+        unclean: Allow results whose code is in no commit.
+
+    Returns:
+        The document, as :func:`write` takes it.
+
+    Raises:
+        OptionError: Results come from changed sources or from an unknown commit.
+        IncompleteError: A cell has no result, and gaps are not allowed.
+    """
     table = rows(study, ledger, partial=partial, timings=True)
     environments: dict[bytes, Any] = {}
     for cell, row in zip(study.cells, table, strict=True):
@@ -33,6 +48,8 @@ def document(study: Study, ledger: Ledger, *, partial: bool = False) -> dict[str
             found = ledger.result(cell).payload["environment"]
             environments.setdefault(canonical(found), found)
             row["environment"] = list(environments).index(canonical(found))
+    if not unclean:
+        refuse_unclean(list(environments.values()))
     return packed(study.name, list(environments.values()), table)
 
 

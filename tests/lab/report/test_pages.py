@@ -63,7 +63,7 @@ class TestDocument:
     def test_holds_every_row_and_says_where_it_was_made(self, tmp_path: Path) -> None:
         study, ledger = load(rehearsal(tmp_path, grid([1, 2], steps=1))), Ledger(tmp_path / "book")
         finished(study, ledger)
-        told = publish.document(study, ledger)
+        told = publish.document(study, ledger, unclean=True)
         rows, environments = publish.read(publish.write(told))
         assert [row["index"] for row in rows] == [1, 2]
         assert rows[0]["result.chain"] == ledger.result(study.cells[0]).result["chain"]
@@ -74,8 +74,16 @@ class TestDocument:
     def test_refuses_gaps(self, tmp_path: Path) -> None:
         study, ledger = load(rehearsal(tmp_path, grid([1, 2], steps=1))), Ledger(tmp_path / "book")
         with pytest.raises(Exception, match="2 of 2 cells have no result"):
+            publish.document(study, ledger, unclean=True)
+        assert len(publish.document(study, ledger, partial=True, unclean=True)["grids"][0]["rows"]) == 2
+
+    def test_refuses_results_of_changed_sources(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("recolorist_lab.runs.environment.describe", lambda: {"commit": "abc+changes"})
+        study, ledger = load(rehearsal(tmp_path, grid([1], steps=1))), Ledger(tmp_path / "book")
+        finished(study, ledger)
+        with pytest.raises(OptionError, match="--unclean"):
             publish.document(study, ledger)
-        assert len(publish.document(study, ledger, partial=True)["grids"][0]["rows"]) == 2
+        assert publish.document(study, ledger, unclean=True)["environments"] == [{"commit": "abc+changes"}]
 
     def test_refuses_another_format(self) -> None:
         with pytest.raises(OptionError, match=r"recolorist\.results/1"):

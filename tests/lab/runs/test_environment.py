@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import shutil
+import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -76,3 +78,42 @@ def test_no_library_is_named_twice() -> None:
 def test_without_git_the_commit_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda _: None)
     assert environment._commit() is None
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with one committed source."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "module.py").write_text("a = 1\n", "utf-8")
+    author = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+    for words in (("init", "-q"), ("add", "."), (*author, "commit", "-q", "-m", "Begin")):
+        subprocess.run(["git", "-C", str(tmp_path), *words], check=True, capture_output=True)  # noqa: S603, S607 - our own words
+    return tmp_path
+
+
+class TestCommit:
+    def test_is_looked_for_where_the_sources_are_kept(self) -> None:
+        assert (environment._ROOT / "src" / "recolorist_lab" / "runs" / "environment.py").samefile(str(environment.__file__))
+
+    def test_is_the_commit_that_is_checked_out(self, repository: Path) -> None:
+        commit = environment._commit(repository)
+        assert commit is not None
+        assert len(commit) == 40
+        assert int(commit, 16)
+
+    def test_says_that_a_source_was_changed(self, repository: Path) -> None:
+        (repository / "src" / "module.py").write_text("a = 2\n", "utf-8")
+        assert str(environment._commit(repository)).endswith(environment.CHANGED)
+
+    def test_says_that_a_source_was_added(self, repository: Path) -> None:
+        (repository / "src" / "other.py").write_text("a = 2\n", "utf-8")
+        assert str(environment._commit(repository)).endswith(environment.CHANGED)
+
+    def test_other_files_do_not_count(self, repository: Path) -> None:
+        (repository / "notes.md").write_text("notes", "utf-8")
+        assert len(str(environment._commit(repository))) == 40
+
+    def test_is_unknown_outside_a_repository(self, tmp_path: Path) -> None:
+        assert environment._commit(tmp_path) is None

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from recolorist.errors import OptionError
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Study, load
 from recolorist_lab.studies import publish
-from recolorist_lab.studies.origin import is_current, origin_sentence
+from recolorist_lab.studies.origin import is_current, origin_sentence, refuse_unclean
 from tests.lab.study_files import finished, grid, rehearsal, with_code
 
 RESULTS = Path(__file__).parents[3] / "docs" / "results"
@@ -42,7 +43,7 @@ class TestIsCurrent:
         study = load(rehearsal(folder, grid([1, 2], steps=1), grid([1], name="score", steps=2, needs=needs)))
         ledger = Ledger(folder / "book")
         finished(study, ledger)
-        return study, publish.read(publish.write(publish.document(study, ledger)))[0]
+        return study, publish.read(publish.write(publish.document(study, ledger, unclean=True)))[0]
 
     def test_results_of_the_same_code(self, tmp_path: Path) -> None:
         study, rows = self.study(tmp_path)
@@ -75,3 +76,11 @@ class TestIsCurrent:
 )
 def test_the_sentence_names_commits(commits: list[str | None], current: bool, text: str) -> None:
     assert text in origin_sentence([{"commit": commit} for commit in commits], current=current)
+
+
+@pytest.mark.parametrize(
+    ("commit", "text"), [("abc+changes", "changed since their commit"), (None, "commit was not recorded"), ("", "not recorded")]
+)
+def test_results_whose_code_is_in_no_commit_are_not_published(commit: str | None, text: str) -> None:
+    with pytest.raises(OptionError, match=text):
+        refuse_unclean([{"commit": "abc"}, {"commit": commit}])
