@@ -133,13 +133,14 @@ def _steps(models: Sequence[str], size: int, batch: int, rounds: int) -> list[di
 def _step(name: str, device: str, size: int, batch: int, rounds: int) -> dict[str, Any]:
     import torch
 
-    from recolorist_lab.training.algorithms import TABLE, Task
+    from recolorist_lab.training.algorithms import class_of
+    from recolorist_lab.training.algorithms.base import Task
     from recolorist_lab.training.models import build
     from recolorist_lab.training.optimise import adamw
     from recolorist_lab.training.settings import Settings
 
     torch.set_num_threads(1)
-    algorithm = TABLE["plain"](build(name, 9, own_head=False), Task(9, multilabel=False)).to(device)
+    algorithm = class_of("plain")(build(name, 9, own_head=False), Task(9, multilabel=False)).to(device)
     optimiser = adamw(algorithm, Settings("synthetic", 0))
     images = torch.randn(batch, 3, size, size, device=device)
     targets, domains = torch.arange(batch, device=device) % 9, torch.zeros(batch, dtype=torch.int64, device=device)

@@ -47,10 +47,10 @@ MATCHERS: Final = MappingProxyType(
     {
         matcher.name: matcher
         for matcher in (
-            Matcher("mean_std", False, "mean and standard deviation per channel; the paper's Colorist"),
-            Matcher("histogram", True, "cumulative histogram per channel"),
-            Matcher("exact_histogram", True, "the style's histogram exactly, by strict ordering (Coltuc 2006)"),
-            Matcher("covariance", False, "mean and full covariance (Monge-Kantorovich linear map)"),
+            Matcher("mean_std", False, summary="mean and standard deviation per channel; the paper's Colorist"),
+            Matcher("histogram", True, summary="cumulative histogram per channel"),
+            Matcher("exact_histogram", True, summary="the style's histogram exactly, by strict ordering (Coltuc 2006)"),
+            Matcher("covariance", False, summary="mean and full covariance (Monge-Kantorovich linear map)"),
         )
     }
 )

@@ -324,7 +324,7 @@ def evaluate(
 
     from recolorist_lab.augmentations import TrainingImages
     from recolorist_lab.data.named import named
-    from recolorist_lab.training.algorithms import Task
+    from recolorist_lab.training.algorithms.base import Task
     from recolorist_lab.training.feed import Feed
     from recolorist_lab.training.normalise import Normalise
     from recolorist_lab.training.predict import Reader, predict

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
@@ -16,18 +16,19 @@ from recolorist.errors import OptionError
 from recolorist_lab.plugins import Plugin, Registry
 from recolorist_lab.runs.config import unknown
 
-__all__ = ["AUGMENTATIONS", "NAMES", "Entry", "Family", "Part", "Value", "parse", "settled"]
+__all__ = ["AUGMENTATIONS", "NAMES", "AugmentationEntry", "Family", "Part", "Value", "parse", "settled"]
 
 Value = bool | int | float | str
 Family = Literal["nothing", "torchvision", "targeted", "colorist", "histogram", "hed", "plugin"]
 
 
 @dataclass(frozen=True)
-class Entry:
+class AugmentationEntry:
     """One augmentation: of which family, applied to what share of the images, with which options and their defaults."""
 
     family: Family
-    what: str
+    _: KW_ONLY
+    summary: str
     paper: str = ""  #: its row in the paper; empty for what the paper does not compare
     p: float = 1.0
     options: Mapping[str, Value] = field(default_factory=dict)
@@ -47,86 +48,90 @@ _COLORIST: Final[Mapping[str, Value]] = MappingProxyType(
     }
 )
 
-_BUILT_IN: Final[Mapping[str, Entry]] = MappingProxyType(
+_BUILT_IN: Final[Mapping[str, AugmentationEntry]] = MappingProxyType(
     {
-        "none": Entry("nothing", "the image as it is", "Baseline"),
-        "augmix": Entry(
+        "none": AugmentationEntry("nothing", summary="the image as it is", paper="Baseline"),
+        "augmix": AugmentationEntry(
             "torchvision",
-            "mixes the image with three chains of one to three mild operations",
-            "AugMix",
+            summary="mixes the image with three chains of one to three mild operations",
+            paper="AugMix",
             options={"severity": 3, "mixture_width": 3, "chain_depth": -1, "alpha": 1.0, "all_ops": True},
             moves=True,
         ),
-        "autoaugment": Entry(
+        "autoaugment": AugmentationEntry(
             "torchvision",
-            "one of 25 pairs of operations found for ImageNet",
-            "AutoAugment",
+            summary="one of 25 pairs of operations found for ImageNet",
+            paper="AutoAugment",
             options={"policy": "imagenet"},
             moves=True,
         ),
-        "color_jitter": Entry(
+        "color_jitter": AugmentationEntry(
             "torchvision",
-            "brightness, contrast, saturation and hue, in random order",
-            "Color Jitter",
+            summary="brightness, contrast, saturation and hue, in random order",
+            paper="Color Jitter",
             options={"brightness": 0.2, "contrast": 0.2, "saturation": 0.2, "hue": 0.2},
         ),
-        "gray_scale": Entry("torchvision", "grey, three times over", "Gray Scale"),
-        "randaugment": Entry(
+        "gray_scale": AugmentationEntry("torchvision", summary="grey, three times over", paper="Gray Scale"),
+        "randaugment": AugmentationEntry(
             "torchvision",
-            "two of 14 operations at a fixed magnitude",
-            "RandAugment",
+            summary="two of 14 operations at a fixed magnitude",
+            paper="RandAugment",
             options={"num_ops": 2, "magnitude": 9, "num_magnitude_bins": 31},
             moves=True,
         ),
-        "random_erasing": Entry(
+        "random_erasing": AugmentationEntry(
             "torchvision",
-            "in every second image, a black rectangle of 2 to 33 % of the area",
-            "Random Erasing",
+            summary="in every second image, a black rectangle of 2 to 33 % of the area",
+            paper="Random Erasing",
             options={"chance": 0.5, "least": 0.02, "most": 0.33, "narrowest": 0.3, "widest": 3.3},
         ),
-        "random_flip": Entry(
+        "random_flip": AugmentationEntry(
             "torchvision",
-            "mirrored left to right, upside down, both or neither",
-            "Random Flip",
+            summary="mirrored left to right, upside down, both or neither",
+            paper="Random Flip",
             options={"horizontal": 0.5, "vertical": 0.5},
             moves=True,
         ),
-        "random_resized_crop": Entry(
+        "random_resized_crop": AugmentationEntry(
             "torchvision",
-            "a part of 8 to 100 % of the area, resized to the whole",
-            "Random Resized Crop",
+            summary="a part of 8 to 100 % of the area, resized to the whole",
+            paper="Random Resized Crop",
             options={"least": 0.08, "most": 1.0, "narrowest": 3 / 4, "widest": 4 / 3},
             moves=True,
         ),
-        "targeted": Entry(
+        "targeted": AugmentationEntry(
             "targeted",
-            "one of the corruptions that MedMNIST-C has for the kind of image, or none of them",
-            "Targeted Augment",
+            summary="one of the corruptions that MedMNIST-C has for the kind of image, or none of them",
+            paper="Targeted Augment",
             options={"corruptions": "auto", "reference": 224},
         ),
-        "trivialaugment": Entry(
+        "trivialaugment": AugmentationEntry(
             "torchvision",
-            "one of 14 operations at a random magnitude",
-            "TrivialAugment",
+            summary="one of 14 operations at a random magnitude",
+            paper="TrivialAugment",
             options={"num_magnitude_bins": 31},
             moves=True,
         ),
-        "colorist": Entry("colorist", "the colour statistics of another training image", "Colorist", 0.3, _COLORIST),
-        "colorist_other_domain": Entry(
+        "colorist": AugmentationEntry(
+            "colorist", summary="the colour statistics of another training image", paper="Colorist", p=0.3, options=_COLORIST
+        ),
+        "colorist_other_domain": AugmentationEntry(
             "colorist",
-            "Colorist with styles of other hospitals, scanners or cameras only",
+            summary="Colorist with styles of other hospitals, scanners or cameras only",
             p=0.3,
             options={**_COLORIST, "sampler": "other_domain"},
         ),
-        "histogram": Entry("histogram", "the histograms of another training image, matched channel by channel", p=0.3),
-        "hed_jitter": Entry(
+        "histogram": AugmentationEntry(
+            "histogram", summary="the histograms of another training image, matched channel by channel", p=0.3
+        ),
+        "hed_jitter": AugmentationEntry(
             "hed",
-            "more or less of each dye: haematoxylin, eosin and DAB are separated, scaled and shifted",
+            summary="more or less of each dye: haematoxylin, eosin and DAB are separated, scaled and shifted",
             options={"scale": 0.05, "shift": 0.05},
         ),
-        "randstainna": Entry(
+        "randstainna": AugmentationEntry(
             "colorist",
-            "statistics in Lab drawn from the normal distribution of those of the training images, in the manner of RandStainNA",
+            summary="statistics in Lab drawn from a normal distribution of those of the training images, as in RandStainNA",
             p=0.3,
             options={**_COLORIST, "sampler": "gaussian", "space": "lab"},
         ),
@@ -134,11 +139,13 @@ _BUILT_IN: Final[Mapping[str, Entry]] = MappingProxyType(
 )
 
 
-def _entry_of(plugin: Plugin) -> Entry:
+def _entry_of(plugin: Plugin) -> AugmentationEntry:
     """The entry of an augmentation from outside; its class says what the table says of ours."""
     found = plugin.load()
     summary = (found.__doc__ or plugin.origin).strip().splitlines()[0]
-    return Entry("plugin", summary, p=found.default_p, options=dict(found.options), moves=found.moves, plugin=plugin)
+    return AugmentationEntry(
+        "plugin", summary=summary, p=found.default_p, options=dict(found.options), moves=found.moves, plugin=plugin
+    )
 
 
 #: Every augmentation by its name, with the settings of the study; plugins come last.

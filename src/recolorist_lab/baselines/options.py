@@ -23,7 +23,7 @@ def parsed(method: str, texts: Iterable[str]) -> dict[str, Any]:
     """
     defaults = options_of(method)
     given = pairs(texts, "--option")
-    unknown(given, defaults, f"the options of {METHODS[method].name}")
+    unknown(given, defaults, f"the options of {METHODS[method].title}")
     return {name: _typed(name, text, defaults[name]) for name, text in given.items()}
 
 

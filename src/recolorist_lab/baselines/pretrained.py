@@ -21,7 +21,7 @@ def ready(method: str, weights: Path | None = None, *, device: str = "cpu", **op
     if weights is not None:
         model = store.load(weights, device=device, **options)
         if model.made is None or model.made.method != method:
-            raise OptionError(f"{weights} holds {model.name}, not {registry.METHODS[method].name}")
+            raise OptionError(f"{weights} holds {model.name}, not {registry.METHODS[method].title}")
         return model.eval()
     model = registry.build(method, **options)
     if model.published:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from recolorist.errors import OptionError
@@ -15,13 +14,11 @@ __all__ = ["VIEWS", "Rate", "Recipe", "constant", "cosine_by_epoch", "inverse_ti
 Rate: TypeAlias = Callable[[int], float]
 
 #: How a training image becomes a crop. Every random number is keyed by (seed, shuffle, draw).
-VIEWS: Final = MappingProxyType(
-    {
-        "crop": "resized to load_size × load_size, ratio not kept, then a random square of crop_size",
-        "crop_turned": "as 'crop', then a random quarter turn and a random mirror image",
-        "resized_crop": "8 to 100 % of the area with a ratio from 3:4 to 4:3, resized to crop_size, bicubic",
-        "whole": "resized to crop_size × crop_size, nothing random",
-    }
+VIEWS: Final = (
+    "crop",  # resized to load_size × load_size, ratio not kept, then a random square of crop_size
+    "crop_turned",  # as 'crop', then a random quarter turn and a random mirror image
+    "resized_crop",  # 8 to 100 % of the area with a ratio from 3:4 to 4:3, resized to crop_size, bicubic
+    "whole",  # resized to crop_size × crop_size, nothing random
 )
 
 

@@ -22,11 +22,11 @@ _OWN: Final = ("self", "encoder")
 
 
 class Method(NamedTuple):
-    """One line of the table: the name the paper prints, module and class, and where it was published."""
+    """One line of the table: module and class, the name the paper prints, and where it was published."""
 
-    name: str
     module: str
     cls: str
+    title: str
     venue: str
 
     @property
@@ -38,24 +38,30 @@ class Method(NamedTuple):
 def _method_of(plugin: Plugin) -> Method:
     """The line of a network from outside; what it prints is the class's own name."""
     found = plugin.load()
-    return Method(found.name, found.__module__, found.__qualname__, plugin.origin)
+    return Method(found.__module__, found.__qualname__, title=found.name, venue=plugin.origin)
 
 
 _BUILT_IN: Final = MappingProxyType(
     {
-        "adain": Method("AdaIN", "recolorist_lab.baselines.networks.adain", "AdaIN", "ICCV 2017"),
-        "artflow": Method("ArtFlow", "recolorist_lab.baselines.networks.artflow", "ArtFlow", "CVPR 2021"),
-        "efdm": Method("EFDM", "recolorist_lab.baselines.networks.efdm", "EFDM", "CVPR 2022"),
-        "iecontrast": Method("IEContrAST", "recolorist_lab.baselines.networks.iecontrast", "IEContrAST", "NeurIPS 2021"),
-        "mast": Method("MAST", "recolorist_lab.baselines.networks.mast", "MAST", "ACM MM 2020"),
-        "sanet": Method("SANET", "recolorist_lab.baselines.networks.sanet", "SANet", "CVPR 2019"),
-        "styleformer": Method("Styleformer", "recolorist_lab.baselines.networks.styleformer", "Styleformer", "ICCV 2021"),
-        "stytr2": Method("StyTr2", "recolorist_lab.baselines.networks.stytr2", "StyTr2", "CVPR 2022"),
-        "contrimix": Method("Contrimix", "recolorist_lab.baselines.networks.contrimix", "ContriMix", "COMPAY 2024"),
-        "sgvits": Method("SGViTs", "recolorist_lab.baselines.networks.sgvits", "SGViTs", "MICCAI 2024"),
-        "stylizingvit": Method("StylizingViT", "recolorist_lab.baselines.networks.stylizingvit", "StylizingViT", "ISBI 2026"),
-        "modflows": Method("Modflows", "recolorist_lab.baselines.networks.modflows", "ModFlows", "AAAI 2025"),
-        "wct2": Method("WCT2", "recolorist_lab.baselines.networks.wct2", "WCT2", "ICCV 2019"),
+        "adain": Method("recolorist_lab.baselines.networks.adain", "AdaIN", title="AdaIN", venue="ICCV 2017"),
+        "artflow": Method("recolorist_lab.baselines.networks.artflow", "ArtFlow", title="ArtFlow", venue="CVPR 2021"),
+        "efdm": Method("recolorist_lab.baselines.networks.efdm", "EFDM", title="EFDM", venue="CVPR 2022"),
+        "iecontrast": Method(
+            "recolorist_lab.baselines.networks.iecontrast", "IEContrAST", title="IEContrAST", venue="NeurIPS 2021"
+        ),
+        "mast": Method("recolorist_lab.baselines.networks.mast", "MAST", title="MAST", venue="ACM MM 2020"),
+        "sanet": Method("recolorist_lab.baselines.networks.sanet", "SANet", title="SANET", venue="CVPR 2019"),
+        "styleformer": Method(
+            "recolorist_lab.baselines.networks.styleformer", "Styleformer", title="Styleformer", venue="ICCV 2021"
+        ),
+        "stytr2": Method("recolorist_lab.baselines.networks.stytr2", "StyTr2", title="StyTr2", venue="CVPR 2022"),
+        "contrimix": Method("recolorist_lab.baselines.networks.contrimix", "ContriMix", title="Contrimix", venue="COMPAY 2024"),
+        "sgvits": Method("recolorist_lab.baselines.networks.sgvits", "SGViTs", title="SGViTs", venue="MICCAI 2024"),
+        "stylizingvit": Method(
+            "recolorist_lab.baselines.networks.stylizingvit", "StylizingViT", title="StylizingViT", venue="ISBI 2026"
+        ),
+        "modflows": Method("recolorist_lab.baselines.networks.modflows", "ModFlows", title="Modflows", venue="AAAI 2025"),
+        "wct2": Method("recolorist_lab.baselines.networks.wct2", "WCT2", title="WCT2", venue="ICCV 2019"),
     }
 )
 
@@ -69,7 +75,7 @@ def class_of(name: str) -> type[Baseline]:
     unknown([name], METHODS, "the table of methods")
     method = METHODS[name]
     if not method.in_place:
-        raise OptionError(f"{method.name} is not in place yet; in place are {', '.join(_in_place())}")
+        raise OptionError(f"{method.title} is not in place yet; in place are {', '.join(_in_place())}")
     found: type[Baseline] = getattr(importlib.import_module(method.module), method.cls)
     return found
 
@@ -90,7 +96,7 @@ def build(name: str, *, encoder: str = "auto", seed: int = 0, **options: Any) ->
         raise OptionError(f"encoder={encoder!r}; accepted are {', '.join(ENCODERS)}")
     found = class_of(name)
     defaults = options_of(name)
-    unknown(options, defaults, f"the options of {METHODS[name].name}")
+    unknown(options, defaults, f"the options of {METHODS[name].title}")
     import torch
 
     from recolorist_lab.baselines.base import Made

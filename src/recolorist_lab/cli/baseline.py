@@ -83,7 +83,7 @@ def _facts(name: str) -> dict[str, Any]:
     from recolorist_lab.baselines.registry import METHODS, build, class_of
 
     method = METHODS[name]
-    told: dict[str, Any] = {"method": name, "name": method.name, "venue": method.venue, "in_place": method.in_place}
+    told: dict[str, Any] = {"method": name, "name": method.title, "venue": method.venue, "in_place": method.in_place}
     if not method.in_place:
         return told
     import torch

@@ -10,21 +10,25 @@ from typing import TYPE_CHECKING, Any, Final
 from recolorist_lab.metrics.cache import FeatureCache
 from recolorist_lab.metrics.errors import MetricError, RangeError
 from recolorist_lab.metrics.evaluation import ALL, PER_PAIR, Evaluation, Triple
-from recolorist_lab.metrics.frechet import artfid, fid
-from recolorist_lab.metrics.kernel import Kid, kid
 
 if TYPE_CHECKING:
     from recolorist_lab.metrics.colour import wasserstein, wasserstein_levels
+    from recolorist_lab.metrics.frechet import artfid, fid
     from recolorist_lab.metrics.inception import features
+    from recolorist_lab.metrics.kernel import Kid, kid
     from recolorist_lab.metrics.perceptual import lpips
     from recolorist_lab.metrics.streaming import evaluate
     from recolorist_lab.metrics.structure import gradient_similarity, ssim, ssim_luminance
 
-# these run on torch, which takes seconds to load: loaded when first asked for
+# loaded when first asked for: most run on torch, which takes seconds, and a cell loads only the metrics that it uses
 _LATER: Final = {
+    "Kid": "kernel",
+    "artfid": "frechet",
     "evaluate": "streaming",
     "features": "inception",
+    "fid": "frechet",
     "gradient_similarity": "structure",
+    "kid": "kernel",
     "lpips": "perceptual",
     "ssim": "structure",
     "ssim_luminance": "structure",
@@ -56,7 +60,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load what runs on torch on first use."""
+    """Load a metric on first use."""
     if name in _LATER:
         return getattr(import_module(f"recolorist_lab.metrics.{_LATER[name]}"), name)
     raise AttributeError(f"module 'recolorist_lab.metrics' has no attribute {name!r}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
@@ -12,7 +12,19 @@ from numpy.typing import NDArray
 from recolorist.core.audit import Audit
 from recolorist_lab.plugins import Registry
 
-__all__ = ["ALL", "METRICS", "PER_PAIR", "Evaluation", "Metric", "Triple"]
+__all__ = [
+    "ALL",
+    "FID_BACKENDS",
+    "LPIPS_NETS",
+    "METRICS",
+    "MODULES",
+    "PER_PAIR",
+    "SSIM_FORMS",
+    "Evaluation",
+    "Metric",
+    "Triple",
+    "with_parts",
+]
 
 #: A metric from outside: contents, styles and outputs, float tensors (N, 3, H, W) in [0, 1], to a tensor of N values.
 Metric: TypeAlias = Callable[[Any, Any, Any], Any]
@@ -21,8 +33,33 @@ Metric: TypeAlias = Callable[[Any, Any, Any], Any]
 PER_PAIR: Final = ("ssim", "ssim_luminance", "gradient_similarity", "lpips", "wasserstein")
 #: Every metric that can be asked for.
 ALL: Final = (*PER_PAIR, "fid", "kid", "artfid")
+#: The modules behind each metric, imported when it is asked for: a change of one leaves the results of the others valid.
+MODULES: Final[Mapping[str, tuple[str, ...]]] = {
+    "ssim": ("structure",),
+    "ssim_luminance": ("structure",),
+    "gradient_similarity": ("structure",),
+    "lpips": ("perceptual",),
+    "wasserstein": ("colour",),
+    "fid": ("distances", "frechet"),
+    "kid": ("distances", "kernel"),
+    "artfid": ("frechet",),  # and those of LPIPS and FID, which it is made of
+}
+#: What each choice of an evaluation accepts.
+SSIM_FORMS: Final = ("skimage", "torchmetrics")
+LPIPS_NETS: Final = ("alex", "vgg")
+FID_BACKENDS: Final = ("classic", "torchvision", "torchvision_raw")
 #: Metrics of one pair that plugins add; they are computed if they are named.
 METRICS: Final[Registry[Metric]] = Registry("metrics", {}, lambda plugin: cast("Metric", plugin.load()))
+
+
+def with_parts(metrics: Iterable[str]) -> frozenset[str]:
+    """Add the metrics that others are made of.
+
+    >>> sorted(with_parts(["artfid"]))
+    ['artfid', 'fid', 'lpips']
+    """
+    asked = frozenset(metrics)
+    return asked | {"lpips", "fid"} if "artfid" in asked else asked
 
 
 class Triple(NamedTuple):

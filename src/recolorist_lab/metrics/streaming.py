@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from itertools import islice
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import torch
@@ -15,14 +12,24 @@ from numpy.typing import NDArray
 
 from recolorist.core.image import option
 from recolorist.errors import OptionError
-from recolorist_lab.metrics import inception, perceptual, structure
-from recolorist_lab.metrics.cache import FeatureCache, Shelf, digest_of
-from recolorist_lab.metrics.colour import wasserstein_levels
+from recolorist_lab.metrics.cache import FeatureCache
+from recolorist_lab.metrics.clock import Clock
 from recolorist_lab.metrics.errors import RangeError
-from recolorist_lab.metrics.evaluation import ALL, METRICS, PER_PAIR, Evaluation, Triple
-from recolorist_lab.metrics.frechet import artfid, fid
+from recolorist_lab.metrics.evaluation import (
+    ALL,
+    FID_BACKENDS,
+    LPIPS_NETS,
+    METRICS,
+    PER_PAIR,
+    SSIM_FORMS,
+    Evaluation,
+    Triple,
+    with_parts,
+)
 from recolorist_lab.metrics.images import finite, levels
-from recolorist_lab.metrics.kernel import kid
+
+if TYPE_CHECKING:
+    from recolorist_lab.metrics.distances import FeatureDistances
 
 __all__ = ["evaluate"]
 
@@ -72,27 +79,6 @@ class _Choices:
         return bool(self.metrics & {"fid", "kid"})
 
 
-@dataclass(slots=True)
-class _Clock:
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def part(self, name: str) -> Iterator[None]:
-        start = time.perf_counter()
-        yield
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
-
-    def groups(self, triples: Iterable[Triple], size: int) -> Iterator[list[Triple]]:
-        """Groups of triples, with the time that the caller's iterator took."""
-        source = iter(triples)
-        while True:
-            with self.part("read"):
-                group = list(islice(source, size))
-            if not group:
-                return
-            yield group
-
-
 @dataclass(frozen=True, slots=True)
 class _Group:
     """Triples as the metrics want them."""
@@ -106,6 +92,8 @@ class _Group:
 
 
 def _ssim(group: _Group, choices: _Choices) -> torch.Tensor:
+    from recolorist_lab.metrics import structure
+
     if choices.ssim_form == "torchmetrics":
         return structure.ssim(*group.unit(), form="torchmetrics")
     if min(group.content.shape[2:]) < 7:
@@ -113,15 +101,35 @@ def _ssim(group: _Group, choices: _Choices) -> torch.Tensor:
     return structure.ssim_levels(group.content, group.output)
 
 
+def _ssim_luminance(group: _Group, _: _Choices) -> torch.Tensor:
+    from recolorist_lab.metrics.structure import ssim_luminance
+
+    return ssim_luminance(*group.unit())
+
+
+def _gradient_similarity(group: _Group, _: _Choices) -> torch.Tensor:
+    from recolorist_lab.metrics.structure import gradient_similarity
+
+    return gradient_similarity(*group.unit())
+
+
+def _lpips(group: _Group, choices: _Choices) -> torch.Tensor:
+    from recolorist_lab.metrics.perceptual import lpips
+
+    return lpips(*group.unit(), net=choices.lpips_net)
+
+
 def _wasserstein(group: _Group, _: _Choices) -> torch.Tensor:
-    return torch.tensor([wasserstein_levels(one.output, one.style) for one in group.triples], dtype=torch.float64)
+    from recolorist_lab.metrics.colour import wasserstein_levels
+
+    return torch.tensor([wasserstein_levels(triple.output, triple.style) for triple in group.triples], dtype=torch.float64)
 
 
 _MEASURES: Final[Mapping[str, Callable[[_Group, _Choices], torch.Tensor]]] = {
     "ssim": _ssim,
-    "ssim_luminance": lambda group, _: structure.ssim_luminance(*group.unit()),
-    "gradient_similarity": lambda group, _: structure.gradient_similarity(*group.unit()),
-    "lpips": lambda group, choices: perceptual.lpips(*group.unit(), net=choices.lpips_net),
+    "ssim_luminance": _ssim_luminance,
+    "gradient_similarity": _gradient_similarity,
+    "lpips": _lpips,
     "wasserstein": _wasserstein,
 }
 
@@ -131,20 +139,24 @@ class _Run:
 
     def __init__(self, choices: _Choices, cache: FeatureCache | None, style_key: str | None) -> None:
         self.choices, self.cache, self.style_key = choices, cache, style_key
-        self.clock = _Clock()
+        self.clock = Clock()
         self.count = 0
         self.size: tuple[int, ...] | None = None
         self.pairs: dict[str, list[Values]] = {}
-        self.outputs: list[NDArray[np.float32]] = []
-        self.styles: list[str] = []
-        self.shelf: Shelf | None = None
+        self.distances: FeatureDistances | None = None
 
     def load(self) -> None:
         with self.clock.part("load"):
             if "lpips" in self.choices.metrics:
+                from recolorist_lab.metrics import perceptual
+
                 perceptual.load(self.choices.lpips_net, self.choices.device)
             if self.choices.featured:
-                inception.load(self.choices.fid_backend, self.choices.device)
+                from recolorist_lab.metrics.distances import FeatureDistances
+
+                self.distances = FeatureDistances(
+                    self.choices.fid_backend, self.choices.device, self.cache, self.style_key, self.clock
+                )
 
     def add(self, triples: list[Triple]) -> None:
         group = self._opened(triples)
@@ -155,8 +167,8 @@ class _Run:
                 self._keep(name, values)
         self._add_plugins(group)
         self._audits(triples)
-        if self.choices.featured:
-            self._features(group)
+        if self.distances is not None:
+            self.distances.add(group.output, [triple.style for triple in triples])
         self.count += len(triples)
 
     def _add_plugins(self, group: _Group) -> None:
@@ -179,11 +191,13 @@ class _Run:
         defined = pairs["pearson"][np.isfinite(pairs["pearson"])] if "pearson" in pairs else np.empty(0)
         if len(defined):
             found["pearson"] = float(defined.mean())
-        if self.choices.featured:
-            found |= self._distances()
+        if self.distances is not None:
+            found |= self.distances.finish(self.choices.metrics)
         if "artfid" in self.choices.metrics:
+            from recolorist_lab.metrics.frechet import artfid
+
             found["artfid"] = artfid(found["lpips"], found["fid"])
-        return Evaluation(self.count, **found, added=added, seconds=self.clock.seconds, choices=self._told(), pairs=pairs)
+        return Evaluation(self.count, **found, added=added, seconds=self.clock.seconds, choices=self._identities(), pairs=pairs)
 
     def _opened(self, triples: list[Triple]) -> _Group:
         with self.clock.part("open"):
@@ -218,46 +232,14 @@ class _Run:
             self._keep("clipped", np.array([one.clipped_overall for one in audits]))
             self.pairs.setdefault("pearson", []).append(np.array([one.pearson_pooled for one in audits]))
 
-    def _features(self, group: _Group) -> None:
-        backend = self.choices.fid_backend
-        with self.clock.part("features of outputs"):
-            self.outputs.append(inception.extract(group.output, backend))
-        with self.clock.part("cache"):
-            digests = [digest_of(one.style) for one in group.triples]
-            if self.shelf is None:
-                self.shelf = self._open_shelf(digests[0])
-            new = {digest: one.style for digest, one in zip(digests, group.triples, strict=True) if digest not in self.shelf.rows}
-            self.styles += digests
-        if new:
-            with self.clock.part("features of styles"):
-                self.shelf.add(list(new), inception.extract(self._planes(list(new.values())), backend))
+    def _identities(self) -> dict[str, str]:
+        """The forms and networks behind the numbers."""
+        identities = {"ssim": self.choices.ssim_form} if "ssim" in self.choices.metrics else {}
+        if "lpips" in self.choices.metrics:
+            from recolorist_lab.metrics import perceptual
 
-    def _open_shelf(self, first: str) -> Shelf:
-        network = inception.identity(self.choices.fid_backend)
-        if self.cache is None:
-            return Shelf(None, network)
-        return self.cache.shelf(network, first if self.style_key is None else f"={self.style_key}")
-
-    def _distances(self) -> dict[str, float]:
-        assert self.shelf is not None  # noqa: S101 - pairs came, so their styles were looked up
-        with self.clock.part("cache"):
-            self.shelf.save()
-            styles, outputs = self.shelf.stack(self.styles), np.concatenate(self.outputs).astype(np.float64)
-        found = {}
-        if "fid" in self.choices.metrics:
-            with self.clock.part("fid"):
-                found["fid"] = fid(styles, outputs)
-        if "kid" in self.choices.metrics:
-            with self.clock.part("kid"):
-                spread = kid(styles, outputs)
-            found |= {"kid": spread.mean, "kid_low": spread.low, "kid_high": spread.high}
-        return found
-
-    def _told(self) -> dict[str, str]:
-        asked = self.choices.metrics
-        told = {"ssim": self.choices.ssim_form} if "ssim" in asked else {}
-        told |= {"lpips": perceptual.identity(self.choices.lpips_net)} if "lpips" in asked else {}
-        return told | ({"fid": inception.identity(self.choices.fid_backend)} if self.choices.featured else {})
+            identities["lpips"] = perceptual.identity(self.choices.lpips_net)
+        return identities if self.distances is None else {**identities, "fid": self.distances.network}
 
 
 def _choices(
@@ -265,12 +247,10 @@ def _choices(
 ) -> _Choices:
     if isinstance(metrics, str) or not metrics:
         raise OptionError(f"metrics is {metrics!r}; give a list of {', '.join((*ALL, *METRICS))}")
-    asked = {option(one, (*ALL, *METRICS), "metrics") for one in metrics}
-    if "artfid" in asked:
-        asked |= {"lpips", "fid"}
+    asked = with_parts(option(name, (*ALL, *METRICS), "metrics") for name in metrics)
     if batch < 1:
         raise OptionError(f"batch is {batch}; it must be 1 at least")
-    option(fid_backend, tuple(inception.BACKENDS), "fid_backend")
-    option(ssim_form, structure.SSIM_FORMS, "ssim_form")
-    option(lpips_net, tuple(perceptual.BACKBONES), "lpips_net")
-    return _Choices(frozenset(asked), fid_backend, ssim_form, lpips_net, torch.device(device))
+    option(fid_backend, FID_BACKENDS, "fid_backend")
+    option(ssim_form, SSIM_FORMS, "ssim_form")
+    option(lpips_net, LPIPS_NETS, "lpips_net")
+    return _Choices(asked, fid_backend, ssim_form, lpips_net, torch.device(device))

@@ -7,11 +7,11 @@ from typing import Any, Final
 import torch
 
 from recolorist.core.image import option
+from recolorist_lab.metrics.evaluation import SSIM_FORMS
 from recolorist_lab.metrics.images import pair
 
-__all__ = ["SSIM_FORMS", "gradient_similarity", "luminance", "ssim", "ssim_levels", "ssim_luminance"]
+__all__ = ["gradient_similarity", "luminance", "ssim", "ssim_levels", "ssim_luminance"]
 
-SSIM_FORMS: Final = ("skimage", "torchmetrics")
 
 _WINDOW: Final = 7
 _COUNT: Final = _WINDOW * _WINDOW

@@ -18,7 +18,7 @@ from recolorist_lab.runs.sources import is_typing_block, sources
 __all__ = ["code_fingerprint", "essence"]
 
 #: Names whose text describes and computes nothing, wherever they are assigned or given as keywords.
-_PROSE: Final = ("__all__", "address", "licence", "page", "paper", "title", "url", "venue", "what")
+_PROSE: Final = ("__all__", "address", "licence", "page", "paper", "summary", "title", "url", "venue", "what")
 _SKIPPED: Final = ("ctx", "kind", "type_comment", "type_ignores")  # fields of syntax trees that say nothing about what runs
 
 

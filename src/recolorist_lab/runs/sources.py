@@ -2,13 +2,16 @@
 
 Imports at the top of a module are followed always. Imports inside functions are followed too, unless the module they load is one
 that only some configurations ask for (:data:`ON_REQUEST`); a kind names those (`Kind.code`). What is loaded by a text that is put
-together at run time cannot be seen here and must be named as well. A test runs a cell of every kind and compares.
+together at run time cannot be seen here and must be named as well. Of a plugin, its own package and the modules in its folder
+count. A test runs a cell of every kind and compares.
 """
 
 from __future__ import annotations
 
 import ast
 import importlib.util
+import site
+import sysconfig
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +24,7 @@ __all__ = ["HARMLESS", "ON_REQUEST", "is_typing_block", "sources"]
 
 _OURS: Final = ("recolorist", "recolorist_lab")
 _LOADERS: Final = ("import_module", "importlib.import_module")
+_LIBRARIES: Final = frozenset(Path(path).resolve() for path in (*sysconfig.get_paths().values(), *site.getsitepackages()))
 
 _MACHINERY: Final = "stores, schedules and names cells; it hands their results on unchanged"
 _DESCRIPTIONS: Final = "says where a dataset is and how it is indexed; the manifest made by it is in the run id as data"
@@ -46,6 +50,7 @@ HARMLESS: Final = MappingProxyType(
         "recolorist_lab.data.cards": _DESCRIPTIONS,
         "recolorist_lab.data.registry": _DESCRIPTIONS,
         "recolorist_lab.paper": "the paper's numbers, which are only shown beside results",
+        "recolorist_lab.metrics.clock": "times the parts of an evaluation",
         "recolorist_lab.plugins": "finds what other packages add; the modules it loads are named by the cell",
         "recolorist_lab.progress": "shows how far the work has come",
         "recolorist_lab.report.rows": "writes results as tables, after the cells",
@@ -68,6 +73,12 @@ ON_REQUEST: Final = MappingProxyType(
         "recolorist_lab.augmentations.heuristics": "the augmentation",
         "recolorist_lab.augmentations.targeted": "the augmentation",
         "recolorist_lab.baselines": "a network as the method of transfer",
+        "recolorist_lab.metrics.colour": "the metric that is asked for",
+        "recolorist_lab.metrics.distances": "the metric that is asked for",
+        "recolorist_lab.metrics.frechet": "the metric that is asked for",
+        "recolorist_lab.metrics.kernel": "the metric that is asked for",
+        "recolorist_lab.metrics.perceptual": "the metric that is asked for",
+        "recolorist_lab.metrics.structure": "the metric that is asked for",
     }
 )
 
@@ -127,19 +138,38 @@ def _file(name: str, roots: tuple[str, ...] = ()) -> Path | None:
     """
     package, *parts = name.split(".")
     if package not in _OURS:
-        return _plugin_file(name) if package in {root.partition(".")[0] for root in roots} else None
+        plugins = {root.partition(".")[0] for root in roots} - set(_OURS)
+        return _outside_file(name) if package in plugins or _lies_beside(package, plugins) else None
     path = _root(package).joinpath(*parts)
     candidates = (path / "__init__.py", path.with_suffix(".py")) if parts else (path / "__init__.py",)
     return next((file for file in candidates if file.is_file()), None)
 
 
-def _plugin_file(name: str) -> Path | None:
+def _outside_file(name: str) -> Path | None:
     """The source of a module from another package, which was loaded already or can be."""
     try:
         spec = importlib.util.find_spec(name)
     except (ImportError, ValueError):
         return None
     return Path(spec.origin) if spec and spec.origin and spec.origin.endswith(".py") else None
+
+
+def _lies_beside(package: str, plugins: set[str]) -> bool:
+    """Whether a module or package is in the folder of a plugin, as a helper of it; installed libraries are not."""
+    folders = {folder for plugin in plugins if (folder := _folder(plugin)) is not None} - _LIBRARIES
+    return bool(folders) and _folder(package) in folders
+
+
+def _folder(package: str) -> Path | None:
+    """The folder that holds a module or package at the top level; nothing is imported to find it."""
+    try:
+        spec = importlib.util.find_spec(package) if package else None
+    except (ImportError, ValueError):
+        return None
+    if spec is None:
+        return None
+    places = list(spec.submodule_search_locations or ()) or ([spec.origin] if spec.has_location and spec.origin else [])
+    return Path(places[0]).resolve().parent if places else None
 
 
 @lru_cache

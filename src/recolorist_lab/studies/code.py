@@ -11,8 +11,10 @@ from recolorist_lab.augmentations.table import AUGMENTATIONS, Family, parse
 from recolorist_lab.baselines.registry import METHODS
 from recolorist_lab.data import synthetic
 from recolorist_lab.data.named import DATASETS
+from recolorist_lab.metrics.evaluation import MODULES, with_parts
+from recolorist_lab.training.algorithms import module_of
 
-__all__ = ["code_of_classify", "code_of_data", "code_of_runtime", "code_of_train", "code_of_transfer"]
+__all__ = ["code_of_classify", "code_of_data", "code_of_runtime", "code_of_spaces", "code_of_train", "code_of_transfer"]
 
 _FAMILIES: Final[dict[Family, tuple[str, ...]]] = {
     "nothing": (),
@@ -38,13 +40,13 @@ def code_of_data(config: Any) -> tuple[str, ...]:
 
 
 def code_of_classify(config: Any) -> tuple[str, ...]:
-    """Name the code of the augmentation, and of reading weights."""
+    """Name the code of the algorithm and of the augmentation, and of reading weights."""
     parts = parse(config.augmentation)
     modules = [module for part in parts for module in _FAMILIES[AUGMENTATIONS[part.name].family]]
     modules += [module for part in parts if (module := AUGMENTATIONS.module_of(part.name)) is not None]
     modules += [_WEIGHTS] if config.weights else []
     batches = any(part.options.get("mode") == "batch_fraction" for part in parts)
-    return (*modules, *((_TENSORS,) if batches else ()), *code_of_data(config))
+    return (module_of(config.algorithm), *modules, *((_TENSORS,) if batches else ()), *code_of_data(config))
 
 
 def code_of_runtime(config: Any) -> tuple[str, ...]:
@@ -52,18 +54,28 @@ def code_of_runtime(config: Any) -> tuple[str, ...]:
     return (_TENSORS, "recolorist.bank.style_bank") if config.method == "colorist_batch" else _network(config.method)
 
 
+def code_of_spaces(config: Any) -> tuple[str, ...]:
+    """Name the code of the metrics."""
+    return (*_metrics(config), *code_of_data(config))
+
+
 def code_of_transfer(config: Any) -> tuple[str, ...]:
-    """Name the code of the method that transfers, and of reading its weights."""
+    """Name the code of the method that transfers, of reading its weights, and of the metrics."""
     network = _network(config.method)
     weights = (*_STORED, "recolorist_lab.baselines.pretrained", _WEIGHTS) if network else ()
-    return (*network, *weights, *code_of_data(config))
+    return (*network, *weights, *_metrics(config), *code_of_data(config))
 
 
 def code_of_train(config: Any) -> tuple[str, ...]:
-    """Name the code of the network that is trained."""
-    training = ("recolorist_lab.baselines.run", "recolorist_lab.baselines.crops", *_STORED)
-    weights = (_WEIGHTS,) if config.encoder == "auto" else ()
-    return (*_network(config.method), *training, *weights, *code_of_data(config))
+    """Name the code of the network that is trained, and of what it begins with."""
+    training = (*(f"recolorist_lab.baselines.{name}" for name in ("crops", "sheet", "trainer")), *_STORED)
+    start = ("recolorist_lab.baselines.start", *_network(config.start)) if config.start else ()
+    weights = (_WEIGHTS,) if config.encoder == "auto" or config.start in METHODS else ()
+    return (*_network(config.method), *training, *start, *weights, *code_of_data(config))
+
+
+def _metrics(config: Any) -> tuple[str, ...]:
+    return tuple(f"recolorist_lab.metrics.{module}" for name in sorted(with_parts(config.metrics)) for module in MODULES[name])
 
 
 def _network(method: str) -> tuple[str, ...]:

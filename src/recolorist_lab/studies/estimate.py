@@ -223,7 +223,7 @@ def seconds_of(cell: Cell, rates: Rates) -> float | None:
 def _untimed(studies: Iterable[Study]) -> list[str]:
     """Return the names of networks that the paper does not time."""
     methods = {str(getattr(cell.config, "method", "")) for study in studies for cell in study.cells}
-    return [network.name for method, network in METHODS.items() if method in methods and not has_printed_time(method)]
+    return [network.title for method, network in METHODS.items() if method in methods and not has_printed_time(method)]
 
 
 def _how(rates: Rates | None, untimed: Sequence[str] = ()) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ def has_printed_time(method: str) -> bool:
     >>> has_printed_time("adain")
     True
     """
-    return ("gpu", METHODS[method].name) in RUNTIME
+    return ("gpu", METHODS[method].title) in RUNTIME
 
 
 def times_adain(method: str, side: int) -> float:
@@ -57,7 +57,7 @@ def times_adain(method: str, side: int) -> float:
     >>> times_adain("adain", 512)
     4.0
     """
-    printed = RUNTIME["gpu", METHODS[method].name] if has_printed_time(method) else _REFERENCE
+    printed = RUNTIME["gpu", METHODS[method].title] if has_printed_time(method) else _REFERENCE
     return printed.mean / _REFERENCE.mean * (side / printed.resolution) ** 2
 
 

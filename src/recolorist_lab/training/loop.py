@@ -16,7 +16,7 @@ from recolorist_lab.runs.config import Json
 from recolorist_lab.runs.kind import Context
 from recolorist_lab.runs.seeds import seed_of
 from recolorist_lab.training import state
-from recolorist_lab.training.algorithms import Algorithm, StepLoss
+from recolorist_lab.training.algorithms.base import Algorithm, StepLoss
 from recolorist_lab.training.feed import Minibatch, loader
 from recolorist_lab.training.optimise import adamw, set_rate
 from recolorist_lab.training.predict import Reader, predict

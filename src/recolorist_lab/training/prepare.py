@@ -10,6 +10,7 @@ from recolorist_lab.augmentations import TrainingImages, build
 from recolorist_lab.data.named import named
 from recolorist_lab.runs.seeds import seed_of
 from recolorist_lab.training import algorithms, models
+from recolorist_lab.training.algorithms.base import Algorithm, Task
 from recolorist_lab.training.batches import Order
 from recolorist_lab.training.feed import Feed
 from recolorist_lab.training.normalise import Normalise
@@ -29,7 +30,7 @@ class Prepared(NamedTuple):
     normalise: Normalise
     feed: Feed
     order: Order
-    algorithm: algorithms.Algorithm
+    algorithm: Algorithm
 
 
 def prepare(settings: Settings, rank: int = 0) -> Prepared:
@@ -40,8 +41,8 @@ def prepare(settings: Settings, rank: int = 0) -> Prepared:
     if settings.augmentation != "none":
         augmentation = build(settings.augmentation, images, seed=settings.seed, p=settings.probability)
     order = Order(settings, domains_of(splits.train), rank)
-    task = algorithms.Task(len(splits.train.classes), multilabel=splits.train.manifest.facts.task == "multilabel")
-    kind = algorithms.TABLE[settings.algorithm]
+    task = Task(len(splits.train.classes), multilabel=splits.train.manifest.facts.task == "multilabel")
+    kind = algorithms.class_of(settings.algorithm)
     torch.manual_seed(seed_of("weights", settings.seed))
     network = models.build(settings.model, task.classes, own_head=kind.own_head)
     if settings.weights:

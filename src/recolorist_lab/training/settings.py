@@ -11,11 +11,9 @@ from typing import Final, Literal
 from recolorist.errors import OptionError
 from recolorist_lab.augmentations.table import parse
 from recolorist_lab.runs.config import identity, operational, unknown
+from recolorist_lab.training.algorithms import ALGORITHMS
 
-__all__ = ["ALGORITHMS", "Settings"]
-
-#: What may be minimised. `plain` is the network as timm makes it; the others have DomainBed's separate head.
-ALGORITHMS: Final = ("plain", "erm", "ib_erm", "rsc", "sd", "selfreg")
+__all__ = ["Settings"]
 
 _PRECISIONS: Final = ("32-true", "16-mixed", "bf16-mixed", "bf16-true", "64-true")
 

@@ -100,7 +100,7 @@ def test_names_are_read_without_torch() -> None:
 def test_the_page_lists_every_augmentation_as_the_table_has_it() -> None:
     page = PAGE.read_text("utf-8")
     for name, entry in AUGMENTATIONS.items():
-        assert f"| `{name}` | {entry.paper or '–'} | {entry.p:g} | {entry.what} |" in page
+        assert f"| `{name}` | {entry.paper or '–'} | {entry.p:g} | {entry.summary} |" in page
 
 
 def test_the_pages_example_runs_and_its_pictures_are_small() -> None:

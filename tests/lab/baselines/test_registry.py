@@ -24,7 +24,7 @@ IN_PLACE = [name for name, method in METHODS.items() if method.in_place]
 
 
 def test_the_table_is_the_papers() -> None:
-    assert tuple(method.name for method in METHODS.values()) == PAPER
+    assert tuple(method.title for method in METHODS.values()) == PAPER
     assert [name.upper() for name in METHODS] == [name.upper() for name in PAPER]
 
 
@@ -32,7 +32,7 @@ def test_the_table_is_the_papers() -> None:
 def test_every_method_says_what_it_must(name: str) -> None:
     found = registry.class_of(name)
     assert issubclass(found, Baseline)
-    assert found.name == METHODS[name].name
+    assert found.name == METHODS[name].title
     assert found.native_size == SIZES.get(name, 256)
     assert found.needs_training == (name not in PUBLISHED)
     assert len(found.paper) > 30

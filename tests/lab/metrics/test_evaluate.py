@@ -157,7 +157,7 @@ class TestStream:
     def test_time_is_reported_by_part(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """By a clock of the test's own, which reading the images advances by a second each."""
         clock = [0.0]
-        monkeypatch.setattr(streaming, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+        monkeypatch.setattr("recolorist_lab.metrics.clock.time", SimpleNamespace(perf_counter=lambda: clock[0]))
 
         def slow() -> Iterator[Triple]:
             for triple in matched(2):

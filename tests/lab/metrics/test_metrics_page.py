@@ -11,6 +11,7 @@ import pytest
 
 from recolorist_lab.assets.weights import WEIGHTS
 from recolorist_lab.metrics import ALL, Evaluation
+from recolorist_lab.metrics.evaluation import FID_BACKENDS, LPIPS_NETS, MODULES
 from recolorist_lab.metrics.inception import BACKENDS
 from recolorist_lab.metrics.perceptual import BACKBONES
 
@@ -42,3 +43,7 @@ def test_its_weights_are_those_of_the_table() -> None:
     named = re.findall(r"`(\w+)`", "\n".join(line for line in table.splitlines() if line.startswith("| ")))
     assert {BACKENDS[one].weights for one in BACKENDS} | set(BACKBONES.values()) <= set(named)
     assert set(named) - {"alex", "vgg"} <= WEIGHTS.keys()
+
+
+def test_choices_are_those_of_the_modules() -> None:
+    assert (tuple(BACKENDS), tuple(BACKBONES), set(MODULES)) == (FID_BACKENDS, LPIPS_NETS, set(ALL))

@@ -14,8 +14,13 @@ import recolorist_lab
 from recolorist_lab.runs import sources
 from recolorist_lab.runs.fingerprint import code_fingerprint, essence
 from recolorist_lab.runs.kinds import KINDS
+from recolorist_lab.runs.ledger import Ledger
+from recolorist_lab.runs.status import survey
+from recolorist_lab.runs.study import load
+from tests.lab.study_files import finished
 
 DATA = "synthetic"
+SIZES = "load_size = 20, crop_size = 16"
 ADAIN = {"method": "adain", "dataset": DATA}
 #: Edits that change what a cell computes: kind, configuration, file, text before and after.
 MATTERS: list[tuple[str, dict[str, Any], str, str, str]] = [
@@ -52,7 +57,7 @@ MATTERS: list[tuple[str, dict[str, Any], str, str, str]] = [
     (
         "classify",
         {"dataset": DATA, "seed": 1, "algorithm": "sd"},
-        "recolorist_lab/training/algorithms/erm.py",
+        "recolorist_lab/training/algorithms/sd.py",
         "logits.square().mean()",
         "logits.abs().mean()",
     ),
@@ -75,8 +80,25 @@ MATTERS: list[tuple[str, dict[str, Any], str, str, str]] = [
     ),
     ("properties", {"dataset": "ddi"}, "recolorist/io/pillow.py", "import annotations\n", "import annotations\n\nEXTRA = 1\n"),
 ]
+_EXTRA = ("import annotations\n", "import annotations\n\nEXTRA = 1\n")
+MATTERS += [
+    ("spaces", {"dataset": DATA, "metrics": ("artfid",)}, "recolorist_lab/metrics/perceptual.py", *_EXTRA),
+    ("spaces", {"dataset": DATA, "metrics": ("kid",)}, "recolorist_lab/metrics/kernel.py", *_EXTRA),
+    ("spaces", {"dataset": DATA, "metrics": ("kid",)}, "recolorist_lab/metrics/inception.py", *_EXTRA),
+    ("transfer", {**ADAIN, "metrics": ("wasserstein",)}, "recolorist_lab/metrics/colour.py", *_EXTRA),
+]
 #: Edits that do not.
 DOES_NOT: list[tuple[str, dict[str, Any], str, str, str]] = [
+    ("spaces", {"dataset": DATA, "metrics": ("ssim",)}, "recolorist_lab/metrics/perceptual.py", *_EXTRA),
+    ("spaces", {"dataset": DATA, "metrics": ("ssim",)}, "recolorist_lab/metrics/inception.py", *_EXTRA),
+    ("spaces", {"dataset": DATA, "metrics": ("fid",)}, "recolorist_lab/metrics/kernel.py", *_EXTRA),
+    ("transfer", {**ADAIN, "metrics": ("lpips",)}, "recolorist_lab/metrics/structure.py", *_EXTRA),
+    ("classify", {"dataset": DATA, "seed": 1, "algorithm": "sd"}, "recolorist_lab/training/algorithms/rsc.py", *_EXTRA),
+    ("classify", {"dataset": DATA, "seed": 1}, "recolorist_lab/training/algorithms/sd.py", *_EXTRA),
+    ("classify", {"dataset": DATA, "seed": 1}, "recolorist_lab/augmentations/table.py", "grey, three times over", "grey"),
+    ("transfer", ADAIN, "recolorist_lab/baselines/registry.py", 'venue="ICCV 2017"', 'venue="ICCV"'),
+    ("transfer", ADAIN, "recolorist_lab/baselines/networks/adain.py", "normalised VGG-19, 34 tensors", "VGG-19"),
+    ("spaces", {"dataset": DATA}, "recolorist/core/options.py", "cumulative histogram per channel", "cumulative histograms"),
     (
         "properties",
         {"dataset": "ddi"},
@@ -195,6 +217,29 @@ class TestFingerprint:
         in_the_copy = code_of("transfer", ADAIN)
         monkeypatch.undo()
         assert code_of("transfer", ADAIN) == in_the_copy
+
+
+class TestFinishedCells:
+    STUDY = f"""
+name = "networks"
+
+[[grid]]
+kind = "transfer_train"
+set = {{ dataset = "synthetic:hospitals=3,tiles=4,size=24", encoder = "random", iterations = 1, batch = 1, seed = 1, {SIZES} }}
+axes.method = ["adain", "efdm"]
+"""
+
+    def states(self, path: Path, ledger: Ledger) -> dict[str, str]:
+        code_fingerprint.cache_clear()
+        return {cell.config.method: state.name for cell, state in survey(load(path), ledger).cells}
+
+    def test_of_a_network_are_stale_after_an_edit_of_its_loss(self, copy: Path, tmp_path: Path) -> None:
+        path, ledger = tmp_path / "study.toml", Ledger(tmp_path / "ledger")
+        path.write_text(self.STUDY, "utf-8")
+        finished(load(path), ledger)
+        assert self.states(path, ledger) == {"adain": "done", "efdm": "done"}
+        edit(copy / "recolorist_lab/baselines/networks/adain.py", "content_weight: float = 1.0", "content_weight: float = 0.0")
+        assert self.states(path, ledger)["adain"] == "stale"
 
 
 class TestEssence:

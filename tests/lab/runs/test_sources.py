@@ -151,3 +151,17 @@ class TestSources:
         (package / "parts.py").write_text("from recolorist.errors import OptionError\nlayer = 1\n", "utf-8")
         monkeypatch.syspath_prepend(str(tmp_path))
         assert set(sources("their_plugin.network")) == {"their_plugin.network", "their_plugin.parts", "recolorist.errors"}
+
+    def test_follows_a_plugin_to_files_beside_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "their_file.py").write_text(
+            "import numpy, json\nimport their_helper\nfrom their_parts.layer import a\n", "utf-8"
+        )
+        (tmp_path / "their_helper.py").write_text("from their_constants import B\n", "utf-8")
+        (tmp_path / "their_constants.py").write_text("B = 1\n", "utf-8")
+        (tmp_path / "their_parts").mkdir()
+        (tmp_path / "their_parts" / "layer.py").write_text("a = 1\n", "utf-8")
+        monkeypatch.syspath_prepend(str(tmp_path))
+        assert set(sources("their_file")) == {"their_file", "their_helper", "their_constants", "their_parts.layer"}
+
+    def test_of_a_module_among_installed_libraries_are_its_own(self) -> None:
+        assert set(sources("threadpoolctl")) == {"threadpoolctl"}  # a single file, beside all other libraries

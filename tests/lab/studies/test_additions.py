@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from recolorist_lab.augmentations.table import AUGMENTATIONS, Entry
+from recolorist_lab.augmentations.table import AUGMENTATIONS, AugmentationEntry
 from recolorist_lab.baselines.registry import METHODS, Method
 from recolorist_lab.report.sections import Section, section_of
 from recolorist_lab.runs.ledger import Ledger
@@ -62,9 +62,9 @@ RATES = Rates(
 def _added(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fourteenth network and one more augmentation; the network is AdaIN under another name."""
     adain = METHODS["adain"]
-    network = {"mynet": Method("MyNet", adain.module, adain.cls, "unpublished")}
+    network = {"mynet": Method(adain.module, adain.cls, title="MyNet", venue="unpublished")}
     monkeypatch.setattr(METHODS, "built_in", {**METHODS.built_in, **network})
-    augmentation = {"mine": Entry("torchvision", "what I thought of")}
+    augmentation = {"mine": AugmentationEntry("torchvision", summary="what I thought of")}
     monkeypatch.setattr(AUGMENTATIONS, "built_in", {**AUGMENTATIONS.built_in, **augmentation})
     monkeypatch.setitem(invented.RESULTS, "runtime", lambda config: invented._runtime(_as_adain(config)))
 

@@ -23,9 +23,9 @@ _RELEASE: Final = "https://github.com/naoto0804/pytorch-AdaIN/releases/download/
 OFFICIAL: Final = OfficialFile(
     "encoder",
     vgg.FILE,
-    "normalised VGG-19, 34 tensors",
-    "804ca2835ecf7539f0cd2a7ac3c18ce81e6f8468969ae7117ac0c148d286bb4a",
-    f"{_RELEASE}/{vgg.FILE}",
+    what="normalised VGG-19, 34 tensors",
+    sha256="804ca2835ecf7539f0cd2a7ac3c18ce81e6f8468969ae7117ac0c148d286bb4a",
+    address=f"{_RELEASE}/{vgg.FILE}",
     required=False,
 )
 
@@ -47,9 +47,9 @@ class AdaIN(Baseline):
         OfficialFile(
             "decoder",
             "decoder.pth",
-            "decoder, 18 tensors",
-            "379ca41d59f3a37eed3599bbbc2560c19da5c458870a5ffd3a9dd41aa88f9472",
-            f"{_RELEASE}/decoder.pth",
+            what="decoder, 18 tensors",
+            sha256="379ca41d59f3a37eed3599bbbc2560c19da5c458870a5ffd3a9dd41aa88f9472",
+            address=f"{_RELEASE}/decoder.pth",
         ),
     )
 

@@ -58,7 +58,9 @@ class ArtFlow(Baseline):
     trained = ("glow",)
     training_only = ("encoder",)
     official: ClassVar[tuple[OfficialFile, ...]] = (
-        OfficialFile("glow", "glow.pth", "the flow; AdaIN, WCT and portraits have one each, laid out alike", entry="state_dict"),
+        OfficialFile(
+            "glow", "glow.pth", what="the flow; AdaIN, WCT and portraits have one each, laid out alike", entry="state_dict"
+        ),
     )
 
     def __init__(

@@ -68,7 +68,7 @@ class ContriMix(Baseline):
     )
     trained: ClassVar = ("content_encoder", "attribute_encoder")
     official: ClassVar = tuple(
-        OfficialFile(part, "checkpoint.pth", f"checkpoint whose `algorithm` holds {network}", entry="algorithm")
+        OfficialFile(part, "checkpoint.pth", what=f"checkpoint whose `algorithm` holds {network}", entry="algorithm")
         for part, network in _NETWORKS.items()
     )
 

@@ -74,7 +74,7 @@ class EFDM(AdaIN):
         "Y. Zhang, M. Li, R. Li, K. Jia, L. Zhang: Exact Feature Distribution Matching for Arbitrary Style Transfer "
         "and Domain Generalization. CVPR 2022, arXiv 2203.07740"
     )
-    official: ClassVar = (OFFICIAL, OfficialFile("decoder", "decoder_iter_160000.pth.tar", "decoder, 18 tensors"))
+    official: ClassVar = (OFFICIAL, OfficialFile("decoder", "decoder_iter_160000.pth.tar", what="decoder, 18 tensors"))
     published: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def __init__(

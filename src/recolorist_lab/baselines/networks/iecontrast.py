@@ -133,8 +133,8 @@ class IEContrAST(SANet):
     distinct_draws: ClassVar = True  # an image that is there twice would be a stranger to itself
     official: ClassVar = (
         OFFICIAL,
-        OfficialFile("transform", "transformer_iter_160000.pth", "attention and merging convolution, laid out as SANet's"),
-        OfficialFile("decoder", "decoder_iter_160000.pth", "decoder from relu4_1"),
+        OfficialFile("transform", "transformer_iter_160000.pth", what="attention and merging convolution, laid out as SANet's"),
+        OfficialFile("decoder", "decoder_iter_160000.pth", what="decoder from relu4_1"),
     )
 
     def __init__(

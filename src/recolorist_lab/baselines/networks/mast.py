@@ -73,8 +73,8 @@ class MAST(AttentionBaseline):
     defaults: ClassVar = Recipe(batch=8)
     official: ClassVar = (
         OFFICIAL,
-        OfficialFile("transform", "ma_module_iter_160000.pth", "the three attentions CA, CSA and SSA"),
-        OfficialFile("decoder", "decoder_iter_160000.pth", "decoder from relu4_1"),
+        OfficialFile("transform", "ma_module_iter_160000.pth", what="the three attentions CA, CSA and SSA"),
+        OfficialFile("decoder", "decoder_iter_160000.pth", what="decoder from relu4_1"),
     )
 
     def __init__(

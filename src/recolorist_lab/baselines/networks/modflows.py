@@ -62,7 +62,7 @@ class ModFlows(Baseline):
     trained: ClassVar = ("encoder",)
     official: ClassVar = (
         OfficialFile(
-            "encoder", "modflows_color_encoder_B6_dim_8195_iter_751001.pt", "EfficientNet-B6 with 8,195 outputs, 986 tensors"
+            "encoder", "modflows_color_encoder_B6_dim_8195_iter_751001.pt", what="EfficientNet-B6 with 8,195 outputs, 986 tensors"
         ),
     )
 

@@ -76,8 +76,8 @@ class SANet(AttentionBaseline):
     defaults: ClassVar = Recipe(batch=5)
     official: ClassVar = (
         OFFICIAL,
-        OfficialFile("transform", "transformer_iter_500000.pth", "attention at relu4_1 and relu5_1, merging convolution"),
-        OfficialFile("decoder", "decoder_iter_500000.pth", "decoder from relu4_1"),
+        OfficialFile("transform", "transformer_iter_500000.pth", what="attention at relu4_1 and relu5_1, merging convolution"),
+        OfficialFile("decoder", "decoder_iter_500000.pth", what="decoder from relu4_1"),
     )
 
     transform: Transform

@@ -40,7 +40,7 @@ class SGViTs(Baseline):
         batch=64, epochs=50, load_size=224, crop_size=224, rate=1e-3, decay=0.0, accumulate=2, view="resized_crop", paired=False
     )
     trained: ClassVar = ("encoder", "normalisation")
-    official: ClassVar = (OfficialFile("encoder", "model_best.pth", "pre-trained generator, 150 tensors"),)
+    official: ClassVar = (OfficialFile("encoder", "model_best.pth", what="pre-trained generator, 150 tensors"),)
 
     def __init__(
         self,

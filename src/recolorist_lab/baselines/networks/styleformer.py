@@ -73,12 +73,12 @@ class Styleformer(Baseline):
         OfficialFile(
             "encoder",
             styleformer_vgg.FILE,
-            "torchvision's VGG-16, 32 tensors, of which 16 are used",
+            what="torchvision's VGG-16, 32 tensors, of which 16 are used",
             address=f"https://download.pytorch.org/models/{styleformer_vgg.FILE}",
             required=False,
         ),
-        OfficialFile("modulation", _FILE, "entry a of the generator's file: modulation network, 27 tensors", entry="a"),
-        OfficialFile("decoder", _FILE, "entry b of the same file: decoder, 16 tensors", entry="b"),
+        OfficialFile("modulation", _FILE, what="entry a of the generator's file: modulation network, 27 tensors", entry="a"),
+        OfficialFile("decoder", _FILE, what="entry b of the same file: decoder, 16 tensors", entry="b"),
     )
 
     def __init__(

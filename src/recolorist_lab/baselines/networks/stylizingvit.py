@@ -61,7 +61,8 @@ class StylizingViT(Baseline):
     )
     trained: ClassVar = (*_PARTS, "normalisation")
     official: ClassVar = tuple(
-        OfficialFile(part, "model.safetensors", f"released model, 203 tensors, of which {part} takes its own") for part in _PARTS
+        OfficialFile(part, "model.safetensors", what=f"released model, 203 tensors, of which {part} takes its own")
+        for part in _PARTS
     )
 
     def __init__(

@@ -77,9 +77,9 @@ class StyTr2(Baseline):
     training_only: ClassVar = ("encoder",)
     official: ClassVar = (
         OFFICIAL,
-        OfficialFile("embedding", "embedding_iter_160000.pth", "patch embedding, 2 tensors"),
-        OfficialFile("transformer", "transformer_iter_160000.pth", "encoders, decoder and positions, 130 tensors"),
-        OfficialFile("decoder", "decoder_iter_160000.pth", "painting decoder, 18 tensors"),
+        OfficialFile("embedding", "embedding_iter_160000.pth", what="patch embedding, 2 tensors"),
+        OfficialFile("transformer", "transformer_iter_160000.pth", what="encoders, decoder and positions, 130 tensors"),
+        OfficialFile("decoder", "decoder_iter_160000.pth", what="painting decoder, 18 tensors"),
     )
 
     def __init__(

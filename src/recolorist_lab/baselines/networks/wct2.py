@@ -76,10 +76,10 @@ class WCT2(Baseline):
         OfficialFile(
             "encoder",
             "wave_encoder_cat5_l4.pth",
-            "VGG-19 with Haar constants (sum: wave_encoder_sum_l4.pth); may be left out: rebuilt from the shared VGG-19",
+            what="VGG-19 with Haar constants (sum: wave_encoder_sum_l4.pth); may be left out: rebuilt from the shared VGG-19",
             required=False,
         ),
-        OfficialFile("decoder", "wave_decoder_cat5_l4.pth", "the decoder (sum: wave_decoder_sum_l4.pth)"),
+        OfficialFile("decoder", "wave_decoder_cat5_l4.pth", what="the decoder (sum: wave_decoder_sum_l4.pth)"),
     )
 
     def __init__(

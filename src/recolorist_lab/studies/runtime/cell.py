@@ -32,13 +32,7 @@ __all__ = ["COLORIST", "OURS", "PEER", "PERCENTILES", "Runtime", "native_size", 
 Call = Callable[[int], object]
 
 #: Rows of the method itself. The first does what the paper times: two images in, one out.
-COLORIST: Final = {
-    "colorist": "Colorist, two 8-bit images",
-    "colorist_float": "Colorist, two float32 images",
-    "colorist_bank": "Colorist, style from a bank",
-    "colorist_batch": "Colorist, batches of 32 tensors, styles from a bank",
-    "colorist_aug": "colorist-aug, two images",
-}
+COLORIST: Final = ("colorist", "colorist_float", "colorist_bank", "colorist_batch", "colorist_aug")
 PEER: Final = "colorist_aug"  # the authors' package: the same method, not our code
 OURS: Final = tuple(name for name in COLORIST if name != PEER)
 PERCENTILES: Final = (50, 90, 95, 99)

@@ -17,6 +17,14 @@ __all__ = ["energy", "figure_of", "growth", "latency", "printed_of", "side_of", 
 
 Row: TypeAlias = Mapping[str, Json]
 _REFERENCE = "colorist"
+#: What the rows of the method itself are called.
+_TITLES: Final = {
+    "colorist": "Colorist, two 8-bit images",
+    "colorist_float": "Colorist, two float32 images",
+    "colorist_bank": "Colorist, style from a bank",
+    "colorist_batch": "Colorist, batches of 32 tensors, styles from a bank",
+    "colorist_aug": "colorist-aug, two images",
+}
 
 
 def title(method: str) -> str:
@@ -25,7 +33,7 @@ def title(method: str) -> str:
     >>> title("adain"), title("colorist_bank")
     ('AdaIN', 'Colorist, style from a bank')
     """
-    return COLORIST.get(method) or (METHODS[method].name if method in METHODS else method)
+    return _TITLES.get(method) or (METHODS[method].title if method in METHODS else method)
 
 
 def tables(rows: Sequence[Row]) -> dict[str, Table]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from recolorist_lab.data.named import data_of
 from recolorist_lab.runs.kind import Heading, Kind
-from recolorist_lab.studies.code import code_of_data
+from recolorist_lab.studies.code import code_of_data, code_of_spaces
 from recolorist_lab.studies.spaces import cost
 from recolorist_lab.studies.spaces.cell import Spaces, run
 
@@ -38,7 +38,7 @@ SPACES: Final = Kind(
     Spaces,
     run,
     data=data_of,
-    code=code_of_data,
+    code=code_of_spaces,
     headings={"spaces": Heading("Which colour space, which way of matching", 10)},
     seconds=_seconds,
     show=_show,

@@ -38,7 +38,7 @@ def title(method: str) -> str:
     >>> title("sanet"), title("colorist")
     ('SANET', 'Colorist')
     """
-    return _OWN.get(method) or (METHODS[method].name if method in METHODS else method)
+    return _OWN.get(method) or (METHODS[method].title if method in METHODS else method)
 
 
 def tables(rows: Sequence[Row]) -> dict[str, Table]:

@@ -1,19 +1,47 @@
-"""What is minimised: cross-entropy, and DomainBed's four regularisers of features on top of it."""
+"""What is minimised: cross-entropy, and DomainBed's four regularisers of features on top of it.
+
+An algorithm is imported when it is asked for, so a change of one leaves the results of the others valid.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
-from recolorist_lab.training.algorithms.base import Algorithm, StepLoss, Task
-from recolorist_lab.training.algorithms.erm import ERM, SD, Plain
-from recolorist_lab.training.algorithms.ib_erm import IBERM
-from recolorist_lab.training.algorithms.rsc import RSC
-from recolorist_lab.training.algorithms.selfreg import SelfReg
+if TYPE_CHECKING:
+    from recolorist_lab.training.algorithms.base import Algorithm
 
-__all__ = ["TABLE", "Algorithm", "StepLoss", "Task"]
+__all__ = ["ALGORITHMS", "class_of", "module_of"]
 
-TABLE: Final[Mapping[str, type[Any]]] = MappingProxyType(
-    {"plain": Plain, "erm": ERM, "ib_erm": IBERM, "rsc": RSC, "sd": SD, "selfreg": SelfReg}
+#: Module and class of every algorithm. `plain` is the network as timm makes it; the others have DomainBed's separate head.
+ALGORITHMS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "plain": "erm:Plain",
+        "erm": "erm:ERM",
+        "ib_erm": "ib_erm:IBERM",
+        "rsc": "rsc:RSC",
+        "sd": "sd:SD",
+        "selfreg": "selfreg:SelfReg",
+    }
 )
+
+
+def module_of(name: str) -> str:
+    """Return the name of the module that defines an algorithm.
+
+    >>> module_of("sd")
+    'recolorist_lab.training.algorithms.sd'
+    """
+    return f"{__name__}.{ALGORITHMS[name].partition(':')[0]}"
+
+
+def class_of(name: str) -> type[Algorithm]:
+    """Import the class of an algorithm.
+
+    >>> class_of("sd").__name__
+    'SD'
+    """
+    algorithm: type[Algorithm] = getattr(import_module(module_of(name)), ALGORITHMS[name].partition(":")[2])
+    return algorithm

@@ -1,16 +1,14 @@
-"""Empirical risk minimisation, plain and with DomainBed's head, and spectral decoupling."""
+"""Empirical risk minimisation, plain and with DomainBed's head."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from torch import Tensor
 
 from recolorist_lab.training.algorithms.base import Algorithm, StepLoss
 
-__all__ = ["ERM", "SD", "SD_REG", "Plain"]
-
-SD_REG: Final = 0.1
+__all__ = ["ERM", "Plain"]
 
 
 class ERM(Algorithm):
@@ -30,16 +28,3 @@ class Plain(ERM):
     def facts(self) -> dict[str, Any]:
         """There are no variants of it."""
         return {}
-
-
-class SD(Algorithm):
-    """Spectral decoupling: large logits are paid for, in the mean over images and classes."""
-
-    def forward(self, images: Tensor, targets: Tensor, domains: Tensor) -> StepLoss:  # noqa: ARG002 - none is needed
-        """The mean loss plus a share of the mean square of all logits."""
-        logits = self.network(images)
-        return StepLoss(self.task.loss(logits, targets) + SD_REG * logits.square().mean(), logits)
-
-    def facts(self) -> dict[str, Any]:
-        """The one number, which is the same in both variants."""
-        return {"sd_reg": SD_REG}

@@ -15,8 +15,9 @@ from recolorist_lab.paper import numbers as paper
 from recolorist_lab.report import rows as table
 from recolorist_lab.report.writers import markdown
 from recolorist_lab.runs.cell import run_cell
+from recolorist_lab.runs.kinds import KINDS
 from recolorist_lab.runs.ledger import Ledger
-from recolorist_lab.runs.study import load
+from recolorist_lab.runs.study import Cell, load
 from recolorist_lab.studies.protocol import open_pairs
 from recolorist_lab.studies.spaces import figure as spaces_figure
 from recolorist_lab.studies.spaces import statistics as spaces_statistics
@@ -293,14 +294,17 @@ class TestData:
         assert "the dataset 'pathmnist' is not here" in outcome.message
 
 
+def with_config(cell: Cell, config: Spaces) -> Cell:
+    """The cell of another configuration, planned with the code that it uses."""
+    return dataclasses.replace(cell, config=config, code=KINDS[cell.kind].fingerprint(config))
+
+
 class TestQuickStudy:
     def test_without_networks(self, tmp_path: Path) -> None:
         """The quick study with the metrics that need no weights: every cell, its tables, and a second run that finds all done."""
         study, ledger = load(QUICK), Ledger(tmp_path / "book")
         cells = [
-            dataclasses.replace(cell, config=dataclasses.replace(cell.config, metrics=METRICS[:4], pairs=3))
-            if cell.kind == "spaces"
-            else cell
+            with_config(cell, dataclasses.replace(cell.config, metrics=METRICS[:4], pairs=3)) if cell.kind == "spaces" else cell
             for cell in study.cells
         ]
         small = dataclasses.replace(study, cells=tuple(cells))

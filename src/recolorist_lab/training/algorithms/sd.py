@@ -1,0 +1,26 @@
+"""Spectral decoupling: large logits are paid for."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from torch import Tensor
+
+from recolorist_lab.training.algorithms.base import Algorithm, StepLoss
+
+__all__ = ["SD", "SD_REG"]
+
+SD_REG: Final = 0.1
+
+
+class SD(Algorithm):
+    """Spectral decoupling: large logits are paid for, in the mean over images and classes."""
+
+    def forward(self, images: Tensor, targets: Tensor, domains: Tensor) -> StepLoss:  # noqa: ARG002 - none is needed
+        """The mean loss plus a share of the mean square of all logits."""
+        logits = self.network(images)
+        return StepLoss(self.task.loss(logits, targets) + SD_REG * logits.square().mean(), logits)
+
+    def facts(self) -> dict[str, Any]:
+        """The one number, which is the same in both variants."""
+        return {"sd_reg": SD_REG}
