@@ -6,9 +6,10 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Final, Protocol, TextIO, TypeVar
 
-__all__ = ["Lines", "Tick", "Update", "bytes_bar", "each", "steps_bar"]
+__all__ = ["Lines", "Tick", "Update", "bytes_bar", "each", "report_step", "shown_steps", "steps_bar"]
 
 T = TypeVar("T")
 Tick = Callable[[str, int, int | None], None]  #: takes the name of a file, its bytes that are here, and the bytes there will be
@@ -135,6 +136,36 @@ def steps_bar(
             bar.update(task, description=name, completed=done, total=total, text=text)
 
         yield draw
+
+
+_REPORTED: Final[ContextVar[Update | None]] = ContextVar("_REPORTED", default=None)
+
+
+@contextmanager
+def shown_steps(name: str) -> Iterator[None]:
+    """Show the steps that are reported in this context by :func:`report_step`.
+
+    Example:
+        >>> with shown_steps("training"):
+        ...     report_step(1, 2, "loss 0.5")
+    """
+    with steps_bar(name, "name", "bar", "count", "left", "text") as update:
+        token = _REPORTED.set(update)
+        try:
+            yield
+        finally:
+            _REPORTED.reset(token)
+
+
+def report_step(done: int, total: int, text: str = "") -> None:
+    """Report a step to whoever shows them; where nobody does, nothing happens.
+
+    Example:
+        >>> report_step(1, 2)
+    """
+    update = _REPORTED.get()
+    if update is not None:
+        update(done, total, text)
 
 
 def each(results: Iterable[T], count: int, name: str, *, clock: Callable[[], float] = time.monotonic) -> Iterator[T]:

@@ -26,6 +26,7 @@ from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import list_images, read_picture
 from recolorist_lab.baselines.recipe import Recipe
 from recolorist_lab.data.loader import READING, Samples
+from recolorist_lab.data.named import fingerprint_of_folder, is_folder, named
 from recolorist_lab.data.pixels import Bytes, resized, rgb8
 
 __all__ = ["Folder", "Images", "Loader", "SampleImages", "images_of", "view"]
@@ -59,8 +60,7 @@ class Folder:
         self.paths = list_images(folder)
         if not self.paths:
             raise OptionError(f"{folder} holds no images; give a folder with some, or a manifest (.parquet)")
-        told = [f"{path.relative_to(folder)}:{path.stat().st_size}" for path in self.paths]
-        self.fingerprint = hashlib.sha256("\n".join(told).encode("utf-8", "surrogatepass")).hexdigest()
+        self.fingerprint = fingerprint_of_folder(folder)
 
     def __len__(self) -> int:
         """How many files there are."""
@@ -96,17 +96,21 @@ class SampleImages:
 
 
 def images_of(data: str | Path, *, split: str | None = "train", root: Path | None = None) -> Images:
-    """The training images of a folder, of a manifest, or of a dataset by name.
+    """Open the training images of a folder, of a manifest, or of a dataset by name.
 
-    Of a folder all images are taken, whatever ``split`` says: it has none.
+    Args:
+        data: A folder, which has a slash in its name; a manifest (.parquet); or a dataset's name.
+        split: The split of a manifest or dataset. Of a folder all images are taken: it has no splits.
+        root: The folder of the data.
+
+    Returns:
+        The images.
     """
     place = Path(data)
-    if place.is_dir():
+    if is_folder(str(data)):
         return Folder(place)
     if place.suffix == ".parquet" and place.exists():
         return SampleImages(Samples(place, split, root=root, size=None))
-    from recolorist_lab.data.named import named
-
     found = named(str(data), root)
     return SampleImages(found.samples(split, size=None), found.fingerprint)
 

@@ -1,8 +1,9 @@
-"""Contact sheets: rows of pictures of one size on white, as PNG."""
+"""Contact sheets: rows of pictures of one size on white, as PNG; among them what a network does now."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from torch import Tensor
@@ -11,7 +12,13 @@ from recolorist.errors import ImageError
 from recolorist.io.write import encode
 from recolorist_lab.data.pixels import Bytes
 
-__all__ = ["contact_sheet", "pictures"]
+if TYPE_CHECKING:
+    from recolorist_lab.baselines.trainer import BaselineTrainer
+
+__all__ = ["contact_sheet", "pictures", "sample"]
+
+_SHOWN: Final = 4
+_CONTENT, _STYLE = 2, 3  # shuffles of their own, so that samples stay the same throughout
 
 
 def pictures(images: Tensor) -> list[Bytes]:
@@ -45,3 +52,10 @@ def contact_sheet(rows: Sequence[Sequence[Bytes]], gap: int = 2) -> bytes:
             top, left = i * (height + gap), j * (width + gap)
             canvas[top : top + height, left : left + width] = picture
     return encode(canvas, ".png")
+
+
+def sample(trainer: BaselineTrainer, count: int = _SHOWN) -> bytes:
+    """Draw what the model does now: contents above, styles below them, results at the bottom; always the same pairs."""
+    content = trainer.loader.batch(_CONTENT, 0, count).to(trainer.device)
+    style = trainer.loader.batch(_STYLE, 0, count).to(trainer.device)
+    return contact_sheet([pictures(content), pictures(style), pictures(trainer.model.stylise(content, style))])

@@ -1,11 +1,9 @@
-"""`recolorist-lab baseline train`: train a network in a folder of its own, or as a cell of a ledger."""
+"""`recolorist-lab baseline train`: one network by hand. It is a cell of the ledger like any other, so a sweep finds it done."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -17,19 +15,17 @@ from recolorist_lab.cli import baseline_files as files
 from recolorist_lab.cli.plugin import Plugins
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from recolorist_lab.baselines.run import Schedule, TrainingSummary
-    from recolorist_lab.baselines.trainer import BaselineTrainer, Record
+    from recolorist_lab.runs.ledger import Result
+    from recolorist_lab.studies.transfer.train import TransferTrain
 
 __all__ = ["train"]
 
 _Count = Annotated[int | None, typer.Option(min=1, help="Instead of the method's own.")]
-_Every = Annotated[int, typer.Option(min=0, help="Steps between; 0: never.")]
+_Steps = Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")]
 _Data = Annotated[str, typer.Option("--data", help="Folder of images, manifest (.parquet), or a dataset's name.")]
 _Split = Annotated[str, typer.Option("--split", help="Split of a manifest; never train on what you will test on.")]
 _Root = Annotated[Path | None, typer.Option("--root", help="Folder of the data; also RECOLORIST_DATA.")]
-_Out = Annotated[Path, typer.Option("--out", "-o", help="Folder of the run; one that was broken off goes on.")]
+_Out = Annotated[Path | None, typer.Option("--out", "-o", help="Folder to copy weights, losses and a picture to.")]
 _Rate = Annotated[float | None, typer.Option("--rate", help="Learning rate at the start, instead of the method's own.")]
 _View = Annotated[str | None, typer.Option("--view", help="How images become crops: crop, crop_turned, resized_crop, whole.")]
 _Start = Annotated[
@@ -37,19 +33,16 @@ _Start = Annotated[
 ]
 _Seed = Annotated[int, typer.Option(min=0, help="Seed of weights and draws.")]
 _Threads = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Threads that read images; same result for any.")]
-_LedgerAt = Annotated[
-    Path | None, typer.Option("--ledger", help="Folder of results: train as a cell of it, which a sweep then finds finished.")
-]
+_Ledger = Annotated[Path, typer.Option("--ledger", envvar="RECOLORIST_LEDGER", help="Folder of results, as sweeps have it.")]
 
-#: Options that a cell of the study does not have.
-_ONLY_IN_A_FOLDER: Final = ("epochs", "accumulate", "rate", "view", "start")
+_HERE: Final = Path("ledger")
 
 
 def train(
     method: files.Method,
     *,
     data: _Data,
-    out: _Out,
+    out: _Out = None,
     split: _Split = "train",
     root: _Root = None,
     iterations: _Count = None,
@@ -66,144 +59,93 @@ def train(
     seed: _Seed = 0,
     device: files.Device = "auto",
     jobs: _Threads = 2,
-    ledger: _LedgerAt = None,
-    checkpoint_every: _Every = 1000,
-    sample_every: _Every = 1000,
-    log_every: _Every = 10,
+    ledger: _Ledger = _HERE,
+    checkpoint_every: _Steps = 1000,
     _plugin: Plugins = None,
+    force: common.Force = False,
     as_json: common.Json = False,
 ) -> None:
-    """Train a method on one dataset's training split; broken off, the same command goes on exactly where it was."""
-    from recolorist_lab.baselines.run import Schedule
-
-    recipe = {
-        "iterations": iterations,
-        "epochs": epochs,
-        "batch": batch,
-        "accumulate": accumulate,
-        "load_size": load_size,
-        "crop_size": crop_size,
-        "rate": rate,
-        "view": view,
-    }
-    made = {"data": data, "split": split, "root": root, "options": option or (), "encoder": encoder, "start": start, "seed": seed}
-    if ledger is not None:
-        _train_in_ledger(method, recipe, made, device, checkpoint_every, ledger, out, as_json=as_json)
-        return
-    trainer = _trainer(method, recipe, made, device, jobs)
-    summary = _train_in_folder(trainer, out, Schedule(checkpoint_every, sample_every, log_every))
-    typer.echo(_summary_as_json(trainer, summary) if as_json else _summary_as_text(summary))
-
-
-def _trainer(method: str, recipe: Mapping[str, Any], made: Mapping[str, Any], device: str, threads: int) -> BaselineTrainer:
-    """Build the network, open the images and put both into a trainer."""
-    if recipe["iterations"] is not None and recipe["epochs"] is not None:
-        raise OptionError("--iterations and --epochs both came; give one")
-    from recolorist_lab.baselines.crops import images_of
-    from recolorist_lab.baselines.options import parsed
-    from recolorist_lab.baselines.registry import build
-    from recolorist_lab.baselines.start import begin_with
-    from recolorist_lab.baselines.trainer import BaselineTrainer, device_of
-
-    model = build(method, encoder=made["encoder"], seed=made["seed"], **parsed(method, made["options"]))
-    if made["start"] is not None:
-        begin_with(model, made["start"])
-    changed = model.defaults.but(**recipe)
-    if recipe["iterations"] is not None:
-        changed = changed.by_iterations()
-    images = images_of(made["data"], split=made["split"], root=made["root"])
-    return BaselineTrainer(model, images, changed, seed=made["seed"], device=device_of(device), threads=threads)
-
-
-def _train_in_folder(trainer: BaselineTrainer, out: Path, schedule: Schedule) -> TrainingSummary:
-    from recolorist_lab.baselines.run import run
-
-    try:
-        with _bar(trainer.recipe.iterations) as tick:
-            return run(trainer, out, schedule, tick=tick)
-    except KeyboardInterrupt:
-        typer.echo("recolorist-lab: interrupted; the same command goes on from the last checkpoint", err=True)
-        raise typer.Exit(common.INTERRUPTED) from None
-    finally:
-        trainer.close()
-
-
-def _summary_as_json(trainer: BaselineTrainer, summary: TrainingSummary) -> str:
-    last = summary.last._asdict() if summary.last else None
-    values = asdict(summary) | {"weights": str(summary.weights), "last": last}
-    return json.dumps(values | {"images": len(trainer.loader.images), "recipe": asdict(trainer.recipe)}, indent=2)
-
-
-def _summary_as_text(summary: TrainingSummary) -> str:
-    again = f", {summary.resumed:,} of them before" if summary.resumed else ""
-    losses = "nothing was left to do"
-    if summary.last:
-        losses = ", ".join(f"{name} {value:.4g}" for name, value in summary.last.parts.items())
-    return f"{summary.weights}: {summary.steps:,} steps{again}, {summary.seconds_per_step:.3f} s each; {losses}."
-
-
-def _train_in_ledger(
-    method: str,
-    recipe: Mapping[str, Any],
-    made: Mapping[str, Any],
-    device: str,
-    checkpoint: int,
-    ledger: Path,
-    out: Path,
-    *,
-    as_json: bool,
-) -> None:
-    """Run the cell that a study with these settings has, and copy what it keeps to ``out``."""
+    """Train a method on one dataset's training split. Interrupted, the same command goes on exactly where it was."""
     from recolorist_lab.baselines.trainer import device_of
     from recolorist_lab.cli.train import cell_of, copy_files, run_by_hand
+    from recolorist_lab.progress import shown_steps
     from recolorist_lab.runs.ledger import Ledger
 
-    _refuse_what_cells_lack({**recipe, "start": made["start"]}, made["data"])
-    sizes = {name: recipe[name] or 0 for name in ("iterations", "batch", "load_size", "crop_size")}
-    names = {name: made[name] for name in ("split", "encoder", "seed")}
-    where = {"root": str(made["root"] or ""), "device": device_of(device), "checkpoint": max(1, checkpoint)}
-    values = {"method": method, "dataset": made["data"], "options": list(made["options"]), **names, **sizes, **where}
+    counts = {"iterations": iterations, "epochs": epochs, "batch": batch, "accumulate": accumulate}
+    recipe: dict[str, Any] = {**counts, "load_size": load_size, "crop_size": crop_size, "rate": rate, "view": view}
+    values = {
+        **{name: value for name, value in recipe.items() if value is not None},
+        "method": method,
+        "dataset": _dataset(data),
+        "split": split,
+        "options": list(option or ()),
+        "encoder": encoder,
+        "seed": seed,
+        "root": str(root or ""),
+        "device": device_of(device),
+        "readers": jobs,
+        "checkpoint": checkpoint_every,
+        **_start_of(start),
+    }
     cell = cell_of("transfer_train", values, ("method", "dataset", "seed"))
-    _refuse_other_sizes(cell.config, recipe)
-    result = run_by_hand(cell, Ledger(ledger))
-    copy_files(result, out)
-    values = dict(result.result)
-    text = f"{out}: {values['steps']:,} steps, {float(str(values['seconds_per_step'])):.3f} s each; run {cell.run_id[:12]}."
-    typer.echo(json.dumps({**values, "run": cell.run_id}, indent=2) if as_json else text)
+    _refuse_recipe(cell.config, recipe)
+    common.refuse_existing(force, *([] if out is None else [out / "result.json"]))
+    result = run_by_hand(cell, Ledger(ledger), shown_steps("training"))
+    if out is not None:
+        copy_files(result, out)
+    typer.echo(_as_json(cell.run_id, result) if as_json else _as_text(cell.config, cell.run_id, result))
 
 
-def _refuse_what_cells_lack(given: Mapping[str, Any], data: str) -> None:
-    if extra := [f"--{name}" for name in _ONLY_IN_A_FOLDER if given[name] is not None]:
-        raise OptionError(f"{', '.join(extra)} came with --ledger; the cells of a study have no such setting, so leave one out")
-    if Path(data).is_dir():
-        raise OptionError(
-            f"--data {data} is a folder and --ledger came; a cell needs data that can be told from others: "
-            "make a manifest with `recolorist-lab data index`"
-        )
+def _dataset(data: str) -> str:
+    """The name of a dataset; a folder of images gets a slash, which tells it from a name."""
+    from recolorist_lab.data.named import is_folder
+
+    is_plain_folder = Path(data).is_dir() and not is_folder(data)
+    if not is_plain_folder and not is_folder(data):
+        return data
+    from recolorist_lab.baselines.crops import Folder
+
+    Folder(Path(data))  # refuses a folder without images
+    return f"{data}/" if is_plain_folder else data
 
 
-def _refuse_other_sizes(config: Any, recipe: Mapping[str, Any]) -> None:
-    """A cell bounds a method's own sizes; a size above them would be another than was asked for."""
+def _start_of(start: str | None) -> dict[str, str]:
+    """The weights to begin with: a method's name, or a file by its content."""
+    from recolorist_lab.baselines.registry import METHODS
+    from recolorist_lab.studies.transfer.train import sha256_of
+
+    if start is None:
+        return {}
+    return {"start": start} if start in METHODS else {"start": sha256_of(Path(start)), "start_file": start}
+
+
+def _refuse_recipe(config: TransferTrain, asked: Mapping[str, Any]) -> None:
+    """Refuse wrong options before anything runs, and sizes that the cell would bring within the bounds of the method."""
+    from recolorist_lab.baselines.options import parsed
     from recolorist_lab.baselines.registry import class_of
+    from recolorist_lab.studies.transfer.train import recipe_of
 
-    own = class_of(config.method).defaults
+    parsed(config.method, config.options)
+    network = class_of(config.method)
+    network.defaults.but(**asked)
+    recipe = recipe_of(config, network)
     for name in ("load_size", "crop_size"):
-        if recipe[name] is not None and recipe[name] > getattr(own, name):
+        if asked[name] is not None and asked[name] != getattr(recipe, name):
+            least = network.least_crop if name == "crop_size" else recipe.crop_size
             raise OptionError(
-                f"--{name.replace('_', '-')} {recipe[name]} came with --ledger; cells take at most the method's own "
-                f"{getattr(own, name)}"
+                f"--{name.replace('_', '-')} {asked[name]}; accepted for {network.name} are {least} to "
+                f"{getattr(network.defaults, name)}, its own"
             )
 
 
-@contextmanager
-def _bar(count: int) -> Iterator[Callable[[Record], None]]:
-    """Show steps, losses and time left."""
-    from recolorist_lab.progress import steps_bar
+def _as_json(run: str, result: Result) -> str:
+    return json.dumps({**result.result, "run": run}, indent=2)
 
-    with steps_bar("training", "name", "bar", "count", "left", "text", total=count) as update:
 
-        def tick(record: Record) -> None:
-            losses = " ".join(f"{name} {value:.3g}" for name, value in record.parts.items())
-            update(record.step + 1, count, losses)
-
-        yield tick
+def _as_text(config: TransferTrain, run: str, result: Result) -> str:
+    values: Any = result.result
+    losses = ", ".join(f"{name} {value:.4g}" for name, value in values["loss"].items())
+    return (
+        f"{config.method} on {config.dataset}: {values['steps']:,} steps, {values['seconds_per_step']:.3f} s each; "
+        f"loss {losses}; run {run[:12]}."
+    )

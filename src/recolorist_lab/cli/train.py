@@ -16,6 +16,8 @@ from recolorist_lab.cli.plugin import Plugins
 from recolorist_lab.runs.seeds import SEEDS
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from recolorist_lab.runs.ledger import Ledger, Result
     from recolorist_lab.runs.study import Cell
 
@@ -65,13 +67,14 @@ def train(
 ) -> None:
     """Train a classifier and test it. Interrupted, the same command goes on where it was."""
     from recolorist_lab.runs.ledger import Ledger
+    from recolorist_lab.training.watch import bar
 
     named = {"dataset": dataset, "augmentation": augmentation, "algorithm": algorithm, "seed": seed, "model": model, "root": root}
     given = {**named, **({} if probability is None else {"probability": probability})}
     values = {**given, **_others(more or [], given)}
     cell, book = cell_of("classify", values, ("dataset", "seed")), Ledger(ledger)
     common.refuse_existing(force, *([] if out is None else [out / "result.json"]))
-    result = run_by_hand(cell, book)
+    result = run_by_hand(cell, book, bar())
     if out is not None:
         copy_files(result, out)
     typer.echo(json.dumps(dict(result.result), indent=2) if as_json else _told(cell, result))
@@ -102,16 +105,15 @@ def _others(items: list[str], given: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def run_by_hand(cell: Cell, book: Ledger) -> Result:
-    """Run a cell in this process and return its result, whether it was finished now or before."""
+def run_by_hand(cell: Cell, book: Ledger, bar: AbstractContextManager[None]) -> Result:
+    """Run a cell in this process, in the context of a progress bar; return its result, whether finished now or before."""
     from recolorist.collections.run import terminated_like_interrupted
     from recolorist_lab.runs.cell import run_cell
-    from recolorist_lab.training.watch import bar
 
     if book.state(cell).name == "failed":  # whoever asks again by hand wants it tried again
         book.retry(cell)
     try:
-        with terminated_like_interrupted(), bar():
+        with terminated_like_interrupted(), bar:
             outcome = run_cell(book.root, book.lease, cell)
     except KeyboardInterrupt:
         typer.echo("recolorist-lab: interrupted; the same command goes on from the last checkpoint", err=True)

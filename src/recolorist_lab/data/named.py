@@ -6,6 +6,7 @@ mean the same data by one name is told by the fingerprint, which is part of the 
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -21,7 +22,19 @@ from recolorist_lab.data.manifest import Manifest
 from recolorist_lab.plugins import Registry
 from recolorist_lab.runs.config import digest, unknown
 
-__all__ = ["ABSENT", "DATASETS", "FOLDER", "Named", "data_of", "data_root", "fingerprint_of", "named"]
+__all__ = [
+    "ABSENT",
+    "DATASETS",
+    "FOLDER",
+    "Named",
+    "data_of",
+    "data_of_images",
+    "data_root",
+    "fingerprint_of",
+    "fingerprint_of_folder",
+    "is_folder",
+    "named",
+]
 
 FOLDER: Final = "RECOLORIST_DATA"  #: the environment variable that names the folder of the data
 ABSENT: Final = "absent"  #: stands for the fingerprint of data that are not here
@@ -98,6 +111,30 @@ def fingerprint_of(dataset: str, root: str | Path | None = None) -> str:
     if dataset in DATASETS:
         return named(dataset, root).fingerprint if data_root(root).is_dir() else ABSENT
     return named(dataset, root).fingerprint if _path(dataset, root).is_file() else ABSENT
+
+
+def is_folder(dataset: str) -> bool:
+    """Whether a text names a folder of images rather than a dataset: it is one, and has a slash.
+
+    >>> is_folder("synthetic"), is_folder("./")
+    (False, True)
+    """
+    return dataset.endswith(("/", os.sep)) or (Path(dataset).name != dataset and Path(dataset).is_dir())
+
+
+def fingerprint_of_folder(folder: Path) -> str:
+    """Identify the images below a folder by their paths and sizes; :data:`ABSENT` where there is no such folder."""
+    from recolorist.io.images import list_images
+
+    if not folder.is_dir():
+        return ABSENT
+    files = [f"{path.relative_to(folder)}:{path.stat().st_size}" for path in list_images(folder)]
+    return hashlib.sha256("\n".join(files).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def data_of_images(config: Any) -> str:
+    """The same as :func:`data_of` for a study whose dataset may be a folder of images."""
+    return fingerprint_of_folder(Path(config.dataset)) if is_folder(config.dataset) else data_of(config)
 
 
 def data_of(config: Any) -> str:

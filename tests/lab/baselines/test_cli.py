@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+from collections.abc import Callable
+from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +19,13 @@ from typer.testing import CliRunner
 from recolorist.errors import RecoloristError
 from recolorist_lab.baselines import METHODS, build
 from recolorist_lab.baselines.networks.efdm import EFDM
-from recolorist_lab.baselines.trainer import Record
-from recolorist_lab.cli import baseline_train
 from recolorist_lab.cli.main import app
+from recolorist_lab.progress import report_step, shown_steps
 from tests.commands import picture
 from tests.lab.command import lab
 
 DATA = "synthetic:hospitals=3,tiles=4,size=24"
+SMALL = ("--batch", "1", "--load-size", "20", "--crop-size", "16", "--encoder", "random", "--device", "cpu")
 
 
 def told(*words: str | Path) -> Any:
@@ -47,14 +50,23 @@ def look(path: str | Path) -> NDArray[np.uint8]:
         return np.asarray(image)
 
 
+def lines_of(work: Callable[[], None]) -> str:
+    """What is shown on standard error, without a terminal."""
+    stream = io.StringIO()
+    with redirect_stderr(stream), shown_steps("training"):
+        work()
+    return stream.getvalue()
+
+
 def trained(out: Path, *more: str | Path) -> Any:
-    sizes = ("--batch", "1", "--load-size", "20", "--crop-size", "16", "--encoder", "random", "--device", "cpu")
-    return told("train", "efdm", "--data", DATA, "--out", out, *sizes, *more)
+    return told("train", "efdm", "--data", DATA, "--out", out, "--ledger", out.parent / "ledger", *SMALL, *more)
 
 
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return Path(trained(tmp_path_factory.mktemp("run"), "--iterations", "2")["weights"])
+    folder = tmp_path_factory.mktemp("run") / "out"
+    trained(folder, "--iterations", "2")
+    return folder / "weights.safetensors"
 
 
 @pytest.fixture
@@ -88,34 +100,21 @@ class TestList:
 
 
 class TestTrain:
-    def test_trains_goes_on_and_says_so(self, tmp_path: Path) -> None:
-        first = trained(tmp_path / "run", "--iterations", "1", "--sample-every", "1")
-        assert (first["steps"], first["resumed"], first["images"]) == (1, 0, 4)
-        assert (tmp_path / "run" / "samples" / "step-000000001.png").exists()
-        second = trained(tmp_path / "run", "--iterations", "2", "--option", "style_weight=10")
-        assert second["steps"] == 2
-
-    def test_people_see_losses(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-        monkeypatch.setenv("TERM", "xterm")
-        with baseline_train._bar(3) as tick:
-            assert tick is not None
-            tick(Record(2, {"main": 1.0}, {"style": 0.25}, {"main": 1e-4}))
-        assert "3/3" in (shown := capsys.readouterr().err)
-        assert "style 0.25" in shown
+    def test_people_see_losses(self, tmp_path: Path) -> None:
+        assert "efdm on synthetic" in said("train", "efdm", "--data", DATA, "--ledger", tmp_path, *SMALL, "--iterations", "1")
+        assert "style 0.25" in lines_of(lambda: report_step(3, 3, "style 0.25"))
 
     def test_refusals(self, tmp_path: Path) -> None:
-        words = ("train", "adain", "--data", DATA, "--encoder", "random", "--out", tmp_path / "x")
+        words = ("train", "adain", "--data", DATA, "--encoder", "random", "--ledger", tmp_path / "x")
         refused("give one", *words, "--iterations", "1", "--epochs", "1")
         refused("does not fit into load_size=20", *words, "--load-size", "20")
         refused("'aplha' is unknown; did you mean 'alpha'", *words, "--option", "aplha=1")
-        refused("accepted are crop, ", *words, "--view", "round")
+        refused("view: 'round' is unknown", *words, "--view", "round")
         refused("holds no images", *words[:3], str(tmp_path), *words[4:])
         assert not (tmp_path / "x").exists()
 
-    def test_another_run_in_the_folder(self, weights: Path) -> None:
-        with pytest.raises(RecoloristError, match="holds another run"):
-            trained(weights.parent, "--iterations", "2", "--seed", "4")
+    def test_what_is_in_a_folder_is_not_overwritten(self, weights: Path) -> None:
+        refused("exists; pass --force", "train", "efdm", "--data", DATA, "--out", weights.parent, *SMALL)
 
 
 class TestStylise:

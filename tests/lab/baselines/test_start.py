@@ -11,8 +11,7 @@ from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.baselines import build, store
 from recolorist_lab.baselines.layout import LayoutError
 from recolorist_lab.baselines.start import begin_with
-from recolorist_lab.runs import sealed
-from tests.lab.baselines.test_cli import refused, trained
+from tests.lab.baselines.test_cli import trained
 
 
 @pytest.fixture(scope="module")
@@ -64,23 +63,16 @@ class TestBeginWith:
 
 
 class TestTrain:
-    def test_a_run_begins_there_and_remembers(self, decoder: Path, tmp_path: Path) -> None:
+    def test_a_run_begins_there_and_says_so(self, decoder: Path, tmp_path: Path) -> None:
         cold, warm = tmp_path / "cold", tmp_path / "warm"
         rate = ("--iterations", "1", "--rate", "1e-9")  # too little to move a weight, so the weights are those of the start
         trained(cold, *rate)
         trained(warm, *rate, "--start", decoder)
-        begun, drawn = (store.load(folder / "efdm.safetensors") for folder in (warm, cold))
+        begun, drawn = (store.load(folder / "weights.safetensors") for folder in (warm, cold))
         given = build("adain", encoder="random", seed=5).parts()["decoder"].state_dict()
         for name, value in begun.parts()["decoder"].state_dict().items():
             torch.testing.assert_close(value, given[name], rtol=0, atol=1e-7)
             assert "weight" not in name or not torch.equal(value, drawn.parts()["decoder"].state_dict()[name])
-        before, after = (sealed.read(folder / "run.json")["start"] for folder in (cold, warm))
-        assert before is None
-        assert isinstance(after, dict)
+        before, after = (store.read(folder / "weights.safetensors")[1]["about"]["start"] for folder in (cold, warm))
+        assert before == {}
         assert list(after) == ["decoder"]
-
-    def test_a_folder_that_began_otherwise_is_refused(self, decoder: Path, tmp_path: Path) -> None:
-        trained(tmp_path, "--iterations", "1", "--start", decoder)
-        sizes = ("--batch", "1", "--load-size", "20", "--crop-size", "16", "--encoder", "random", "--device", "cpu")
-        data = ("--data", "synthetic:hospitals=3,tiles=4,size=24", "--out", tmp_path, "--iterations", "2")
-        refused("holds another run: start was .* and is null", "train", "efdm", *data, *sizes)

@@ -1,7 +1,8 @@
-"""The trainer: optimisers in turn, the schedule, exact resume, accumulation, divergence; and runs in folders."""
+"""The trainer: optimisers in turn, the schedule, exact resume, accumulation, divergence; and files of weights."""
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,11 +15,9 @@ from PIL import Image
 from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.baselines import build, layout, store
 from recolorist_lab.baselines.crops import Images, images_of
-from recolorist_lab.baselines.recipe import Recipe, constant, cosine_by_epoch
-from recolorist_lab.baselines.run import Schedule, run
-from recolorist_lab.baselines.sheet import contact_sheet
+from recolorist_lab.baselines.recipe import Recipe, constant
+from recolorist_lab.baselines.sheet import contact_sheet, sample
 from recolorist_lab.baselines.trainer import BaselineTrainer, DivergedError, device_of
-from recolorist_lab.runs import checkpoints, sealed
 from tests.lab.baselines import kit
 from tests.lab.baselines.small import RECIPE, Plain, Small, fresh
 
@@ -184,86 +183,33 @@ class TestState:
         assert set(header) - {"__metadata__"} >= {"decoder/1.weight", "random/cpu"}
 
 
-class TestRuns:
-    def test_broken_off_and_resumed_is_the_same_run(self, images: Images, tmp_path: Path) -> None:
-        plan = Schedule(checkpoint=2, sample=3, log=1)
-        whole = run(trainer(images), tmp_path / "whole", plan)
-        stop = _Stop(5)
-        with pytest.raises(KeyboardInterrupt):
-            run(trainer(images), tmp_path / "broken", plan, tick=stop)
-        again = run(trainer(images), tmp_path / "broken", plan)
-        assert (whole.steps, whole.resumed, again.steps, again.resumed) == (8, 0, 8, 4)
-        for name in ("small.safetensors", "log.jsonl", "samples/step-000000006.png", "run.json"):
-            assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "broken" / name).read_bytes(), name
-        assert [json.loads(line)["step"] for line in (tmp_path / "broken" / "log.jsonl").read_text().splitlines()] == [*range(8)]
-
-    def test_a_damaged_checkpoint_costs_only_its_steps(self, images: Images, tmp_path: Path) -> None:
-        plan = Schedule(checkpoint=2, sample=0)
-        wanted = run(trainer(images), tmp_path, plan).weights.read_bytes()
-        assert checkpoints.steps(tmp_path) == [6, 8]
-        newest = tmp_path / "ckpt-000000008.bin"
-        newest.write_bytes(newest.read_bytes()[:-1])
-        again = run(trainer(images), tmp_path, plan)
-        assert again.resumed == 6
-        assert again.weights.read_bytes() == wanted
-
-    def test_a_finished_run_may_go_on(self, images: Images, tmp_path: Path) -> None:
-        run(trainer(images), tmp_path / "a")
-        longer = run(trainer(images, recipe=RECIPE.but(iterations=10)), tmp_path / "a")
-        straight = run(trainer(images, recipe=RECIPE.but(iterations=10)), tmp_path / "b")
-        assert (longer.resumed, longer.steps) == (8, 10)
-        tensors = [store.read(one.weights)[0] for one in (longer, straight)]
-        assert all(torch.equal(tensors[0][name], tensors[1][name]) for name in tensors[1])
-        nothing = run(trainer(images, recipe=RECIPE.but(iterations=10)), tmp_path / "a")
-        assert (nothing.resumed, nothing.seconds_per_step, nothing.last) == (10, 0.0, None)
-
-    def test_not_where_the_schedule_depends_on_the_length(self, images: Images, tmp_path: Path) -> None:
-        class Cosine(Plain):
-            def configure_optimiser(self, recipe: Recipe) -> dict[str, Any]:
-                made = super().configure_optimiser(recipe)["main"]
-                return {"main": made._replace(rate=cosine_by_epoch(0.1, recipe.laps, recipe.epoch_steps or 1))}
-
-        run(trainer(images, Cosine), tmp_path)
-        with pytest.raises(OptionError, match="rates was"):
-            run(trainer(images, Cosine, RECIPE.but(iterations=20)), tmp_path)
-
-    def test_another_run_is_not_overwritten(self, images: Images, tmp_path: Path) -> None:
-        run(trainer(images), tmp_path)
-        with pytest.raises(OptionError, match=r"another run: seed was 0 and is 1"):
-            run(trainer(images, seed=1), tmp_path)
-        with pytest.raises(OptionError, match="another run: data was"):
-            run(trainer(images_of("synthetic:hospitals=3,tiles=6,size=24,seed=9")), tmp_path)
-        with pytest.raises(OptionError, match="another run: recipe was"):
-            run(trainer(images, recipe=RECIPE.but(batch=2)), tmp_path)
-        with pytest.raises(OptionError, match="holds a run already"):
-            run(trainer(images), tmp_path, resume=False)
-        (tmp_path / "run.json").write_text("{}")
-        with pytest.raises(sealed.CorruptError):
-            run(trainer(images), tmp_path)
-
-    def test_samples_are_pictures_of_the_same_pairs(self, images: Images, tmp_path: Path) -> None:
-        run(trainer(images), tmp_path, Schedule(sample=4))
-        first, last = (np.asarray(Image.open(tmp_path / "samples" / f"step-{step:09d}.png")) for step in (4, 8))
+class TestSample:
+    def test_is_a_picture_of_the_same_pairs(self, images: Images) -> None:
+        model = trainer(images)
+        first = np.asarray(Image.open(io.BytesIO(sample(model))))
+        model.advance()
+        last = np.asarray(Image.open(io.BytesIO(sample(model))))
         assert first.shape == (3 * 18 - 2, 4 * 18 - 2, 3)
         assert np.array_equal(first[:34], last[:34])
         assert not np.array_equal(first[36:], last[36:])
 
-    def test_epochs_count_images(self, images: Images, tmp_path: Path) -> None:
-        done = run(trainer(images, Plain, RECIPE.but(epochs=2)), tmp_path)
-        assert done.steps == 2 * -(-len(images) // 4)
+
+def test_epochs_count_images(images: Images) -> None:
+    assert trainer(images, Plain, RECIPE.but(epochs=2)).recipe.iterations == 2 * -(-len(images) // 4)
 
 
 class TestFiles:
     def test_weights_come_back_with_their_model(self, images: Images, tmp_path: Path) -> None:
         model = build("efdm", encoder="random", seed=5, alpha=0.5)
         recipe = model.defaults.but(batch=1, iterations=1, load_size=24, crop_size=16)
-        done = run(BaselineTrainer(model, images, recipe), tmp_path)
-        back = store.load(done.weights)
+        BaselineTrainer(model, images, recipe).advance()
+        path = store.save(model, tmp_path / "efdm.safetensors", about={"steps": 1})
+        back = store.load(path)
         content, style = kit.tiles(1, 16), kit.tiles(1, 16, seed=1)
         assert torch.equal(back.stylise(content, style), model.stylise(content, style))
         assert back.made == model.made
-        assert store.load(done.weights, alpha=1.0).made != model.made
-        told = store.read(done.weights)[1]
+        assert store.load(path, alpha=1.0).made != model.made
+        told = store.read(path)[1]
         assert told["about"]["steps"] == 1
         assert told["parts"] == ["decoder"]
 
@@ -293,15 +239,3 @@ class TestFiles:
         tile = np.zeros((4, 4, 3), np.uint8)
         with pytest.raises(RecoloristError, match="one number and one shape"):
             contact_sheet([[tile], [tile, tile]])
-
-
-class _Stop:
-    """Ctrl-C after some steps."""
-
-    def __init__(self, after: int) -> None:
-        self.left = after
-
-    def __call__(self, _: object) -> None:
-        self.left -= 1
-        if not self.left:
-            raise KeyboardInterrupt

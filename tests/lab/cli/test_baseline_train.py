@@ -1,60 +1,101 @@
-"""A network trained by hand in a ledger is the cell that a sweep looks for."""
+"""A network trained by hand is the cell of a ledger that a sweep looks for."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 from recolorist.errors import OptionError
+from recolorist_lab.baselines import build, store
+from recolorist_lab.baselines.registry import class_of
 from recolorist_lab.cli.main import app
+from recolorist_lab.runs.cell import run_cell
 from recolorist_lab.runs.ledger import Ledger
-from recolorist_lab.runs.study import load
+from recolorist_lab.runs.study import Cell, load
+from recolorist_lab.studies.transfer import train as transfer_train
+from recolorist_lab.studies.transfer.train import TransferTrain, recipe_of, trainer_of
+from tests.commands import picture
 
 DATA = "synthetic:hospitals=3,tiles=4,size=24"
-STUDY = f"""
-name = "transfer"
-
-[[grid]]
-kind = "transfer_train"
-set = {{ dataset = "{DATA}", iterations = 1, batch = 1, load_size = 20, crop_size = 16, encoder = "random", seed = 3 }}
-axes.method = ["efdm"]
-"""
-SIZES = ("--iterations", "1", "--batch", "1", "--load-size", "20", "--crop-size", "16", "--encoder", "random", "--seed", "3")
+SIZES = ("--iterations", "2", "--batch", "2", "--load-size", "20", "--crop-size", "16", "--encoder", "random", "--seed", "3")
+SIZED = 'iterations = 2, batch = 2, load_size = 20, crop_size = 16, encoder = "random", seed = 3'
 
 
-def trained(tmp_path: Path, *more: str) -> Any:
-    words = ("train", "efdm", "--data", DATA, "--out", str(tmp_path / "out"), "--ledger", str(tmp_path / "ledger"), *SIZES)
-    done = CliRunner().invoke(app, ["baseline", *words, "--device", "cpu", *more, "--json"], catch_exceptions=False)
+def study(tmp_path: Path, dataset: str = DATA, more: str = "") -> Cell:
+    """The cell of a study with the same settings, read from a file."""
+    text = f'name = "s"\n[[grid]]\nkind = "transfer_train"\nset = {{ dataset = "{dataset}", {SIZED}{more} }}\n'
+    (tmp_path / "study.toml").write_text(f'{text}axes.method = ["efdm"]\n', "utf-8")
+    return load(tmp_path / "study.toml").cells[0]
+
+
+def trained(tmp_path: Path, *more: str, data: str = DATA) -> Any:
+    words = ("train", "efdm", "--data", data, "--ledger", str(tmp_path / "ledger"), *SIZES, "--device", "cpu")
+    done = CliRunner().invoke(app, ["baseline", *words, *more, "--json"], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
 
 
-def test_a_sweep_finds_what_was_trained_by_hand(tmp_path: Path) -> None:
-    (tmp_path / "study.toml").write_text(STUDY, "utf-8")
-    (cell,) = load(tmp_path / "study.toml").cells
-    assert Ledger(tmp_path / "ledger").state(cell).name == "missing"
-    assert trained(tmp_path)["run"] == cell.run_id
-    assert Ledger(tmp_path / "ledger").state(cell).name == "done"
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"weights.safetensors", "sample.png", "result.json"}
-    assert trained(tmp_path)["steps"] == 1  # found, not trained again
+def test_a_sweep_finds_what_was_trained_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = study(tmp_path)
+    book = Ledger(tmp_path / "ledger")
+    assert book.state(cell).name == "missing"
+    assert trained(tmp_path, "--out", str(tmp_path / "out"))["run"] == cell.run_id
+    kept = {"weights.safetensors", "sample.png", "history.jsonl", "result.json"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == kept
+    assert [json.loads(line)["step"] for line in (tmp_path / "out" / "history.jsonl").read_text("utf-8").splitlines()] == [0, 1]
+    monkeypatch.setattr(transfer_train, "trainer_of", None)  # training again would fail
+    assert run_cell(book.root, book.lease, cell).name == "found"
+    assert trained(tmp_path)["steps"] == 2
+
+
+def test_every_option_is_part_of_what_a_sweep_looks_for(tmp_path: Path) -> None:
+    weights = store.save(build("adain", encoder="random", seed=5), tmp_path / "adain.safetensors")
+    digest = hashlib.sha256(weights.read_bytes()).hexdigest()
+    options = ("--rate", "0.001", "--view", "whole", "--accumulate", "2", "--option", "alpha=0.5", "--start", str(weights))
+    more = f', rate = 0.001, view = "whole", accumulate = 2, options = ["alpha=0.5"], start = "{digest}"'
+    assert trained(tmp_path, *options)["run"] == study(tmp_path, more=more).run_id != study(tmp_path).run_id
+
+
+def test_epochs_take_the_place_of_iterations() -> None:
+    values = {"method": "efdm", "dataset": DATA, "epochs": 2, "batch": 2}
+    own = class_of("efdm").defaults
+    assert recipe_of(TransferTrain(**values), class_of("efdm")) == own.but(epochs=2, batch=2)  # type: ignore[arg-type]
+
+
+def test_a_folder_of_images_needs_no_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "images").mkdir()
+    for seed in range(3):
+        Image.fromarray(picture(seed, (20, 27))).save(tmp_path / "images" / f"{seed}.png")
+    monkeypatch.chdir(tmp_path)
+    done = trained(tmp_path, data="images")
+    assert done["images"] == 3
+    assert done["run"] == study(tmp_path, "images/").run_id
+    Image.fromarray(picture(4, (20, 27))).save(tmp_path / "images" / "4.png")
+    assert study(tmp_path, "images/").run_id != done["run"]
 
 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("--rate", "0.1"), "--rate came with --ledger"),
-        (("--load-size", "4000"), "at most the method's own 512"),
+        (("--load-size", "4000"), r"--load-size 4000; accepted for EFDM are 16 to 512, its own"),
+        (("--start", "nowhere.safetensors"), "nowhere.safetensors cannot be read"),
+        (("--rate", "-1"), "rate=-1"),
     ],
 )
-def test_what_a_cell_cannot_say_is_refused(tmp_path: Path, more: tuple[str, ...], message: str) -> None:
+def test_what_cannot_be_is_refused_before_a_cell_is_made(tmp_path: Path, more: tuple[str, ...], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         trained(tmp_path, *more)
+    assert not (tmp_path / "ledger").exists()
 
 
-def test_a_folder_of_images_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="make a manifest"):
-        trained(tmp_path, "--data", str(tmp_path))
+def test_other_weights_than_those_meant_are_refused(tmp_path: Path) -> None:
+    path = store.save(build("adain", encoder="random", seed=5), tmp_path / "adain.safetensors")
+    config = TransferTrain(method="efdm", dataset=DATA, encoder="random", start="0" * 64, start_file=str(path))
+    with pytest.raises(OptionError, match="the run begins with the file of 000000000000"):
+        trainer_of(config)

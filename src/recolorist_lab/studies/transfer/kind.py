@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from recolorist_lab.data.named import data_of
+from recolorist_lab.data.named import data_of, data_of_images
 from recolorist_lab.runs.kind import Heading, Kind
 from recolorist_lab.studies.code import code_of_train, code_of_transfer
 from recolorist_lab.studies.transfer import train
@@ -68,7 +68,7 @@ TRANSFER: Final = Kind(
 TRANSFER_TRAIN: Final = Kind(
     train.TransferTrain,
     train.run,
-    data=data_of,
+    data=data_of_images,
     code=code_of_train,
     seconds=_seconds_of_training,
     kept=_kept_by_training,

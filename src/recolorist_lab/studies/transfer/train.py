@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from recolorist.errors import OptionError
-from recolorist_lab.baselines.registry import METHODS
+from recolorist_lab.baselines.recipe import VIEWS
+from recolorist_lab.baselines.registry import ENCODERS, METHODS
+from recolorist_lab.progress import report_step
 from recolorist_lab.runs.config import Json, identity, operational, unknown
 from recolorist_lab.runs.kind import Context
 from recolorist_lab.runs.seeds import SEEDS
@@ -16,17 +22,21 @@ from recolorist_lab.runs.seeds import SEEDS
 if TYPE_CHECKING:
     from recolorist_lab.baselines.trainer import BaselineTrainer
 
-__all__ = ["SAMPLE", "WEIGHTS", "TransferTrain", "recipe_of", "run"]
+__all__ = ["HISTORY", "SAMPLE", "WEIGHTS", "TransferTrain", "recipe_of", "run", "sha256_of"]
 
 WEIGHTS: Final = "weights.safetensors"
 SAMPLE: Final = "sample.png"
+HISTORY: Final = "history.jsonl"
+_LINES: Final = 1000  # of the history, at most twice as many
+_SHA256: Final = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
 class TransferTrain:
-    """One training run. Zeros stand for the method's own recipe; ``options`` are the method's, as ``name=value``.
+    """One training run. Zeros and empty texts stand for the method's own recipe.
 
-    ``load_size`` and ``crop_size`` bound the method's own, so that one small budget can be set for all.
+    ``load_size`` and ``crop_size`` bound the method's own, so that one small budget can be set for all. ``options`` are the
+    method's, as ``name=value``. ``start`` is a method with published weights, or the sha256 of a file of weights to begin with.
     """
 
     method: str = identity()
@@ -34,49 +44,70 @@ class TransferTrain:
     seed: int = identity(SEEDS[0])
     split: str = identity("train")
     iterations: int = identity(0)
+    epochs: int = identity(0)
     batch: int = identity(0)
+    accumulate: int = identity(0)
     load_size: int = identity(0)
     crop_size: int = identity(0)
+    rate: float = identity(0.0)
+    view: str = identity("")
     encoder: str = identity("auto")
     options: tuple[str, ...] = identity(())
+    start: str = identity("")
+    start_file: str = operational("")
     root: str = operational("")
     device: str = operational("cpu")
     threads: int = operational(0)
+    readers: int = operational(1)  # threads that read images
     checkpoint: int = operational(200)  # steps between two
 
     def __post_init__(self) -> None:
         unknown([self.method], METHODS, "method")
-        unknown([self.encoder], ("auto", "random"), "encoder")
-        if min(self.iterations, self.batch, self.load_size, self.crop_size, self.seed, self.threads) < 0 or self.checkpoint < 1:
-            raise OptionError(
-                f"iterations={self.iterations}, batch={self.batch}, load_size={self.load_size}, crop_size={self.crop_size}, "
-                f"seed={self.seed}, threads={self.threads}, checkpoint={self.checkpoint}; accepted are numbers from 0 "
-                "(0: the method's own), and a checkpoint every step or more"
-            )
+        unknown([self.encoder], ENCODERS, "encoder")
+        unknown([self.view] if self.view else [], VIEWS, "view")
+        self._refuse_numbers()
+        if self.iterations and self.epochs:
+            raise OptionError(f"iterations={self.iterations} and epochs={self.epochs} both came; give one")
+        if self.start and self.start not in METHODS and not _SHA256.fullmatch(self.start):
+            raise OptionError(f"start={self.start!r}; accepted are a method's name, such as 'adain', and the sha256 of a file")
+
+    def _refuse_numbers(self) -> None:
+        counts = ("iterations", "epochs", "batch", "accumulate", "load_size", "crop_size", "rate", "seed", "threads")
+        least = dict.fromkeys(counts, 0) | {"readers": 1, "checkpoint": 1}
+        for name, value in least.items():
+            if getattr(self, name) < value:
+                own = " (0: the method's own)" if name not in ("seed", "readers", "checkpoint") else ""
+                raise OptionError(f"{name}={getattr(self, name)}; accepted are numbers from {value}{own}")
 
 
 def run(config: TransferTrain, context: Context) -> Mapping[str, Json]:
-    """Train, from the last checkpoint if there is one, and keep the weights and a picture of what they do."""
+    """Train, from the last checkpoint if there is one, and keep the weights, the losses and a picture of what they do."""
     from recolorist_lab.baselines import store
-    from recolorist_lab.baselines.run import sample
+    from recolorist_lab.baselines.sheet import sample
 
     trainer = trainer_of(config)
-    found = context.resume()
-    if found is not None:
-        trainer.restore(found[1])
-    start, begun = time.perf_counter(), trainer.step
-    last = None
+    history: list[Json] = []
+    checkpoint = context.resume()
+    if checkpoint is not None:
+        history = _restore(trainer, checkpoint[1])
+    start, begun, last = time.perf_counter(), trainer.step, None
+    total = trainer.recipe.iterations
+    every = max(1, total // _LINES)
     try:
-        while trainer.step < trainer.recipe.iterations:
+        while trainer.step < total:
             last = trainer.advance()
-            if trainer.step % config.checkpoint == 0 and trainer.step < trainer.recipe.iterations:
-                context.save(trainer.step, trainer.state())
+            report_step(trainer.step, total, " ".join(f"{name} {value:.3g}" for name, value in last.parts.items()))
+            if last.step % every == 0:
+                history.append({"step": last.step, "loss": dict(last.parts), "rate": dict(last.rate)})
+            if trainer.step % config.checkpoint == 0 and trainer.step < total:
+                context.save(trainer.step, _state(trainer, history))
         seconds = time.perf_counter() - start
-        context.keep(WEIGHTS, store.file_of(trainer.model))
+        about = {"steps": trainer.step, "start": dict(trainer.model.started)}
+        context.keep(WEIGHTS, store.file_of(trainer.model, about=about))
         context.keep(SAMPLE, sample(trainer))
+        context.keep(HISTORY, "".join(f"{json.dumps(line)}\n" for line in history).encode())
     finally:
         trainer.close()
-    steps = max(1, trainer.step - begun)
     recipe = trainer.recipe
     return {
         "steps": trainer.step,
@@ -85,8 +116,21 @@ def run(config: TransferTrain, context: Context) -> Mapping[str, Json]:
         "crop_size": recipe.crop_size,
         "images": len(trainer.loader.images),
         "loss": dict(last.loss) if last else {},
-        "seconds_per_step": seconds / steps,
+        "seconds_per_step": seconds / max(1, trainer.step - begun),
     }
+
+
+def _state(trainer: BaselineTrainer, history: list[Json]) -> bytes:
+    """A checkpoint: the length of the history, the history, and the state of the trainer."""
+    text = json.dumps(history).encode()
+    return len(text).to_bytes(8, "little") + text + trainer.state()
+
+
+def _restore(trainer: BaselineTrainer, data: bytes) -> list[Json]:
+    end = 8 + int.from_bytes(data[:8], "little")
+    trainer.restore(data[end:])
+    history: list[Json] = json.loads(data[8:end])
+    return history
 
 
 def trainer_of(config: TransferTrain) -> BaselineTrainer:
@@ -101,8 +145,36 @@ def trainer_of(config: TransferTrain) -> BaselineTrainer:
     if config.threads:
         torch.set_num_threads(config.threads)
     model = build(config.method, encoder=config.encoder, seed=config.seed, **parsed(config.method, config.options))
-    images = images_of(config.dataset, split=config.split, root=config.root or None)  # type: ignore[arg-type]
-    return BaselineTrainer(model, images, recipe_of(config, model), seed=config.seed, device=config.device)
+    if config.start:
+        from recolorist_lab.baselines.start import begin_with
+
+        begin_with(model, config.start if config.start in METHODS else _start_file(config))
+    images = images_of(config.dataset, split=config.split, root=Path(config.root) if config.root else None)
+    recipe = recipe_of(config, model)
+    return BaselineTrainer(model, images, recipe, seed=config.seed, device=config.device, threads=config.readers)
+
+
+def _start_file(config: TransferTrain) -> Path:
+    """The file of weights to begin with, which must be the one that the configuration means."""
+    path = Path(config.start_file)
+    if not config.start_file or not path.is_file():
+        raise OptionError(f"start_file={config.start_file!r} is no file; the run begins with that of sha256 {config.start[:12]}")
+    if (came := sha256_of(path)) != config.start:
+        raise OptionError(f"{path} has the sha256 {came[:12]}; the run begins with the file of {config.start[:12]}")
+    return path
+
+
+def sha256_of(path: Path) -> str:
+    """Hash a file of weights to begin with.
+
+    Raises:
+        OptionError: It cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise OptionError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def recipe_of(config: TransferTrain, model: Any) -> Any:
@@ -111,15 +183,17 @@ def recipe_of(config: TransferTrain, model: Any) -> Any:
     load = min(own.load_size, config.load_size or own.load_size)
     crop = max(model.least_crop, min(own.crop_size, config.crop_size or own.crop_size))
     size = getattr(model, "size", 0)
-    if own.view in ("whole", "resized_crop") and size and config.crop_size:
+    if (config.view or own.view) in ("whole", "resized_crop") and size and config.crop_size:
         crop = min(size, crop)
     changes = {
         "load_size": max(load, crop),
         "crop_size": crop,
         "batch": config.batch or None,
         "iterations": config.iterations or None,
+        "epochs": config.epochs or None,
+        "accumulate": config.accumulate or (1 if config.batch else None),
+        "rate": config.rate or None,
+        "view": config.view or None,
     }
-    made = own.but(**changes)
-    if config.batch:
-        made = made.but(accumulate=1)
-    return made.by_iterations() if config.iterations else made
+    recipe = own.but(**changes)
+    return recipe.by_iterations() if config.iterations else recipe
