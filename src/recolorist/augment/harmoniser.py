@@ -27,7 +27,7 @@ from recolorist.core.options import MatchOptions, match_options
 from recolorist.core.plan import Plan, decide, refuse_channels
 from recolorist.errors import ImageError, OptionError, StatisticsError
 
-__all__ = ["GATES", "Gate", "Harmonisation", "Harmonised", "Harmoniser", "Judgement"]
+__all__ = ["GATES", "STEPS", "Gate", "Harmonisation", "Harmonised", "Harmoniser", "Judgement", "strengths"]
 
 Gate = Literal["centre", "edge", "off"]
 Reason = Literal["blank", "inside", "outside", "ungated"]
@@ -36,7 +36,8 @@ Mask = NDArray[np.bool_] | None
 #: What happens to an image outside the bank, or that no gate is asked.
 GATES: Final = ("centre", "edge", "off")
 _REASONS: Final = ("blank", "inside", "outside", "ungated")
-_HALVINGS: Final = 10  # the strength that reaches the edge is found to a thousandth
+#: Strengths that are tried for the edge, evenly spaced up to the full one.
+STEPS: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +299,7 @@ class Harmoniser:
         if distance <= self.region.threshold:
             return Judgement("inside", 0.0, distance, distance)
         strength = self.options.strength if self.gate == "centre" else self._strength_to_edge(unit)
-        return Judgement("outside", strength, distance, self._distance_after(unit, strength))
+        return Judgement("outside", strength, distance, float(self._distances_after(unit, np.array([strength]))[0]))
 
     def plan(self, moments: Moments, judgement: Judgement) -> Plan | None:
         """Plan the map from moments alone; None for what is left as it is."""
@@ -340,19 +341,19 @@ class Harmoniser:
         return Judgement("ungated", self.options.strength) if moments is None else self.judge(moments)
 
     def _strength_to_edge(self, unit: Moments) -> float:
-        """Return the least strength that brings these moments inside, or the full one if none does."""
-        low, high = 0.0, self.options.strength
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            is_inside = self._distance_after(unit, middle) <= self.region.threshold  # type: ignore[union-attr]
-            low, high = (low, middle) if is_inside else (middle, high)
-        return high
+        """Return the least of the :func:`strengths` that brings these moments inside, or the full one if none does."""
+        tried = strengths(self.options.strength)
+        inside = self._distances_after(unit, tried) <= self.region.threshold  # type: ignore[union-attr]
+        return float(tried[inside.argmax()]) if inside.any() else self.options.strength
 
-    def _distance_after(self, unit: Moments, strength: float) -> float:
-        """Return the distance of these moments after the map, without rounding and clipping."""
-        plan = decide(unit, self.style, self.options.at_strength(strength))
-        mean = plan.matrix @ unit.mean + plan.offset
-        return _distance(self.region, mean, plan.matrix @ unit.cov @ plan.matrix.T)  # type: ignore[arg-type]
+    def _distances_after(self, unit: Moments, tried: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the distances of these moments after the map at several strengths, without rounding and clipping."""
+        plan = decide(unit, self.style, self.options.at_strength(1.0))
+        here = np.eye(unit.channels)
+        matrices = here + tried[:, None, None] * (plan.matrix - here)  # strength blends with leaving the image alone
+        means = unit.mean + tried[:, None] * (plan.matrix @ unit.mean + plan.offset - unit.mean)
+        covs = matrices @ unit.cov @ matrices.transpose(0, 2, 1)
+        return self.region.distance(means, covs)  # type: ignore[union-attr]
 
     def __repr__(self) -> str:
         """Return the options that matter, so that a log line is enough to repeat a run."""
@@ -367,3 +368,13 @@ class Harmoniser:
 
 def _distance(region: Region, mean: NDArray[np.float64], cov: NDArray[np.float64]) -> float:
     return float(region.distance(mean[None], cov[None])[0])
+
+
+def strengths(full: float) -> NDArray[np.float64]:
+    """Return the strengths that are tried for the edge.
+
+    Example:
+        >>> strengths(0.5)[[0, -1]].tolist()
+        [0.001953125, 0.5]
+    """
+    return full * (np.arange(1, STEPS + 1) / STEPS)

@@ -7,9 +7,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["style_features"]
+__all__ = ["LEAST_DEVIATION", "style_features"]
 
-_LEAST_DEVIATION: Final = 1.0 / 512.0  # flat styles have no logarithm; half an 8-bit level stands in for them
+LEAST_DEVIATION: Final = 1.0 / 512.0  # flat styles have no logarithm; half an 8-bit level stands in for them
 
 
 def style_features(mean: NDArray[np.float64], cov: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -27,7 +27,7 @@ def style_features(mean: NDArray[np.float64], cov: NDArray[np.float64]) -> NDArr
         [[0.5, 0.0]]
     """
     channels = mean.shape[1]
-    factors = np.linalg.cholesky(cov + np.eye(channels) * _LEAST_DEVIATION**2)
+    factors = np.linalg.cholesky(cov + np.eye(channels) * LEAST_DEVIATION**2)
     rows, columns = np.tril_indices(channels)
     flat = factors[:, rows, columns]
     diagonal = rows == columns

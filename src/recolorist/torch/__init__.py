@@ -3,6 +3,7 @@
 :class:`ToNormalizedTensor` turns uint8 images into normalised tensors, with or without new colours, in one pass.
 :class:`ColoristDataset` draws by (seed, epoch, index of the sample): equal for any number of workers, and after a resume.
 :class:`ColorMatch` changes (B, C, H, W) batches on any device, with a bank or within the batch.
+:class:`Harmonise` stands in front of a model after training, and goes with it to ONNX and TorchScript.
 :class:`ParameterCollate` is for drawing in the worker and applying on the GPU.
 """
 
@@ -10,6 +11,7 @@ from recolorist.augment.epochs import RepeatedEpochWarning
 from recolorist.torch.colormatch import ColorMatch, Draws
 from recolorist.torch.dataset import ColoristDataset
 from recolorist.torch.fused import ToNormalizedTensor
+from recolorist.torch.harmonise import Harmonise
 from recolorist.torch.parameters import ParameterCollate, Parameters, WithParameters
 from recolorist.torch.tensors import DetachedWarning
 
@@ -18,6 +20,7 @@ __all__ = [
     "ColoristDataset",
     "DetachedWarning",
     "Draws",
+    "Harmonise",
     "ParameterCollate",
     "Parameters",
     "RepeatedEpochWarning",

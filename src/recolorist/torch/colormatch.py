@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core import image as check
@@ -23,6 +21,7 @@ from recolorist.core.spaces import SPACES
 from recolorist.errors import ImageError, OptionError
 from recolorist.torch import formulas
 from recolorist.torch.draws import Affine, measure_levels
+from recolorist.torch.exact import ExactModule
 from recolorist.torch.formulas import BatchMoments
 from recolorist.torch.parameters import Parameters
 from recolorist.torch.tensors import images_last, write_planes
@@ -40,7 +39,7 @@ class Draws(NamedTuple):
     strength: torch.Tensor  #: (B,) float64
 
 
-class ColorMatch(nn.Module):
+class ColorMatch(ExactModule):
     """With probability ``p`` each, give the images of a batch new colours: those of a bank, or without one, of each other.
 
     Takes (B, C, H, W), uint8 or floating point in 0 to ``data_range``; same dtype, shape and device out. The method is
@@ -219,16 +218,6 @@ class ColorMatch(nn.Module):
             f"{source}, p={self.p!r}, method='mean_std', space={self.space!r}, strength={strength!r}, "
             f"max_gain={self.max_gain!r}, mode={self.mode!r}, data_range={self.data_range!r}, generator={self.generator!r}"
         )
-
-    def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> ColorMatch:  # noqa: FBT002
-        """Move with the model, but stay float64 when the model becomes half precision, which would change the bank."""
-        before = dict(self._buffers)
-        super()._apply(fn, recurse)
-        for name, old in before.items():
-            new = self._buffers[name]
-            if old is not None and new is not None and new.dtype != old.dtype:
-                self._buffers[name] = old.to(new.device)
-        return self
 
     def _roll(self, count: int, applied: torch.Tensor, strength: torch.Tensor, options: dict[str, Any]) -> Draws:
         """Draw one shift: each image takes the style of the one so many places further, cyclically; a single image stays."""

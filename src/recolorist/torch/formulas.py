@@ -12,6 +12,7 @@ import torch
 
 from recolorist.core.spaces import Mixing
 from recolorist.errors import ImageError
+from recolorist.torch.exact import is_exporting
 from recolorist.torch.parameters import Parameters
 
 __all__ = ["MOST_PIXELS", "BatchMoments", "apply", "decide", "measure", "mixing_tensors"]
@@ -55,7 +56,7 @@ def measure(batch: torch.Tensor, *, cross: bool) -> BatchMoments:
 
 def _measure_levels(flat: torch.Tensor, *, cross: bool) -> BatchMoments:
     count = flat.shape[-1]
-    if count > MOST_PIXELS:
+    if not is_exporting() and count > MOST_PIXELS:
         raise ImageError(f"images of {count} pixels are too large for exact sums in a batch; use recolorist.match for each")
     sums = flat.sum(-1, dtype=torch.int64)
     levels = flat.to(torch.int32)
