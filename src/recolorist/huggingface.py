@@ -87,16 +87,30 @@ class ColoristTransform:
         """The present epoch."""
         return self.core.epoch
 
-    def __call__(self, batch: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-        """Augment every image of the batch."""
+    def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
+        """Augment every image of a batch, or the one of a row.
+
+        Args:
+            batch: Columns as lists; or one row, as ``map`` gives it without ``batched=True``.
+
+        Returns:
+            The same with new images. An image that is None stays None.
+
+        Raises:
+            OptionError: A column is missing.
+        """
         missing = [name for name in (self.column, *self.columns.values()) if name not in batch]
         if missing:
             raise OptionError(f"the batch has no column {missing[0]!r}; it has {', '.join(batch)}")
-        images = [self._change(image, batch, i) for i, image in enumerate(batch[self.column])]
-        return {**batch, self.output: images}
+        images, columns = batch[self.column], {option: batch[name] for option, name in self.columns.items()}
+        if _is_row(images):
+            return {**batch, self.output: self._change(images, columns)}
+        rows = [{option: values[i] for option, values in columns.items()} for i in range(len(images))]
+        return {**batch, self.output: [self._change(*each) for each in zip(images, rows, strict=True)]}
 
-    def _change(self, image: Any, batch: Mapping[str, list[Any]], i: int) -> Any:
-        options: dict[str, Any] = {option: batch[name][i] for option, name in self.columns.items()}
+    def _change(self, image: Any, options: dict[str, Any]) -> Any:
+        if image is None:
+            return None
         for option in {"key", "label", "domain"} & set(options):
             options[option] = adapters.format_name(options[option])
         changed = self.core(image, **options)
@@ -107,3 +121,8 @@ class ColoristTransform:
         columns = "".join(f"{option}_column={name!r}, " for option, name in self.columns.items())
         places = f"column={self.column!r}, output={self.output!r}, {columns}then={self.then!r}"
         return f"{type(self).__name__}({self.core!r}, {places})"
+
+
+def _is_row(image: Any) -> bool:
+    """Whether this is one image, or None for a missing one, and not a column of them."""
+    return image is None or (not isinstance(image, (list, tuple)) and getattr(image, "ndim", 0) < 4)

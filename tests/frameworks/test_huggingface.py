@@ -182,3 +182,53 @@ class TestBatches:
         again = pickle.loads(pickle.dumps(change))  # noqa: S301 - our own
         assert pixels(table().with_transform(again)) == pixels(table().with_transform(change))
         assert "column='image'" in repr(again)
+
+
+class TestMap:
+    """``map`` calls with batches, or with single rows, and writes what comes back into a cache."""
+
+    CHANGE = ColoristTransform(BANK, p=1.0, seed=3, index_column="index", mask_column="mask")
+
+    def test_rows_and_batches_are_the_same(self) -> None:
+        rows = table().map(self.CHANGE, load_from_cache_file=False)
+        batches = table().map(self.CHANGE, batched=True, batch_size=5, load_from_cache_file=False)
+        assert pixels(rows) == pixels(batches) == pixels(table().with_transform(self.CHANGE))
+        assert rows["label"][:] == table()["label"][:]
+
+    @pytest.mark.parametrize("kind", [np.asarray, Image.fromarray], ids=["array", "picture"])
+    def test_plain_dictionaries_of_one_row(self, kind: Any) -> None:
+        change = ColoristTransform(BANK, p=1.0, seed=3, key_column="name")
+        alone = change({"image": kind(TILES[0]), "name": "a", "label": 2})
+        together = change({"image": [kind(TILES[0])], "name": ["a"], "label": [2]})
+        assert np.array_equal(np.asarray(alone["image"]), np.asarray(together["image"][0]))
+        assert alone["label"] == 2
+
+    def test_a_column_that_is_one_array(self) -> None:
+        change = ColoristTransform(BANK, p=1.0, seed=3, index_column="index")
+        out = change({"image": TILES[:4], "index": np.arange(4)})
+        core = rc.Colorist(BANK, p=1.0, seed=3)
+        assert all(np.array_equal(out["image"][i], core(TILES[i], index=i)) for i in range(4))
+
+    def test_rows_without_an_image(self) -> None:
+        change = ColoristTransform(BANK, p=1.0, seed=3, index_column="index", then=np.asarray)
+        out = change({"image": [None, TILES[1]], "index": [0, 1]})
+        assert out["image"][0] is None
+        assert out["image"][1].shape == TILES[1].shape
+        assert change({"image": None, "index": 0})["image"] is None
+
+    @pytest.mark.parametrize(
+        "options", [{}, {"index_column": "index"}, {"sampler": "same_label", "label_column": "label"}], ids=str
+    )
+    def test_the_hash_does_not_change_with_use(self, options: dict[str, Any]) -> None:
+        """Else the cache of ``map`` is missed."""
+        from datasets.fingerprint import Hasher
+
+        change = ColoristTransform(BANK, p=0.5, seed=3, **options)
+        before = Hasher.hash(change)
+        for tile in TILES:
+            change({"image": [tile], "index": [3], "label": ["1"]})
+        assert Hasher.hash(change) == before
+        assert Hasher.hash(ColoristTransform(workers.bank(), p=0.5, seed=3, **options)) == before
+        assert Hasher.hash(ColoristTransform(BANK, p=0.5, seed=4, **options)) != before
+        change.set_epoch(1)
+        assert Hasher.hash(change) != before

@@ -319,6 +319,10 @@ class Colorist:
         style = Style(self.bank.keys[decision.row], decision.row, self.bank.moments(decision.row))
         return self.recolour(image, Draw(style, decision.strength), mask)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the options, and nothing that changes when images come, so that a hash of it can name a cache."""
+        return {**self.__dict__, "_warned": self.bank.size is None}
+
     def __repr__(self) -> str:
         """Return the bank in short, every option and the seed, so that a line of a log is enough to repeat a run."""
         return f"Colorist({self.bank!r}, {self.format_options()})"

@@ -7,6 +7,7 @@ number. Making one from scratch costs twenty times what setting the state of an 
 from __future__ import annotations
 
 import hashlib
+import multiprocessing
 import os
 import secrets
 import sys
@@ -21,6 +22,7 @@ __all__ = ["Sequence", "checked_word", "fresh_seed", "number_of", "stream", "tor
 
 _WORD: Final = 2**64
 _own = threading.local()
+_made_here: Final[set[tuple[int, int]]] = set()  # process and seed of every sequence that was made, and not copied, there
 
 
 def stream(seed: int, epoch: int = 0, index: int | str = 0, purpose: int = 0) -> np.random.Generator:
@@ -81,9 +83,11 @@ class Sequence:
     def __init__(self, seed: int) -> None:
         """Start at the beginning of the sequence that ``seed`` selects."""
         self.seed = checked_word(seed, "seed")
-        self._born = os.getpid()
+        self._born: int | None = os.getpid()
         self._place: tuple[int, int] = (0, 0)
         self._count = 0
+        if multiprocessing.parent_process() is None:  # a spawned process may run the program's first lines again
+            _made_here.add((self._born, self.seed))
 
     def next(self) -> np.random.Generator:
         """The next stream in this process.
@@ -105,9 +109,20 @@ class Sequence:
         pid = os.getpid()
         return (0, 0) if pid == self._born else (2, pid)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Sequence:
+        """Return a copy that goes on from the same place."""
+        copied = Sequence(self.seed)
+        copied._born, copied._place, copied._count = self._born, self._place, self._count
+        return copied
+
     def __getstate__(self) -> dict[str, Any]:
-        """A copy sent elsewhere starts from the beginning; the place it arrives at tells copies apart."""
-        return {"seed": self.seed, "_born": self._born, "_place": (0, 0), "_count": self._count}
+        """Return the seed alone: what is written does not change with use, so that its hash can name a cache."""
+        return {"seed": self.seed}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Start from the beginning; in another process than that of the original, at a place of that process."""
+        self.seed, self._place, self._count = state["seed"], (0, 0), 0
+        self._born = os.getpid() if (os.getpid(), self.seed) in _made_here else None
 
 
 def torch_worker_seed() -> int | None:

@@ -91,6 +91,10 @@ class StyleBank:
         self._rows: dict[str, int] | None = None
         self._groups: dict[str, Groups] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the bank without what is looked up later, so that its pickle does not change with use."""
+        return {**self.__dict__, "_rows": None, "_groups": {}}
+
     # ---- made from images ------------------------------------------------------------------------------------------
 
     @classmethod
