@@ -64,21 +64,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _synthetic(folder: Path) -> tuple[str, str, str]:
-    """Tiles of 256 pixels in JPEG files of quality 90, with a manifest."""
+def _synthetic(folder: Path, tiles: int = 64, side: int = 256) -> tuple[str, str, str]:
+    """Write tiles in JPEG files of quality 90, with a manifest."""
     from PIL import Image
 
     from recolorist_lab.data import synthetic
     from recolorist_lab.data.manifest import Entry, Manifest
 
-    recipe = synthetic.Recipe(hospitals=3, tiles=64, size=256)
+    recipe = synthetic.Recipe(hospitals=3, tiles=tiles, size=side)
     made, entries = synthetic.make(recipe), []
     for entry in made.manifest:
         path = f"{entry.row:04d}.jpg"
         Image.fromarray(made.images[entry.row or 0]).save(folder / path, quality=90)
         entries.append(Entry("synthetic", entry.split, entry.domain, path, entry.labels))
     Manifest.of(entries, made.manifest.facts).write(folder / "tiles.parquet")
-    return "tiles.parquet", str(folder), "synthetic tiles, 256 x 256, JPEG quality 90"
+    return "tiles.parquet", str(folder), f"synthetic tiles, {side} x {side}, JPEG quality 90"
 
 
 def _loader(dataset: str, root: str, size: int, samples: int, rounds: int) -> list[dict[str, Any]]:

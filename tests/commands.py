@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,13 +46,11 @@ def run_process(*words: object, **environment: str) -> Answer:
     return Answer(done.returncode, done.stdout, done.stderr)
 
 
-def run_here(*words: object) -> Answer:
-    """Run the command in this process, which saves the second that a new one takes to start."""
-    from recolorist.cli.main import main
-
+def run_main(main: Callable[[], None], program: str, *words: object) -> Answer:
+    """Run the entry point of a command in this process, which saves the seconds that a new one takes to start."""
     out, err, code = io.StringIO(), io.StringIO(), 0
     with (
-        mock.patch.object(sys, "argv", ["recolorist", *map(str, words)]),
+        mock.patch.object(sys, "argv", [program, *map(str, words)]),
         mock.patch.dict(os.environ, {"COLUMNS": "160"}),
         redirect_stdout(out),
         redirect_stderr(err),
@@ -60,8 +59,16 @@ def run_here(*words: object) -> Answer:
             main()
         except SystemExit as stop:
             code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
-    assert "Traceback" not in err.getvalue()
     return Answer(code, out.getvalue(), err.getvalue())
+
+
+def run_here(*words: object) -> Answer:
+    """Run `recolorist` in this process."""
+    from recolorist.cli.main import main
+
+    answer = run_main(main, "recolorist", *words)
+    assert "Traceback" not in answer.err
+    return answer
 
 
 def run_json(*words: object, code: int = 0) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The lab's command line as people run it: processes of their own, judged by what they print and by their exit codes."""
+"""The lab's command line, in this process or in one of its own, judged by what it prints and by its exit code."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+from tests.commands import Answer, run_main
 
 ENTRY = "import sys; from recolorist_lab.cli.main import main; sys.argv[0] = 'recolorist-lab'; main()"
 
@@ -20,18 +22,18 @@ def environment() -> dict[str, str]:
     return {**os.environ, "COLUMNS": "160", "PYTHONIOENCODING": "utf-8"}
 
 
-def lab(*words: str | Path, timeout: float = 600) -> subprocess.CompletedProcess[str]:
-    """Run `recolorist-lab …` to its end."""
-    return subprocess.run(  # noqa: S603 - our own command
-        command(*words), capture_output=True, encoding="utf-8", check=False, env=environment(), timeout=timeout
-    )
+def lab(*words: str | Path) -> Answer:
+    """Run `recolorist-lab …` to its end, in this process."""
+    from recolorist_lab.cli.main import main
+
+    return run_main(main, "recolorist-lab", *words)
 
 
-def answer(*words: str | Path, code: int = 0, timeout: float = 100) -> Any:
-    """Run it with --json, demand the exit code, and return what it said."""
-    done = lab(*words, "--json", timeout=timeout)
-    assert done.returncode == code, done.stderr + done.stdout
-    return json.loads(done.stdout)
+def answer(*words: str | Path, code: int = 0) -> Any:
+    """Run it with --json, demand the exit code, and return what it printed."""
+    done = lab(*words, "--json")
+    assert done.code == code, done.err + done.out
+    return json.loads(done.out)
 
 
 def begun(*words: str | Path) -> subprocess.Popen[bytes]:

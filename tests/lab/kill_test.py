@@ -89,7 +89,8 @@ class Round:
     def kill(self, draw: random.Random) -> bool:
         """Kill something of a launcher that is alive; False if there was nothing of that sort."""
         launcher = draw.choice(self.launchers)
-        victim = draw.choices(_VICTIMS, _WEIGHTS)[0]
+        unseen = [victim for victim in _VICTIMS if not self.tally.kills[victim]]  # each is hit once, then at random
+        victim = unseen[0] if unseen else draw.choices(_VICTIMS, _WEIGHTS)[0]
         family = session(launcher.pid)
         servers = [pid for pid, parent in family.items() if parent == launcher.pid]
         choices = {
@@ -153,13 +154,13 @@ class Round:
         begins = len(list(self.witness.glob("start-*")))
         self.tally.begun += begins
         done = lab("sweep", "run", self.path, "--ledger", quiet, "--jobs", "2")
-        assert done.returncode == 0, done.stderr
+        assert done.code == 0, done.err
         return quiet
 
     def table(self, ledger: Path) -> bytes:
         out = self.folder / "table.csv"
         done = lab("sweep", "export", self.path, "--ledger", ledger, "--out", out, "--force")
-        assert done.returncode == 0, done.stderr
+        assert done.code == 0, done.err
         return out.read_bytes()
 
     def end(self) -> None:

@@ -198,10 +198,10 @@ class TestConvert:
 
 def test_as_a_command_of_its_own(tmp_path: Path) -> None:
     done = lab("baseline", "train", "adain", "--data", str(tmp_path), "--out", str(tmp_path / "run"), "--encoder", "random")
-    assert done.returncode == 1
-    assert done.stderr.startswith("recolorist-lab: ")
-    assert "holds no images" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.code == 1
+    assert done.err.startswith("recolorist-lab: ")
+    assert "holds no images" in done.err
+    assert "Traceback" not in done.err
 
 
 def _checksums(folder: Path) -> dict[str, str]:

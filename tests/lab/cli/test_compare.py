@@ -22,12 +22,12 @@ def hospitals(tmp_path: Path) -> Path:
 )
 def test_refusals_are_one_sentence(hospitals: Path, tmp_path: Path, name: str, more: tuple[str, ...], reason: str) -> None:
     done = lab("compare", hospitals / name, "--out", tmp_path / "out", *words(*more))
-    assert done.returncode == 1
-    assert reason in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+    assert done.code == 1
+    assert reason in done.err
+    assert len(done.err.strip().splitlines()) == 1
 
 
 def test_a_folder_with_other_files_is_left_alone(hospitals: Path) -> None:
     done = lab("compare", hospitals, "--out", hospitals, *words())
-    assert done.returncode == 1
-    assert "holds other files" in done.stderr
+    assert done.code == 1
+    assert "holds other files" in done.err

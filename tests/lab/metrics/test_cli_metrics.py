@@ -156,9 +156,9 @@ class TestCommand:
             for name in ("content", "style", "output")
         ]
         first = lab("metrics", *folders, "--json")
-        assert first.returncode == 0, first.stderr
-        assert "FID of 4 images is far too high" in first.stderr
-        told = json.loads(first.stdout)
+        assert first.code == 0, first.err
+        assert "FID of 4 images is far too high" in first.err
+        told = json.loads(first.out)
         assert told["lpips"] == 0
         assert told["artfid"] == pytest.approx(1 + told["fid"])
         assert len(list((tmp_path / "cache" / "features").iterdir())) == 1

@@ -78,11 +78,11 @@ def test_two_studies_of_one_name_are_refused(finished: tuple[Study, Ledger], tmp
 def test_the_command(finished: tuple[Study, Ledger], tmp_path: Path) -> None:
     _, book = finished
     done = lab("report", "--study", CONFIGS / "check.quick.toml", "--ledger", book.root, "-o", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    assert "1 tables and 0 figures" in done.stdout
+    assert done.code == 0, done.err
+    assert "1 tables and 0 figures" in done.out
     unnamed = lab("report", "--ledger", book.root, "-o", tmp_path / "no")
-    assert unnamed.returncode == 1
-    assert "name their files with --study" in unnamed.stderr
+    assert unnamed.code == 1
+    assert "name their files with --study" in unnamed.err
 
 
 class Idle:
@@ -123,8 +123,8 @@ class TestFromTheLedgerAlone:
         (tmp_path / "small.toml").write_text(SMALL, "utf-8")
         remember(book, tmp_path / "small.toml")
         refused = lab("report", "--ledger", book.root, "-o", tmp_path / "no")
-        assert refused.returncode == 1
-        assert "small[seed=0]" in refused.stderr
+        assert refused.code == 1
+        assert "small[seed=0]" in refused.err
         assert answer("report", "--ledger", book.root, "-o", tmp_path / "yes", "--partial")["gaps"] == 1
 
 

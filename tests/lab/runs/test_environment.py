@@ -6,6 +6,8 @@ import ast
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -46,8 +48,14 @@ def imported(path: Path) -> set[str]:
     return {name.partition(".")[0] for name in names} - set(sys.stdlib_module_names) - {"", "recolorist", "recolorist_lab"}
 
 
+@cache
+def packages() -> Mapping[str, list[str]]:
+    """The distributions of every module that is installed."""
+    return metadata.packages_distributions()
+
+
 def distributions(module: str) -> set[str]:
-    known = metadata.packages_distributions().get(module, [OPTIONAL.get(module, module)])
+    known = packages().get(module, [OPTIONAL.get(module, module)])
     return {name.lower().replace("_", "-") for name in known}
 
 

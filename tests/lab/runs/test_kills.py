@@ -1,4 +1,4 @@
-"""Forty kills of real processes; `python -m tests.lab.kill_test --kills 200` is the longer run."""
+"""Kills of real processes; `python -m tests.lab.kill_test --kills 200` is the longer run."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.full import full
 from tests.lab.kill_test import kill_test
+
+KILLS = full(12, 40)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="victims are found through /proc")
-def test_forty_kills_lose_nothing_and_finish_nothing_falsely(tmp_path: Path) -> None:
-    tally = kill_test(tmp_path, 40)
-    assert tally.kills.total() == 40
+def test_kills_lose_nothing_and_finish_nothing_falsely(tmp_path: Path) -> None:
+    tally = kill_test(tmp_path, KILLS)
+    assert tally.kills.total() == KILLS
     assert tally.kills["worker"] > 0
     assert tally.kills["launcher"] + tally.kills["everything"] > 0
     assert tally.begun > tally.cells  # kills did hit cells at work

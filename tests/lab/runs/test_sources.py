@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from functools import cache
@@ -19,9 +18,9 @@ from recolorist_lab.baselines.registry import METHODS
 from recolorist_lab.data.own import Plan, index_folder
 from recolorist_lab.runs.kinds import KINDS
 from recolorist_lab.runs.sources import HARMLESS, ON_REQUEST, sources
+from tests.full import IS_FULL
 from tests.lab.runs.loaded import computes, loaded, loaded_by_import
 
-IS_FULL = os.environ.get("RECOLORIST_FULL_SOURCES", "0") not in ("", "0")
 DATA = "synthetic:hospitals=3,tiles=8,size=64"
 SMALL: dict[str, dict[str, Any]] = {
     "classify": {"dataset": DATA, "seed": 1, "model": "test_resnet", "size": 32, "epochs": 1, "batch": 4, "workers": 0}
@@ -48,7 +47,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("transfer_cost", {}),
     ("transfer_train", {"method": "contrimix"}),
 ]
-#: Further choices of the kinds that have them; they take minutes and run with RECOLORIST_FULL_SOURCES=1.
+#: Further choices of the kinds that have them; they take minutes and run with RECOLORIST_FULL_TESTS=1.
 MORE: list[tuple[str, dict[str, Any]]] = [
     ("classify", {"augmentation": "none", "algorithm": "sd"}),
     ("classify", {"augmentation": "gray_scale+hed_jitter+targeted(corruptions='pathmnist')+histogram"}),

@@ -113,8 +113,8 @@ class TestTheRealCommand:
         folder = write(tmp_path / "configs", check_quick=CHECK, properties_quick=PROPERTIES, properties=ABSENT_DATA)
         words = ("reproduce", "--quick", "--configs", folder, "-o", tmp_path / "out", "--jobs", "2")
         done = lab(*words)
-        assert done.returncode == 0, done.stderr
-        assert "properties: 1 of 1 cells done (1 now, 0 before" in done.stdout
+        assert done.code == 0, done.err
+        assert "properties: 1 of 1 cells done (1 now, 0 before" in done.out
         assert (tmp_path / "out" / "report" / "index.html").is_file()
         (lost, *_) = (tmp_path / "out" / "ledger" / "runs").glob("*/*/result.json")
         lost.unlink()

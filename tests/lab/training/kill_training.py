@@ -42,7 +42,7 @@ def cell() -> Cell:
     """Everything that is random at once: partners and mixing, styles, flips, order; a checkpoint after every minibatch."""
     kind = KINDS["classify"]
     config = small(
-        algorithm="selfreg", augmentation="colorist+random_flip", epochs=8, batch=6, patience=8, checkpoint_seconds=0.0
+        algorithm="selfreg", augmentation="colorist+random_flip", epochs=4, batch=6, patience=4, checkpoint_seconds=0.0
     )
     return Cell("train", "classify", config, code=kind.fingerprint(config), data=kind.data(config))
 

@@ -16,7 +16,7 @@ RESULTS = Path(bench.__file__).parent / "results" / "training_loader"
 
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    dataset, root, source = bench._synthetic(tmp_path_factory.mktemp("tiles"))
+    dataset, root, source = bench._synthetic(tmp_path_factory.mktemp("tiles"), tiles=8, side=64)
     facts = {"command": bench.COMMAND, "source": source, "size": 32, "samples": 8, "rounds": 2, "pinned": False}
     return {
         **stamp(),

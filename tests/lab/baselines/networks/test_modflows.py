@@ -14,6 +14,7 @@ from recolorist.errors import OptionError
 from recolorist_lab.baselines import build
 from recolorist_lab.baselines.networks.modflows import ModFlows, seen_by_encoder
 from recolorist_lab.baselines.networks.modflows_flow import Fit, Flow, backward, fit, forward, size_of
+from tests.full import IS_FULL
 from tests.lab.baselines import kit
 
 QUICK: dict[str, Any] = {"kind": "B0", "fit_steps": 60, "fit_pixels": 256, "fit_hidden": 16, "size": 32}
@@ -251,6 +252,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
+@pytest.mark.skipif(not IS_FULL, reason="takes half a minute; set RECOLORIST_FULL_TESTS=1")
 def test_a_picture_of_512_pixels_stays_below_two_gigabytes() -> None:
     """The whole network, the published size, in a process of its own; more steps take longer and no more room."""
     done = subprocess.run(  # noqa: S603 - our own words
