@@ -14,7 +14,7 @@ from recolorist.collections.options import DriftOptions, Limits, SourceOptions, 
 from recolorist.errors import OptionError
 from recolorist.io.images import Reading
 
-READING, WHERE, LIMITS = Reading(bits=12), Where(jobs=3), Limits(blank=0.25)
+READING, WHERE, LIMITS = Reading(bits=12), Where(jobs=3), Limits(loss=0.25)
 SELECT = {"label_from": 1, "domain_from": 2, "split": "test", "root": "elsewhere", "follow_links": True}
 OUTPUT = {"quality": 81, "keep_icc": True, "full_audit": True, "force": True, "resume": True}
 MATCH: dict[str, Any] = {"method": "covariance", "space": "yiq", "max_gain": 3.0, "apply_to": "mask", "mask": "tissue"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from PIL import Image
 from recolorist.collections import api
 from recolorist.collections import audit_page as module
 from recolorist.collections.audit_page import audit_page
+from recolorist.collections.flags import FLAGS
 from recolorist.io.images import Reading
 from tests.commands import picture
 
@@ -61,7 +63,7 @@ def test_an_image_that_is_gone_leaves_its_line(folder: Path) -> None:
     (folder / "flat & 1.png").unlink()
     gallery = audit_page(result, folder, Reading()).partition("<h2>flat")[2].partition("</section>")[0]
     assert gallery.count("<img ") == 2
-    assert "flat &amp; 1.png" in gallery
+    assert "flat &amp; 1.<wbr>png" in gallery
 
 
 def test_clipping_is_drawn_where_a_bank_was_given(folder: Path) -> None:
@@ -70,3 +72,30 @@ def test_clipping_is_drawn_where_a_bank_was_given(folder: Path) -> None:
     page = audit_page(api.audit(folder, bank), folder, Reading())
     assert "<h2>Clipping</h2>" in page
     assert "Half of the images would lose" in page
+
+
+def test_each_flag_says_what_to_do(folder: Path) -> None:
+    page = audit_page(api.audit(folder), folder, Reading())
+    for flag in ("flat", "blank", "saturated", "outlier"):
+        assert html.escape(FLAGS[flag].remedy[1:]) in page
+    assert "What to do:</strong>" in page.partition("<h2>flat")[2]
+
+
+def test_lost_patches_are_outlined(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "broken.png").unlink()
+    result = api.audit(folder, api.build_bank(folder, split="train").bank)
+    result.lines[-1]["flags"] = ["detail_lost"]
+    marks: list[object] = []
+
+    def draw(*values: object) -> str:
+        marks.append(values[3])
+        return "data:,"
+
+    monkeypatch.setattr(module, "data_uri", draw)
+    page = audit_page(result, folder, Reading())
+    assert result.lines[-1]["loss_map"] in marks
+    assert "of the patches in the style of" in page
+
+
+def test_names_break_at_separators() -> None:
+    assert module._breakable("a/b_c.png") == "a/<wbr><span>b_<wbr>c.<wbr>png</span>"

@@ -13,7 +13,7 @@ from recolorist import collections as batch
 from recolorist.collections import Where
 from recolorist.collections.auditing import AuditWork, panel_of
 from recolorist.collections.items import Item
-from recolorist.collections.options import AuditOptions
+from recolorist.collections.options import AuditOptions, Limits
 from recolorist.io.images import Reading, read_image
 from tests.commands import collection, picture
 
@@ -61,11 +61,35 @@ class TestAudit:
             Image.fromarray(pixels).save(tmp_path / f"{name}.png")
         result = batch.audit(tmp_path)
         flags = {line["source"]: set(line["flags"]) for line in result.lines}
-        assert flags["blank.png"] >= {"near_blank", "outlier"}
+        assert flags["blank.png"] >= {"blank", "outlier"}
         assert "flat" in flags["flat.png"]
         assert "saturated" in flags["white.png"]
-        assert result.summary["flags"]["near_blank"] == 1
+        assert result.summary["flags"]["blank"] == 1
         assert not any(flags[f"ok{i}.png"] - {"outlier"} for i in range(8))
+
+    def test_one_channel_at_white_is_a_colour(self, tmp_path: Path) -> None:
+        peach, white = picture(), picture()
+        peach[:20, :, 0] = 255
+        white[:20] = 255
+        for name, pixels in (("peach", peach), ("white", white)):
+            Image.fromarray(pixels).save(tmp_path / f"{name}.png")
+        flags = {line["source"]: line["flags"] for line in batch.audit(tmp_path).lines}
+        assert "saturated" not in flags["peach.png"]
+        assert "saturated" in flags["white.png"]
+
+    def test_detail_that_the_median_style_takes(self, tmp_path: Path) -> None:
+        rng = np.random.default_rng(5)
+        image = np.clip(rng.normal(170, 14, (64, 64, 3)), 0, 255).astype(np.uint8)
+        image[8:24, 8:24] = np.clip(rng.normal(30, 8, (16, 16, 3)), 0, 255)
+        Image.fromarray(image).save(tmp_path / "a.png")
+        bank = rc.StyleBank.build(np.clip(2.0 * image[None] - 170, 0, 255).astype(np.uint8), split="train")
+        (line,) = batch.audit(tmp_path, bank).lines
+        audit = rc.audit(image, rc.plan(rc.measure(image), bank.moments(0)))
+        assert line["loss_share"] == audit.loss_share > 0.02
+        assert line["loss_worst_box"] == list(audit.loss_worst_box or ())
+        assert line["loss_map"][1][1:3] == "99"
+        assert "detail_lost" in line["flags"]
+        assert "detail_lost" not in batch.audit(tmp_path, bank, limits=Limits(loss=0.5)).lines[0]["flags"]
 
     def test_floats_and_declared_bits(self, tmp_path: Path) -> None:
         np.save(tmp_path / "f.npy", picture().astype(np.float32) / 255)

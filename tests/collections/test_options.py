@@ -33,7 +33,7 @@ MATCH = MatchOptions()
     [
         *((OutputOptions, {"quality": value}) for value in (0, 101, 95.0, True, "95")),
         *((MeasureOptions, values) for values in ({"mask": "liver"}, {"space": "cmyk"}, {"mask": 1})),
-        *((Limits, {name: value}) for name in ("blank", "saturated", "clip") for value in (-0.1, 1.1, math.nan, "0.1")),
+        *((Limits, {name: value}) for name in ("loss", "saturated", "clip") for value in (-0.1, 1.1, math.nan, "0.1")),
         *((Limits, {name: -1.0}) for name in ("max_gain", "outlier")),
         (AuditOptions, {"mask": "liver"}),
         *((DriftOptions, {"coverage": value}) for value in (0.4, 1, 2, math.nan, "0.9")),
@@ -75,7 +75,7 @@ def test_values_at_the_limits_are_accepted() -> None:
     assert OutputOptions(quality=100).quality == 100
     assert DriftOptions(0.5).coverage == 0.5
     assert AugmentOptions(MATCH, p=0.0).p == 0
-    assert Limits(blank=0, clip=1, max_gain=math.inf).max_gain == math.inf
+    assert Limits(loss=0, clip=1, max_gain=math.inf).max_gain == math.inf
 
 
 def test_linear_spaces_are_measured_in_rgb() -> None:

@@ -55,6 +55,7 @@ class TestLoss:
         assert audit.clipped_overall < 0.03
         assert audit.pearson_pooled > 0.95
         assert audit.loss_worst > 0.9
+        assert audit.loss_worst_box is not None
         left, top, right, bottom = audit.loss_worst_box
         assert 80 <= left < right <= 104
         assert 40 <= top < bottom <= 64
@@ -138,6 +139,7 @@ def test_a_real_nucleus(space: str) -> None:
     assert audit.clipped_overall < 0.07
     assert audit.loss_worst > 0.98
     assert audit.loss_share > 0.04
+    assert audit.loss_worst_box is not None
     left, top, _, _ = audit.loss_worst_box
     assert 130 < left < 230  # in the nucleus, which lies in the middle
     assert 150 < top < 240

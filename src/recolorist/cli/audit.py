@@ -22,7 +22,9 @@ _Bank = Annotated[Path | None, typer.Option("--bank", help="Also try every image
 _Html = Annotated[Path | None, typer.Option("--html", help="Write a report with pictures: one file, no scripts.")]
 
 _CLIP: Final = "Share clipped by the median style from which an image is flagged."
+_LOSS: Final = "Share of patches without half of their detail in the median style from which an image is flagged."
 _MaxClip = Annotated[float, typer.Option("--max-clip", help=_CLIP)]
+_MaxLoss = Annotated[float, typer.Option("--max-loss", help=_LOSS)]
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +38,7 @@ def register(app: typer.Typer) -> None:
     app.command("audit")(audit)
 
 
-@with_options(clip=_MaxClip)
+@with_options(clip=_MaxClip, loss=_MaxLoss)
 def audit(
     source: common.Source,
     *,
@@ -50,7 +52,7 @@ def audit(
     force: common.Force = False,
     as_json: common.Json = False,
 ) -> None:
-    """Report images that would clip, are flat or are nearly blank."""
+    """Report images that would clip or lose detail, are flat or blank, or differ from the rest."""
     from recolorist.collections.journal import as_line
     from recolorist.collections.tasks import audit_images, open_bank
 
@@ -78,7 +80,7 @@ def _print(result: AuditResult) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from recolorist.collections.auditing import flags_told
+    from recolorist.collections.flags import flags_of_summary
     from recolorist.io.reading import display_path
 
     console = Console()
@@ -86,9 +88,10 @@ def _print(result: AuditResult) -> None:
     table = Table(title=f"{told['images']} images, {told['unflagged']} without a flag", title_justify="left", box=SIMPLE_HEAD)
     table.add_column("flag", no_wrap=True)
     table.add_column("images", justify="right", no_wrap=True)
-    table.add_column("what it means")
-    for name, meaning in flags_told(told).items():
-        table.add_row(name, str(told["flags"][name]), meaning)
+    table.add_column("what it means, and what to do")
+    for name, flag in flags_of_summary(told).items():
+        count = told["flags"][name]
+        table.add_row(name, str(count), f"{flag.meaning}: {flag.remedy}" if count else flag.meaning)
     console.print(table)
     if "clip_median" in told:
         for bar in _histogram([line["clip_median"] for line in result.lines]):

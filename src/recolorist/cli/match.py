@@ -18,6 +18,7 @@ from recolorist.io.images import Reading
 
 if TYPE_CHECKING:
     from recolorist.collections.one_file import Matched
+    from recolorist.core.audit import Audit
     from recolorist.core.plan import Plan
 
 __all__ = ["register"]
@@ -108,11 +109,23 @@ def _tell(done: Matched, out: Path, *, as_json: bool) -> None:
     if done.plan is not None:
         typer.echo(str(done.plan))
     if done.audit is not None:
-        typer.echo(f"clipped {100 * done.audit.clipped_overall:.2f} %, correlation {done.audit.pearson_pooled:.4f}")
-        flagged = sorted({flag for channel in done.audit.flags for flag in channel})
-        if flagged:
-            typer.echo(f"flags: {', '.join(flagged)}")
+        for line in _audit_lines(done.audit):
+            typer.echo(line)
+    if done.contrast < 1 and done.plan is not None:
+        typer.echo(f"to keep the limits: {done.contrast:.0%} of the style's contrast, strength {done.plan.strength:.2f}")
     typer.echo(f"{done.size[1]} x {done.size[0]} pixels in {out}")
+
+
+def _audit_lines(audit: Audit) -> list[str]:
+    """Say what was clipped, where detail was lost, and what the flags mean."""
+    from recolorist.collections.flags import describe_flags
+
+    lines = [f"clipped {100 * audit.clipped_overall:.2f} % of the values, correlation {audit.pearson_pooled:.4f}"]
+    if audit.loss_worst_box is not None:
+        left, top, right, bottom = audit.loss_worst_box
+        share, worst = f"{100 * audit.loss_share:.1f} %", f"{100 * audit.loss_worst:.0f} %"
+        lines.append(f"detail: {share} of the patches lost more than half; the worst {worst}, x {left}-{right}, y {top}-{bottom}")
+    return lines + describe_flags(flag for channel in audit.flags for flag in channel)
 
 
 def _write_triptych(path: Path, done: Matched) -> None:

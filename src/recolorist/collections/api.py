@@ -326,7 +326,7 @@ def audit(
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     Image.new("RGB", (5, 4), "red").save(f"{folder}/a.png")
         ...     audit(folder).lines[0]["flags"]
-        ['flat', 'near_blank', 'saturated']
+        ['flat', 'blank']
     """
     select = SourceOptions(label_from, domain_from, split, root, follow_links)
     return tasks.audit_images(source, bank, AuditOptions(mask, limits), select, reading, where)

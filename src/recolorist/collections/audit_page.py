@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from recolorist._version import __version__
-from recolorist.collections.auditing import FLAGS, flags_told
+from recolorist.collections.flags import FLAGS, flags_of_summary
 from recolorist.collections.items import Item, collected
 from recolorist.collections.load import load
 from recolorist.collections.options import SourceOptions
@@ -29,6 +30,19 @@ __all__ = ["audit_page"]
 _SHOWN: Final = 12  # pictures per flag
 _SIDE: Final = 176
 _LISTED: Final = 200  # failures in the page
+_STYLE: Final = """
+.gallery .name span { display: inline-block; max-width: 100%; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 430px), 1fr)); gap: 1.1rem; }
+.charts:empty { display: none; }
+.charts .card { align-content: start; }
+.charts .card svg { width: 100%; }
+@media (max-width: 640px) {
+  .flags thead { display: none; }
+  .flags tr { display: grid; grid-template-columns: 1fr auto; padding: 0.4rem 0; }
+  .flags td.words { grid-column: 1 / -1; padding-left: 0; }
+  .flags td.words + td.words::before { content: "What to do: "; font-weight: 600; }
+}
+"""
 
 
 def audit_page(
@@ -57,24 +71,23 @@ def audit_page(
     body = [
         f'<header><h1>Audit of {escape(name)}</h1><p class="lead">{lead}</p>{note}</header>',
         _table(summary),
-        *_charts(result),
+        f'<div class="charts">{"".join(_charts(result))}</div>',
         *galleries,
         *_failures(result),
     ]
     title = f"Audit of {name}"
-    return page(title, "\n".join(part for part in body if part))
+    return page(title, "\n".join(part for part in body if part), _STYLE)
 
 
 def _table(summary: dict[str, Any]) -> str:
     rows = [
-        f'<tr><th scope="row">{flag.replace("_", " ")}</th><td>{summary["flags"][flag]:,}</td>'
-        f'<td class="words">{escape(meaning)}</td></tr>'
-        for flag, meaning in flags_told(summary).items()
+        f'<tr><th scope="row">{name.replace("_", " ")}</th><td>{summary["flags"][name]:,}</td>'
+        f'<td class="words">{_sentence(flag.meaning)}</td><td class="words">{_sentence(flag.remedy)}</td></tr>'
+        for name, flag in flags_of_summary(summary).items()
     ]
-    head = (
-        '<thead><tr><th scope="col">flag</th><th scope="col">images</th><th scope="col" class="words">meaning</th></tr></thead>'
-    )
-    return f'<section class="card"><h2>Flags</h2><table>{head}<tbody>{"".join(rows)}</tbody></table></section>'
+    columns = '<th scope="col" class="words">meaning</th><th scope="col" class="words">what to do</th>'
+    head = f'<thead><tr><th scope="col">flag</th><th scope="col">images</th>{columns}</tr></thead>'
+    return f'<section class="card"><h2>Flags</h2><table class="flags">{head}<tbody>{"".join(rows)}</tbody></table></section>'
 
 
 def _charts(result: AuditResult) -> list[str]:
@@ -102,7 +115,8 @@ def _gallery(flag: str, lines: Sequence[dict[str, Any]], items: dict[str, Item],
     noun = "image" if len(found) == 1 else "images"
     count = f"{len(found):,} {noun}" if len(found) <= _SHOWN else f"the worst {_SHOWN} of {len(found):,} images"
     name = flag.replace("_", " ")
-    words = f'<h2>{name} <span class="muted small">{count}</span></h2><p class="muted small">{escape(FLAGS[flag])}.</p>'
+    meaning = f"{_sentence(FLAGS[flag].meaning)} <strong>What to do:</strong> {escape(FLAGS[flag].remedy)}."
+    words = f'<h2>{name} <span class="muted small">{count}</span></h2><p class="small">{meaning}</p>'
     return f'<section class="card">{words}<ul class="gallery">{figures}</ul></section>'
 
 
@@ -110,19 +124,22 @@ def _figure(line: dict[str, Any], flag: str, items: dict[str, Item], reading: Re
     key = display_path(line["source"])
     try:
         loaded = load(items[line["source"]], reading)
-        picture = "" if loaded.pixels is None else data_uri(loaded.pixels, _SIDE, loaded.data_range)
+        marks = line.get("loss_map", ()) if flag == "detail_lost" else ()
+        picture = "" if loaded.pixels is None else data_uri(loaded.pixels, _SIDE, loaded.data_range, marks)
     except (RecoloristError, KeyError):  # it was there a moment ago
         picture = ""
     image = f'<img src="{picture}" alt="{escape(key)}" loading="lazy">' if picture else ""
-    words = f'<span class="small name">{escape(key)}</span><span class="muted small">{_caption(line, flag)}</span>'
+    words = f'<span class="small name">{_breakable(key)}</span><span class="muted small">{_caption(line, flag)}</span>'
     return f"<li>{image}{words}</li>"
 
 
 def _caption(line: dict[str, Any], flag: str) -> str:
     if flag == "clips":
         return f"{100 * line['clip_median']:.1f} % clipped, {100 * line['clip_worst']:.0f} % at worst"
+    if flag == "detail_lost":
+        return f"{100 * line['loss_share']:.0f} % of the patches in the style of {_breakable(display_path(line['loss_style']))}"
     if flag == "saturated":
-        return f"{100 * max(line['at_white']):.1f} % at white"
+        return f"{100 * min(line['at_white']):.1f} % white in every channel"
     levels = [f"{255 * value:.0f}" for value in line["mean"]]
     return f"mean {' '.join(levels)}, SD {' '.join(f'{255 * value:.1f}' for value in line['std'])}"
 
@@ -130,9 +147,22 @@ def _caption(line: dict[str, Any], flag: str) -> str:
 def _severity(flag: str, line: dict[str, Any]) -> float:
     if flag == "clips":
         return float(line["clip_median"])
+    if flag == "detail_lost":
+        return float(line["loss_share"])
     if flag == "saturated":
-        return float(max(line["at_white"]))
+        return float(min(line["at_white"]))
     return float(line["outlier_distance"]) if flag == "outlier" else -float(max(line["std"]))
+
+
+def _sentence(words: str) -> str:
+    """Return words as a sentence of HTML."""
+    return escape(words[:1].upper() + words[1:]) + "."
+
+
+def _breakable(name: str) -> str:
+    """Return a path as HTML that breaks before the file's name, else after separators, and not inside words."""
+    folder, slash, last = (re.sub(r"([/_.-]+)", r"\1<wbr>", escape(part, quote=False)) for part in name.rpartition("/"))
+    return f"{folder}{slash}<span>{last}</span>"
 
 
 def _failures(result: AuditResult) -> list[str]:

@@ -1,4 +1,4 @@
-"""Auditing a collection before anything is done to it: who would clip, who is flat, who is near blank."""
+"""Audit a collection before anything is done to it: images that would clip or lose detail, are flat, blank or unlike the rest."""
 
 from __future__ import annotations
 
@@ -11,18 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.bank.style_bank import StyleBank
+from recolorist.collections.flags import FLAGS
 from recolorist.collections.items import Item
 from recolorist.collections.load import load, rule_mask
 from recolorist.collections.options import AuditOptions, Limits
 from recolorist.collections.strips import count_strips
 from recolorist.core import image as check
+from recolorist.core.blank import are_blank_levels
 from recolorist.core.clipping import level_counts
+from recolorist.core.detail import DetailLoss
 from recolorist.core.gains import gains_of
+from recolorist.core.limits import measure_loss
+from recolorist.core.options import MatchOptions
+from recolorist.core.plan import plan_channels
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import Reading
 
 __all__ = [
-    "FLAGS",
     "PANEL",
     "AuditWork",
     "Levels",
@@ -30,7 +35,7 @@ __all__ = [
     "Tried",
     "first_level",
     "flags_of",
-    "flags_told",
+    "loss_of",
     "mark_outliers",
     "mean_and_variance",
     "panel_of",
@@ -40,18 +45,11 @@ __all__ = [
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
+Mask = NDArray[np.bool_] | None
 
 PANEL: Final = 32  # styles that every image is tried against
 _FLOAT_LEVELS: Final = 65535  # float images are counted in as many steps
 _DTYPES: Final = {"B": "uint8", "H": "uint16", "e": "float16", "f": "float32", "d": "float64"}
-FLAGS: Final = {
-    "flat": "a channel has one value only; matching moves it to the style's mean",
-    "near_blank": "hardly any contrast in any channel: background, a failed scan",
-    "saturated": "a large share is already at white",
-    "clips": "matching it to a typical style of the bank would clip too much",
-    "gain_capped": "so little contrast that most styles of the bank would need more than the allowed gain",
-    "outlier": "far from the rest of its domain, or of the collection, in brightness or contrast",
-}
 
 
 class Levels(NamedTuple):
@@ -61,6 +59,7 @@ class Levels(NamedTuple):
     counts: NDArray[Any]  # (channels, levels)
     size: tuple[int, int]
     dtype: str
+    loss: dict[str, Any] | None = None  # the detail that the median style of the panel takes
 
 
 class Panel(NamedTuple):
@@ -101,9 +100,14 @@ class AuditWork:
         opened = loaded.opened
         if self.panel is not None and self.panel.mean.shape[1] != opened.channels:
             raise ImageError(f"it has {opened.channels} channel(s), and the bank's styles have {self.panel.mean.shape[1]}")
-        counts = _counts(opened, self.options.mask)
+        mask = None if self.options.mask is None else check.open_mask(rule_mask(opened, self.options.mask), opened)
+        counts = _counts(opened, mask)
         height, width = opened.array.shape[:2]
-        return Levels(item, counts, (height, width), _DTYPES[opened.kind])
+        loss = None
+        if self.panel is not None:
+            style, found = loss_of(opened, counts, mask, self.panel, self.options.limits.max_gain)
+            loss = found.figures() | {"loss_style": style}
+        return Levels(item, counts, (height, width), _DTYPES[opened.kind], loss)
 
     def finish(self, values: list[Any]) -> list[Any]:
         """One line per image; images with equal histograms' shapes are worked on together."""
@@ -125,8 +129,9 @@ class AuditWork:
         tried = None if self.panel is None else try_panel(counts, mean, std, self.panel, self.options.limits.max_gain)
         columns = [(mean / total).tolist(), (std / total).tolist(), *(end.tolist() for end in ends)]
         lines = [_described(one, *figures) for one, *figures in zip(group, *columns, strict=True)]
-        for line, found in zip(lines, [{}] * len(group) if tried is None else tried.told(), strict=True):
-            line.update(found)
+        found = [{}] * len(group) if tried is None else tried.figures()
+        for line, figures, one, is_blank in zip(lines, found, group, are_blank_levels(counts).tolist(), strict=True):
+            line.update(figures, **(one.loss or {}), blank=is_blank)
             line["flags"] = flags_of(line, self.options.limits)
         return lines
 
@@ -152,8 +157,8 @@ class Tried(NamedTuple):
     capped: Array
     keys: tuple[str, ...]
 
-    def told(self) -> list[dict[str, Any]]:
-        """What is said of each image."""
+    def figures(self) -> list[dict[str, Any]]:
+        """Return the figures of each image."""
         middle, worst = _median(self.clipped.T).tolist(), self.clipped.argmax(axis=1).tolist()
         most, capped = self.clipped.max(axis=1).tolist(), self.capped.tolist()
         return [
@@ -195,6 +200,25 @@ def try_panel(counts: Counts, mean: Array, std: Array, panel: Panel, max_gain: f
     return Tried((lost / pixels).mean(axis=-1), capped, panel.keys)
 
 
+def loss_of(opened: check.Opened, counts: Counts, mask: Mask, panel: Panel, max_gain: float) -> tuple[str, DetailLoss]:
+    """Measure the detail that the median style of a panel takes from an image.
+
+    Returns:
+        The key of the style that clips more than half of the others, and the loss.
+    """
+    total = counts.shape[-1] - 1.0
+    every = counts[None].astype(np.int64)
+    mean, variance = mean_and_variance(every, every.sum(axis=-1))
+    tried = try_panel(every, mean, np.sqrt(variance), panel, max_gain)
+    row = int(np.argsort(tried.clipped[0], kind="stable")[len(panel.keys) // 2])
+    scale = opened.data_range / total
+    content = list(zip((mean[0] * scale).tolist(), (variance[0] * (scale * scale)).tolist(), strict=True))
+    high = opened.data_range
+    style = list(zip((panel.mean[row] * high).tolist(), (panel.variance[row] * (high * high)).tolist(), strict=True))
+    numbers = plan_channels(content, style, MatchOptions(max_gain=max_gain), high)
+    return panel.keys[row], measure_loss(opened, numbers, mask)
+
+
 def first_level(gain: Array, offset: Array, total: float, limit: float, *, inclusive: bool) -> NDArray[np.int64]:
     """The first level whose mapped value reaches the limit (or, not ``inclusive``, exceeds it); total + 1 if none does.
 
@@ -231,16 +255,19 @@ def _median(rows: Array) -> Array:
 def flags_of(line: Mapping[str, Any], limits: Limits) -> list[str]:
     """The flags of one line.
 
-    >>> flags_of({"std": [0.0, 0.01], "at_white": [0.0, 0.0], "clip_median": 0.2, "capped_share": 0.0}, Limits())
-    ['flat', 'near_blank', 'clips']
+    >>> line = {"std": [0.0, 0.01], "blank": True, "at_white": [0.3, 0.0], "clip_median": 0.2, "capped_share": 0.0}
+    >>> flags_of(line, Limits())
+    ['flat', 'blank']
     """
     found = ["flat"] if min(line["std"]) == 0 else []
-    if max(line["std"]) < limits.blank:
-        found.append("near_blank")
-    if max(line["at_white"]) > limits.saturated:
+    if line["blank"]:
+        return [*found, "blank"]  # it is not matched, so it cannot lose anything
+    if min(line["at_white"]) > limits.saturated:  # one channel at its end is a colour, such as peach
         found.append("saturated")
     if line.get("clip_median", 0.0) > limits.clip:
         found.append("clips")
+    if line.get("loss_share", 0.0) > limits.loss:
+        found.append("detail_lost")
     if line.get("capped_share", 0.0) > 0.5:
         found.append("gain_capped")
     return found
@@ -262,7 +289,7 @@ def mark_outliers(lines: list[dict[str, Any]], limits: Limits) -> None:
 def summary_of(lines: list[dict[str, Any]], failures: int) -> dict[str, Any]:
     """Counts, and the distribution of the clipped share where a bank was given."""
     clipped = [line["clip_median"] for line in lines if "clip_median" in line]
-    told: dict[str, Any] = {
+    summary: dict[str, Any] = {
         "images": len(lines),
         "failed": failures,
         "flags": {name: sum(name in line["flags"] for line in lines) for name in FLAGS},
@@ -270,17 +297,12 @@ def summary_of(lines: list[dict[str, Any]], failures: int) -> dict[str, Any]:
     }
     if clipped:
         quantiles = np.quantile(clipped, [0.5, 0.9, 0.99, 1.0]).tolist()
-        told["clip_median"] = dict(zip(("median", "90 %", "99 %", "worst"), quantiles, strict=True))
-    return told
+        summary["clip_median"] = dict(zip(("median", "90 %", "99 %", "worst"), quantiles, strict=True))
+    return summary
 
 
-def flags_told(summary: Mapping[str, Any]) -> dict[str, str]:
-    """The flags a summary can speak of, and what they mean; two of them need a bank."""
-    return {name: words for name, words in FLAGS.items() if name not in ("clips", "gain_capped") or "clip_median" in summary}
-
-
-def _counts(opened: check.Opened, rule: str | None) -> NDArray[Any]:
-    mask = None if rule is None else check.open_mask(rule_mask(opened, rule), opened)
+def _counts(opened: check.Opened, mask: Mask) -> NDArray[Any]:
+    """Count the levels of an image; floats in as many steps as 16 bits have."""
     if opened.is_integer:
         counts = level_counts(opened, mask)
         high = int(opened.data_range)

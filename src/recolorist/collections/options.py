@@ -135,9 +135,9 @@ class Limits:
     """Where a figure of an audit becomes a flag; shares and deviations in units of the range.
 
     Args:
-        blank: Largest deviation of a near-blank image; 0.02 is 5 of 255 levels.
-        saturated: Share of values at white.
+        saturated: Share of values at white, in every channel.
         clip: Share of values clipped by the median style.
+        loss: Share of patches that lose more than half of their detail in the median style.
         max_gain: Largest factor on a channel.
         outlier: Robust deviations from the median of the collection.
 
@@ -145,15 +145,15 @@ class Limits:
         OptionError: A number lies outside its limits.
     """
 
-    blank: float = 0.02
     saturated: float = 0.05
     clip: float = 0.01
+    loss: float = 0.02
     max_gain: float = 10.0
     outlier: float = 6.0
 
     def __post_init__(self) -> None:
         """Check every number."""
-        for name in ("blank", "saturated", "clip"):
+        for name in ("saturated", "clip", "loss"):
             check.number(getattr(self, name), 0, 1, name)
         for name in ("max_gain", "outlier"):
             check.number(getattr(self, name), 0, math.inf, name)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from recolorist.core.image import Opened
 
-__all__ = ["HALF", "DetailLoss", "Patches", "compare_patches", "lay_patches", "sample_mask", "sample_pixels"]
+__all__ = ["HALF", "DetailLoss", "Patches", "compare_patches", "draw_map", "lay_patches", "sample_mask", "sample_pixels"]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_] | None
@@ -74,9 +74,19 @@ class DetailLoss:
     worst_box: tuple[int, int, int, int] | None
 
     def figures(self) -> dict[str, Any]:
-        """Return what a record keeps of it: all but the map."""
+        """Return what a record keeps of it, with a small map: see :func:`draw_map`."""
         box = None if self.worst_box is None else list(self.worst_box)
-        return {"loss_share": self.share, "loss_worst": self.worst, "loss_worst_box": box}
+        return {"loss_share": self.share, "loss_worst": self.worst, "loss_worst_box": box, "loss_map": draw_map(self.patches)}
+
+
+def draw_map(patches: Array) -> list[str]:
+    """Write a map of losses as text: a line for each row of patches, a digit for the tenths lost, a dot where nothing was.
+
+    Example:
+        >>> draw_map(np.array([[0.0, 0.42], [1.0, np.nan]]))
+        ['04', '9.']
+    """
+    return ["".join("." if math.isnan(loss) else str(min(9, int(10 * loss))) for loss in row) for row in patches.tolist()]
 
 
 @lru_cache(maxsize=64)

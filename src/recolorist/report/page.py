@@ -18,7 +18,7 @@ td.words, th.words { text-align: left; white-space: normal; }
 .gallery { display: grid; grid-template-columns: repeat(auto-fill, minmax(150px, 1fr)); gap: 0.9rem; padding: 0; margin: 0; }
 .gallery li { list-style: none; display: grid; gap: 0.25rem; align-content: start; }
 .gallery img { width: 100%; aspect-ratio: 1; object-fit: contain; background: var(--well); border-radius: 6px; }
-.gallery .name { overflow-wrap: anywhere; }
+.gallery .name { overflow-wrap: break-word; min-width: 0; }
 ul.plain { margin: 0; padding-left: 1.1rem; overflow-wrap: anywhere; }
 """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -12,10 +13,11 @@ from PIL import Image, ImageDraw, ImageFont
 
 from recolorist.core.image import NATURAL_RANGE
 
-__all__ = ["data_uri", "side_by_side", "to_rgb"]
+__all__ = ["data_uri", "outline_losses", "side_by_side", "to_rgb"]
 
 _PANEL: Final = 512  # largest side of one picture of a triptych
 _GAP, _HEAD = 12, 30
+_LOST: Final = (255, 0, 200)  # a colour that neither stains nor retinas have
 _INK, _PAPER = "#1c2530", "#ffffff"
 
 
@@ -63,8 +65,14 @@ def side_by_side(pictures: list[tuple[str, NDArray[Any]]]) -> NDArray[np.uint8]:
     return np.asarray(sheet)
 
 
-def data_uri(pixels: NDArray[Any], side: int, data_range: float | None = None) -> str:
+def data_uri(pixels: NDArray[Any], side: int, data_range: float | None = None, loss_map: Sequence[str] = ()) -> str:
     """Encode a reduced copy as JPEG, as the address of an image inside a page.
+
+    Args:
+        pixels: The image.
+        side: Length of its longer side in the page.
+        data_range: The level that becomes white; by default that of the dtype.
+        loss_map: The map of an audit; patches that lost more than half of their detail are outlined.
 
     Example:
         >>> data_uri(np.zeros((20, 30, 3), np.uint8), 16)[:23]
@@ -72,9 +80,28 @@ def data_uri(pixels: NDArray[Any], side: int, data_range: float | None = None) -
     """
     image = Image.fromarray(to_rgb(pixels, data_range))
     image.thumbnail((side, side), Image.Resampling.BOX)
+    outline_losses(image, loss_map)
     buffer = io.BytesIO()
     image.save(buffer, "JPEG", quality=88)
     return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+def outline_losses(image: Image.Image, loss_map: Sequence[str]) -> None:
+    """Outline the patches of a picture that lost more than half of their detail.
+
+    Example:
+        >>> picture = Image.new("RGB", (20, 20))
+        >>> outline_losses(picture, ["09", "00"])
+        >>> picture.getpixel((10, 0)), picture.getpixel((0, 0))
+        ((255, 0, 200), (0, 0, 0))
+    """
+    draw = ImageDraw.Draw(image)
+    for row, line in enumerate(loss_map):
+        for column, digit in enumerate(line):
+            if digit >= "5":  # a dot sorts before every digit
+                left, right = (round((column + k) * image.width / len(line)) for k in (0, 1))
+                top, bottom = (round((row + k) * image.height / len(loss_map)) for k in (0, 1))
+                draw.rectangle((left, top, max(left, right - 1), max(top, bottom - 1)), outline=_LOST)
 
 
 def _to_height(image: Image.Image, height: int) -> Image.Image:

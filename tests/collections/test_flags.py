@@ -1,0 +1,18 @@
+"""The table of flags: every flag that the library sets has a meaning and a remedy."""
+
+from __future__ import annotations
+
+from recolorist.collections.flags import FLAGS, describe_flags, flags_of_summary
+from recolorist.core.plan import FLAG_NAMES
+
+
+def test_every_flag_of_a_match_is_described() -> None:
+    names = {*FLAG_NAMES, "detail_lost"}
+    sentences = describe_flags([*names, *names])
+    assert [sentence.partition(":")[0] for sentence in sentences] == sorted(names)
+    assert all(" What to do: " in sentence and sentence.endswith(".") for sentence in sentences)
+
+
+def test_flags_that_need_a_bank_are_left_out_without_one() -> None:
+    assert set(FLAGS) - set(flags_of_summary({})) == {"clips", "detail_lost", "gain_capped"}
+    assert set(flags_of_summary({"clip_median": {}})) == set(FLAGS)
