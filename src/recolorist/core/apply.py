@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from recolorist.core import image as check
 from recolorist.core import kernels
+from recolorist.core.converted import map_pixels
 from recolorist.core.kernels import fallback as kernels_numpy
 from recolorist.core.moments import finite_pixels
 from recolorist.core.plan import Plan
-from recolorist.core.spaces import SPACES
 from recolorist.errors import ImageError, OptionError, StatisticsError
 
 __all__ = ["apply", "apply_opened", "finished", "keep_outside", "limits", "make_target", "usable_pixels", "write_affine"]
@@ -127,18 +127,11 @@ def write_affine(
 
 
 def _through_space(opened: check.Opened, plan: Plan, target: NDArray[Any], bounds: tuple[float, float]) -> None:
-    """Convert, map, convert back, a few rows at a time."""
-    space = SPACES[plan.space]
+    """Convert, map and convert back."""
     check.refuse_unknown_white(opened, plan.space)
     gain = plan.matrix.diagonal() if plan.is_diagonal else plan.matrix.ravel()
-    for piece, goal in _rows(opened.colour, target[..., :3]):
-        converted = np.ascontiguousarray(space.forward(unit_pixels(opened, piece)))
-        mapped = np.empty_like(converted)
-        kernels.loops.affine(converted, mapped, "d", 3, gain.tolist(), plan.offset.tolist(), -math.inf, math.inf)
-        values = space.inverse(mapped) * opened.data_range
-        if np.isnan(values).any():
-            raise StatisticsError(f"the plan drives colours of {plan.space!r} beyond what numbers hold; measure and plan again")
-        write_floats(opened, goal, values, bounds)
+    if not map_pixels(opened, target, plan.space, (gain.tolist(), plan.offset.tolist()), bounds):
+        raise StatisticsError(f"the plan drives colours of {plan.space!r} beyond what numbers hold; measure and plan again")
     _keep_alpha(opened, target)
 
 

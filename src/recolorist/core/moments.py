@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from recolorist.core import image as check
 from recolorist.core import kernels
+from recolorist.core.converted import join_pixels
 from recolorist.core.spaces import SPACES
 from recolorist.errors import ImageError, StatisticsError
 
@@ -232,8 +233,11 @@ def measure_opened(
         return _measure_converted(opened, mask, space, name)
     if on_nonfinite == "mask":
         mask = finite_pixels(opened, mask, name)
-    moments = _measure_floats(_gather(opened, mask), opened, name)
-    return moments if SPACES[space].is_linear else _measure_converted(opened, mask, space, name)
+    if not SPACES[space].is_linear:
+        return _measure_converted(opened, mask, space, name)
+    moments, low, high = _float_moments(_gather(opened, mask), opened.data_range, name)
+    check.refuse_outside(low, high, opened.data_range, name)
+    return moments
 
 
 def integer_sums(
@@ -289,22 +293,17 @@ def _gather(opened: check.Opened, mask: NDArray[np.bool_] | None) -> NDArray[Any
     return np.ascontiguousarray(pixels, dtype=np.float64 if opened.kind == "d" else np.float32)
 
 
-def _measure_floats(pixels: NDArray[Any], opened: check.Opened, name: str) -> Moments:
-    moments, low, high = _float_moments(pixels, opened.data_range, "rgb", name)
-    check.refuse_outside(low, high, opened.data_range, name)
+def _measure_converted(opened: check.Opened, mask: NDArray[np.bool_] | None, space: str, name: str) -> Moments:
+    """Measure in a space that is not linear."""
+    count, mean, cov, extremes = join_pixels(opened, mask, space, name)
+    moments = trusted_moments(count, mean, cov, 1.0, space)
+    moments._extremes = extremes  # noqa: SLF001 - same module
+    moments._freeze()  # noqa: SLF001
+    _flatten(moments)
     return moments
 
 
-def _measure_converted(opened: check.Opened, mask: NDArray[np.bool_] | None, space: str, name: str) -> Moments:
-    if opened.channels != 3:
-        raise ImageError(f"{name} has {opened.channels} channels; space={space!r} needs three")
-    check.refuse_unknown_white(opened, space, name)
-    pixels = opened.colour if mask is None else opened.colour[mask]
-    converted = SPACES[space].forward(pixels.astype(np.float64) / opened.data_range)
-    return _float_moments(np.ascontiguousarray(converted), 1.0, space, name)[0]
-
-
-def _float_moments(pixels: NDArray[Any], data_range: float, space: str, name: str) -> tuple[Moments, float, float]:
+def _float_moments(pixels: NDArray[Any], data_range: float, name: str) -> tuple[Moments, float, float]:
     channels = pixels.shape[-1]
     mean, products, lows, highs = _float_sums(pixels, name, diagonal=False)
     count, cov = pixels.size // channels, np.empty((channels, channels))
@@ -312,7 +311,7 @@ def _float_moments(pixels: NDArray[Any], data_range: float, space: str, name: st
     for i in range(channels):
         for j in range(i, channels):
             cov[i, j] = cov[j, i] = next(left) / count
-    moments = trusted_moments(count, np.array(mean), cov, data_range, space)
+    moments = trusted_moments(count, np.array(mean), cov, data_range)
     moments._extremes = np.array([lows, highs])  # noqa: SLF001 - same module
     moments._freeze()  # noqa: SLF001
     _flatten(moments)

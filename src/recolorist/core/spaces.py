@@ -1,4 +1,4 @@
-"""The colour spaces. Linear ones are a 3 x 3 matrix; for the others pixels are converted, by scikit-image where it can.
+"""The colour spaces. Linear ones are a 3 x 3 matrix; for the others pixels are converted, in an arithmetic of our own.
 
 All conversions start from RGB in [0, 1] (gamma-encoded, as images come) and keep the last axis. Matching happens in the
 units of the range given here.
@@ -25,14 +25,16 @@ blind: they give the same image, bit for bit.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from recolorist.core import kernels
 
 __all__ = ["SPACES", "Convert", "Mixing", "Pixels", "Space"]
 
@@ -107,82 +109,16 @@ def _linear(
     )
 
 
-def _skimage(name: str) -> Convert:
-    """A conversion of scikit-image, imported when first used; its warnings about clipped colours are ours to report."""
+def _converted(name: str, channels: tuple[str, str, str]) -> Space:
+    """A space that is not linear; the loops hold its conversions."""
 
-    def convert(pixels: Pixels) -> Pixels:
-        from skimage import color  # heavy; `import recolorist` must stay light
+    def convert(pixels: Pixels, *, inverse: bool) -> Pixels:
+        source = np.ascontiguousarray(pixels, dtype=np.float64)
+        target = np.empty_like(source)
+        kernels.loops.convert(source, target, name, inverse)
+        return target
 
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            result: Pixels = getattr(color, name)(pixels)
-        return result
-
-    return convert
-
-
-def _after(first: Convert, then: Convert) -> Convert:
-    return lambda pixels: then(first(pixels))
-
-
-def _wrap_hue(pixels: Pixels) -> Pixels:
-    """Hue is an angle in turns; saturation and value live in [0, 1]."""
-    result = np.clip(pixels, 0.0, 1.0)
-    result[..., 0] = pixels[..., 0] - np.floor(pixels[..., 0])
-    return result
-
-
-def _valid_lch(pixels: Pixels) -> Pixels:
-    result = pixels.copy()
-    result[..., 0] = np.clip(pixels[..., 0], 0.0, 100.0)
-    result[..., 1] = np.maximum(pixels[..., 1], 0.0)
-    return result
-
-
-def _valid_lightness(pixels: Pixels) -> Pixels:
-    result = pixels.copy()
-    result[..., 0] = np.clip(pixels[..., 0], 0.0, 100.0)
-    return result
-
-
-def _rgb_to_hsi(rgb: Pixels) -> Pixels:
-    """Hue in turns (0 where grey), saturation 1 − min/mean (0 where black), intensity the mean."""
-    red, green, blue = rgb[..., 0], rgb[..., 1], rgb[..., 2]
-    intensity = rgb.mean(axis=-1)
-    safe = np.where(intensity > 0, intensity, 1.0)
-    saturation = np.where(intensity > 0, np.clip(1.0 - rgb.min(axis=-1) / safe, 0.0, 1.0), 0.0)
-    hue = np.arctan2(np.sqrt(3.0) * (green - blue), 2.0 * red - green - blue) / (2.0 * np.pi)
-    return np.stack([hue - np.floor(hue), saturation, intensity], axis=-1)
-
-
-def _hsi_to_rgb(hsi: Pixels) -> Pixels:
-    """Three sectors of a third of a turn; in each, one channel is the minimum and one carries the hue."""
-    valid = _wrap_hue(hsi)
-    sector = np.floor(valid[..., 0] * 3.0).astype(int) % 3
-    angle = (valid[..., 0] - sector / 3.0) * (2.0 * np.pi)
-    saturation, intensity = valid[..., 1], valid[..., 2]
-    lowest = intensity * (1.0 - saturation)
-    leading = intensity * (1.0 + saturation * np.cos(angle) / np.cos(np.pi / 3.0 - angle))
-    middle = 3.0 * intensity - lowest - leading
-    order = np.stack([leading, middle, lowest], axis=-1)
-    place = (np.arange(3) - sector[..., None]) % 3  # red leads in the first sector, green in the second, blue in the third
-    return np.take_along_axis(order, place, axis=-1)
-
-
-_DARKEST: Final = 2.0**-18  # logarithms need a floor; this one is below half a level even in 16 bits
-_RGB_TO_LMS: Final = np.array([[0.3811, 0.5783, 0.0402], [0.1967, 0.7244, 0.0782], [0.0241, 0.1288, 0.8444]])
-_LMS_TO_LAB: Final = np.array([[3**-0.5], [6**-0.5], [2**-0.5]]) * np.array([[1.0, 1, 1], [1, 1, -2], [1, -1, 0]])
-_LMS_TO_RGB: Final = _inverted(_RGB_TO_LMS)
-_LAB_TO_LMS: Final = _inverted(_LMS_TO_LAB)
-
-
-def _rgb_to_lalphabeta(rgb: Pixels) -> Pixels:
-    return _mixed(np.log10(np.maximum(_mixed(rgb, _RGB_TO_LMS), _DARKEST)), _LMS_TO_LAB)
-
-
-def _lalphabeta_to_rgb(values: Pixels) -> Pixels:
-    # a matched logarithm may be any number; beyond 10**3 everything is white, so nothing is lost and nothing overflows
-    return _mixed(np.power(10.0, np.clip(_mixed(values, _LAB_TO_LMS), -300.0, 3.0)), _LMS_TO_RGB)
+    return Space(name, channels, partial(convert, inverse=False), partial(convert, inverse=True))
 
 
 _LUMA: Final = (0.299, 0.587, 0.114)
@@ -196,17 +132,12 @@ SPACES: Final = MappingProxyType(
         space.name: space
         for space in (
             _linear("rgb", ("R", "G", "B"), np.eye(3)),
-            Space("lab", ("L", "a", "b"), _skimage("rgb2lab"), _after(_valid_lightness, _skimage("lab2rgb"))),
-            Space("hed", ("H", "E", "D"), _skimage("rgb2hed"), _skimage("hed2rgb")),
-            Space("hsi", ("H", "S", "I"), _rgb_to_hsi, _hsi_to_rgb),
-            Space("hsv", ("H", "S", "V"), _skimage("rgb2hsv"), _after(_wrap_hue, _skimage("hsv2rgb"))),
-            Space(
-                "lch",
-                ("L", "C", "h"),
-                _after(_skimage("rgb2lab"), _skimage("lab2lch")),
-                _after(_valid_lch, _after(_skimage("lch2lab"), _skimage("lab2rgb"))),
-            ),
-            Space("luv", ("L", "u", "v"), _skimage("rgb2luv"), _after(_valid_lightness, _skimage("luv2rgb"))),
+            _converted("lab", ("L", "a", "b")),
+            _converted("hed", ("H", "E", "D")),
+            _converted("hsi", ("H", "S", "I")),
+            _converted("hsv", ("H", "S", "V")),
+            _converted("lch", ("L", "C", "h")),
+            _converted("luv", ("L", "u", "v")),
             _linear(
                 "ycbcr",
                 ("Y", "Cb", "Cr"),
@@ -218,7 +149,7 @@ SPACES: Final = MappingProxyType(
             _linear("ypbpr", ("Y", "Pb", "Pr"), _DIFFERENCES, (1.0, 0.5 / 0.886, 0.5 / 0.701)),
             _linear("yuv", ("Y", "U", "V"), _DIFFERENCES, (1.0, 0.43601035 / 0.886, 0.61497538 / 0.701)),
             _linear("ydbdr", ("Y", "Db", "Dr"), _YDBDR),
-            Space("lalphabeta", ("l", "α", "β"), _rgb_to_lalphabeta, _lalphabeta_to_rgb),
+            _converted("lalphabeta", ("l", "α", "β")),
         )
     }
 )

@@ -317,4 +317,5 @@ static void look_up_planes(const uint8_t *restrict p, float *restrict o, size_t 
 }
 
 #include "_kernels_counts.h"
+#include "_kernels_converted.h"
 #include "_kernels_module.h"

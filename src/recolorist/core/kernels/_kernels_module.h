@@ -277,6 +277,8 @@ static PyObject *py_planes(PyObject *self, PyObject *args)
     return result;
 }
 
+#include "_kernels_converted_module.h"
+
 static PyMethodDef methods[] = {
     {"moments_integer", py_moments_integer, METH_VARARGS, "Exact sums and sums of products of 8- or 16-bit pixels."},
     {"sums_float", py_sums_float, METH_VARARGS, "Sums, minima and maxima of float pixels, in fixed order."},
@@ -286,9 +288,19 @@ static PyMethodDef methods[] = {
     {"clipped", py_clipped, METH_VARARGS, "Count 8-bit values that a diagonal map drives beyond the range."},
     {"histogram", py_histogram, METH_VARARGS, "Count 8- or 16-bit levels per channel."},
     {"planes", py_planes, METH_VARARGS, "Look 8-bit pixels up in float tables, channel by channel."},
+    {"moments_converted", py_moments_converted, METH_VARARGS, "Moments of pixels in a colour space that is not linear."},
+    {"affine_converted", py_affine_converted, METH_VARARGS, "Affine map of pixels in a colour space that is not linear."},
+    {"convert", py_convert, METH_VARARGS, "Convert float64 pixels to or from a colour space that is not linear."},
     {NULL, NULL, 0, NULL},
 };
+
+static int prepare(PyObject *self)
+{
+    fill_tables();
+    return 0;
+}
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, prepare}, {0, NULL}};
 static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "_kernels", "Compiled form of the NumPy loops in recolorist.core.kernels.fallback.", 0, methods, NULL, NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT, "_kernels", "Compiled form of the NumPy loops in recolorist.core.kernels.fallback.", 0, methods, slots, NULL, NULL, NULL,
 };
 PyMODINIT_FUNC PyInit__kernels(void) { return PyModuleDef_Init(&module); }

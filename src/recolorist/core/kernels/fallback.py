@@ -13,7 +13,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["affine", "clipped", "histogram", "moments_integer", "moments_rgba", "planes", "products_float", "sums_float"]
+from recolorist.core.kernels.fallback_converted import affine_converted, convert, moments_converted
+
+__all__ = [
+    "affine",
+    "affine_converted",
+    "clipped",
+    "convert",
+    "histogram",
+    "moments_converted",
+    "moments_integer",
+    "moments_rgba",
+    "planes",
+    "products_float",
+    "sums_float",
+]
 
 _PIECE = 24_576  # values per step: 192 KiB of float64, which stays in the second-level cache
 _BLOCK = 4096  # must equal BLOCK in _kernels.c

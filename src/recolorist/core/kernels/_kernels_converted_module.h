@@ -1,0 +1,98 @@
+/* What Python sees of the colour spaces that are not linear. */
+
+static int format_from(const char *name, int kind, int depth, double unit, Format *f)
+{
+    f->space = space_called(name), f->kind = kind, f->depth = depth, f->unit = unit;
+    f->itemsize = kind == 'B' ? 1 : kind == 'H' ? 2 : kind == 'f' ? 4 : 8;
+    if (!f->space) return -1;
+    if (depth >= 3 && depth <= MAX_CHANNELS && unit > 0.0) return 0;
+    PyErr_SetString(PyExc_ValueError, "depth or unit out of range");
+    return -1;
+}
+
+/* moments_converted(pixels, kind, depth, space, unit, joined): adds pixels to `joined`, sixteen float64: count, means, products of
+ * deviations (upper triangle), the first pixel, 1 where others differ from it. Pieces of whole chunks add up as all at once do. */
+static PyObject *py_moments_converted(PyObject *self, PyObject *args)
+{
+    Py_buffer view, joined;
+    PyObject *pixels, *into, *result = NULL;
+    const char *name;
+    int kind, depth;
+    double unit;
+    Format f;
+    if (!PyArg_ParseTuple(args, "OCisdO", &pixels, &kind, &depth, &name, &unit, &into)) return NULL;
+    if (format_from(name, kind, depth, unit, &f) < 0 || borrow(pixels, &view, 0) < 0) return NULL;
+    if (borrow(into, &joined, 1) == 0) {
+        if (joined.len == sizeof(Joined)) {
+            Py_BEGIN_ALLOW_THREADS
+            join_pixels(view.buf, (size_t)view.len / f.itemsize / depth, &f, joined.buf);
+            Py_END_ALLOW_THREADS
+            result = Py_None;
+            Py_INCREF(result);
+        } else {
+            PyErr_SetString(PyExc_ValueError, "joined has the wrong size");
+        }
+        PyBuffer_Release(&joined);
+    }
+    PyBuffer_Release(&view);
+    return result;
+}
+
+/* affine_converted(source, target, kind, depth, space, unit, (gain, offset), (low, high)) -> whether all mapped values mean something;
+ * channels beyond the third are copied */
+static PyObject *py_affine_converted(PyObject *self, PyObject *args)
+{
+    Py_buffer source, target;
+    PyObject *from, *to, *gain, *offset, *result = NULL;
+    const char *name;
+    int kind, depth, far = 0;
+    double unit, numbers[12];
+    Format f;
+    Map m;
+    if (!PyArg_ParseTuple(args, "OOCisd(OO)(dd)", &from, &to, &kind, &depth, &name, &unit, &gain, &offset, &m.low, &m.high)) return NULL;
+    const Py_ssize_t gains = PySequence_Size(gain);
+    const int diagonal = gains == 3;
+    if (format_from(name, kind, depth, unit, &f) < 0) return NULL;
+    if (numbers_from(gain, numbers, diagonal ? 3 : 9) < 0 || numbers_from(offset, numbers + 9, 3) < 0) return NULL;
+    m.channels = 3, m.gain = numbers, m.offset = numbers + 9;
+    if (borrow(from, &source, 0) < 0) return NULL;
+    if (borrow(to, &target, 1) == 0) {
+        if (source.len == target.len) {
+            Py_BEGIN_ALLOW_THREADS
+            far = map_converted(source.buf, target.buf, (size_t)source.len / f.itemsize / depth, &f, diagonal, &m);
+            Py_END_ALLOW_THREADS
+            result = PyBool_FromLong(!far);
+        } else {
+            PyErr_SetString(PyExc_ValueError, "source and target differ in size");
+        }
+        PyBuffer_Release(&target);
+    }
+    PyBuffer_Release(&source);
+    return result;
+}
+
+/* convert(source, target, space, inverse): float64 pixels of three channels between RGB in [0, 1] and a space */
+static PyObject *py_convert(PyObject *self, PyObject *args)
+{
+    Py_buffer source, target;
+    PyObject *from, *to, *result = NULL;
+    const char *name;
+    int inverse;
+    Format f;
+    if (!PyArg_ParseTuple(args, "OOsp", &from, &to, &name, &inverse) || format_from(name, 'd', 3, 1.0, &f) < 0) return NULL;
+    if (borrow(from, &source, 0) < 0) return NULL;
+    if (borrow(to, &target, 1) == 0) {
+        if (source.len == target.len) {
+            Py_BEGIN_ALLOW_THREADS
+            convert_pixels(source.buf, target.buf, (size_t)source.len / 24, &f, inverse);
+            Py_END_ALLOW_THREADS
+            result = Py_None;
+            Py_INCREF(result);
+        } else {
+            PyErr_SetString(PyExc_ValueError, "source and target differ in size");
+        }
+        PyBuffer_Release(&target);
+    }
+    PyBuffer_Release(&source);
+    return result;
+}
