@@ -15,8 +15,8 @@ from recolorist.core.spaces import SPACES
 
 FOLDER: Final = Path(__file__).parent
 HIGHEST: Final = {"uint8": 255, "uint16": 65535, "float32": 1, "float64": 1}
-# Conversions and 3 x 3 matrices go through the machine's own logarithms, powers and linear algebra, which may differ in the
-# last bits: some ten roundings of numbers below 100 against outputs below 1. Results are then rounded to the dtype.
+# The maps of `covariance` go through the machine's own linear algebra, which may differ in the last bits: some ten roundings of
+# numbers below 100 against outputs below 1. Results are then rounded to the dtype. All else is arithmetic in a fixed order.
 LAST_BITS: Final = {"float64": 1e-11, "float32": 2.0**-23, "uint8": 0.0, "uint16": 0.0}
 
 
@@ -37,9 +37,8 @@ class Case:
 
     @property
     def tolerance(self) -> float:
-        """Zero wherever only sums, products and roundings in a fixed order are involved, and for all integers."""
-        exact = self.space == "rgb" and self.method != "covariance"
-        return 0.0 if exact else LAST_BITS[self.dtype]
+        """Zero wherever only arithmetic in a fixed order is involved, and for all integers."""
+        return LAST_BITS[self.dtype] if self.method == "covariance" else 0.0
 
     def output(self) -> NDArray[Any]:
         content, style = (image(seed, self.channels, self.dtype) for seed in (1, 2))
