@@ -19,13 +19,14 @@ from recolorist.augment.colorist import Decision, Draw
 from recolorist.augment.samplers import Sampler
 from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import OptionError
+from recolorist.harmonise.albumentations import Harmonise
 
 try:
     from albumentations.core.transforms_interface import BaseTransformInitSchema, ImageOnlyTransform
 except ModuleNotFoundError as error:
     raise adapters.explain_missing("albumentations", error) from error
 
-__all__ = ["Colorist"]
+__all__ = ["Colorist", "Harmonise"]
 
 _KEEPS_STATE: Final = hasattr(ImageOnlyTransform, "get_params_dependent_on_data")  # 2.0; AlbumentationsX keeps it in the call
 _KINDS: Final = ("image", "images", "volume", "volumes")

@@ -21,6 +21,7 @@ from recolorist.augment import colorist as augment
 from recolorist.augment.colorist import Draw
 from recolorist.augment.samplers import Sampler
 from recolorist.errors import ImageError, OptionError
+from recolorist.harmonise.monai import Harmonise, HarmoniseD, Harmonised, HarmoniseDict
 
 try:
     import torch
@@ -35,7 +36,16 @@ try:
 except ModuleNotFoundError as error:
     raise adapters.explain_missing("monai", error) from error
 
-__all__ = ["RandColorist", "RandColoristD", "RandColoristDict", "RandColoristd"]
+__all__ = [
+    "Harmonise",
+    "HarmoniseD",
+    "HarmoniseDict",
+    "Harmonised",
+    "RandColorist",
+    "RandColoristD",
+    "RandColoristDict",
+    "RandColoristd",
+]
 
 _NUMBERS: Final = 2**63 - 1
 

@@ -16,6 +16,7 @@ from recolorist.augment.samplers import Sampler
 from recolorist.augment.streams import stream
 from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import ImageError
+from recolorist.harmonise.torchvision import Harmonise
 from recolorist.torch.tensors import recolour_tensor
 
 declare_missing_ops()
@@ -23,7 +24,7 @@ declare_missing_ops()
 from torchvision import tv_tensors  # noqa: E402 - its operators are declared first
 from torchvision.transforms import v2  # noqa: E402
 
-__all__ = ["Colorist"]
+__all__ = ["Colorist", "Harmonise"]
 
 _FIRST, _LAST = 0, 2**63 - 1
 

@@ -20,8 +20,9 @@ from recolorist.torch import formulas
 from recolorist.torch.exact import ExactModule, is_exporting
 from recolorist.torch.formulas import BatchMoments
 from recolorist.torch.parameters import Parameters
+from recolorist.torch.tensors import images_last
 
-__all__ = ["Harmonise"]
+__all__ = ["Harmonise", "harmonise_tensor"]
 
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
@@ -191,3 +192,31 @@ def _are_blank(batch: torch.Tensor, content: BatchMoments, data_range: float) ->
     near = (batch.flatten(2).double() - content.mean[..., None]).abs() <= band
     share = near.sum(-1, dtype=torch.int64).double() / near.shape[-1]
     return (still & (share >= SHARE)).all(-1)
+
+
+def harmonise_tensor(harmoniser: Harmoniser, tensor: torch.Tensor) -> torch.Tensor:
+    """Harmonise each image of (..., C, H, W) through the core; same shape, dtype and device out as in, without gradients.
+
+    Args:
+        harmoniser: The harmoniser.
+        tensor: uint8, uint16 or floating point; others are copied to the CPU and back.
+
+    Raises:
+        ImageError: The tensor holds no image.
+
+    Example:
+        >>> style = Moments(1, [0.5], [[0.04]], 1.0)
+        >>> ramp = torch.arange(0, 120, 10, dtype=torch.uint8).view(1, 3, 4)
+        >>> harmonise_tensor(Harmoniser(style), ramp).float().mean().round()
+        tensor(128.)
+    """
+    if tensor.device.type != "cpu":
+        return harmonise_tensor(harmoniser, tensor.cpu()).to(tensor.device)
+    if tensor.dtype is torch.bfloat16:  # NumPy has no such type
+        return harmonise_tensor(harmoniser, tensor.float()).to(tensor.dtype)
+    if tensor.ndim < 3:
+        raise ImageError(f"a tensor of shape {tuple(tensor.shape)} came; accepted are images (..., C, H, W)")
+    result = torch.empty(tensor.shape, dtype=tensor.dtype)
+    for pixels, goal in zip(images_last(tensor), images_last(result), strict=True):
+        goal[...] = harmoniser(pixels)
+    return result
