@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
+import time
 import zipfile
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +27,7 @@ from recolorist_lab.data.cards import GIB, SPLITS
 NAMES: Final = tuple(f"{split}_{what}" for split in SPLITS for what in ("images", "labels"))
 _LARGEST: Final = 64 * GIB  # of one array; PathMNIST, the largest, has 13
 _CHUNK: Final = 1 << 20
+_ABANDONED: Final = 3600.0  # seconds
 
 
 class ArrayError(RecoloristError):
@@ -33,13 +35,27 @@ class ArrayError(RecoloristError):
 
 
 def convert(archive: Path, folder: Path) -> Path:
-    """Copy the six arrays of an archive into ``folder``, which appears when all are whole. If it is there, nothing is done."""
+    """Copy the six arrays of an archive into a folder, which appears when all are whole.
+
+    Several processes may do this at once; each writes a copy of its own, and the first that is whole stays.
+
+    Args:
+        archive: A MedMNIST archive.
+        folder: Where the arrays are wanted. If it is there, nothing is done.
+
+    Returns:
+        The folder.
+
+    Raises:
+        ArrayError: The archive is damaged, or the disk is full.
+    """
     if folder.is_dir():
         return folder
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        for leftover in folder.parent.glob(f".{folder.name}.*.part"):  # of a process that was killed
-            shutil.rmtree(leftover, ignore_errors=True)
+        for leftover in folder.parent.glob(f".{folder.name}.*.part"):
+            if _is_abandoned(leftover):
+                shutil.rmtree(leftover, ignore_errors=True)
         with atomic_path(folder) as part, zipfile.ZipFile(archive) as source:
             part.mkdir()
             members = {name: _checked(source, name) for name in NAMES}
@@ -48,9 +64,21 @@ def convert(archive: Path, folder: Path) -> Path:
                 _copy(source, info, part / f"{name}.npy")
     except ArrayError:
         raise
-    except Exception as error:  # a damaged archive raises nearly anything; for a caller all of it is one thing
+    except Exception as error:
+        if folder.is_dir():  # another process was first
+            return folder
+        # a damaged archive raises nearly anything; for a caller all of it is one thing
         raise ArrayError(f"{archive} cannot be converted: {error}; fetch it again if it is damaged") from error
     return folder
+
+
+def _is_abandoned(part: Path) -> bool:
+    """Whether nothing was written to an unfinished copy for an hour, so that its process must have been killed."""
+    try:
+        newest = max(path.stat().st_mtime for path in (part, *part.iterdir()))
+    except OSError:  # it was finished, or removed, meanwhile
+        return False
+    return time.time() - newest > _ABANDONED
 
 
 def open_array(path: Path) -> NDArray[Any]:

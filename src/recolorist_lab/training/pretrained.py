@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from recolorist.errors import OptionError
 
 __all__ = ["identity_of_weights", "load_weights"]
+
+_MARK: Final = "_conv_stem.weight"  # the first tensor of every EfficientNet of that package
 
 
 def identity_of_weights(path: str | Path) -> str:
@@ -28,7 +31,7 @@ def load_weights(net: Any, path: str, sha256: str) -> None:
 
     Args:
         net: A network of timm.
-        path: A safetensors file, or one that `torch.save` wrote, with timm's own keys.
+        path: A safetensors file, or one that `torch.save` wrote, with timm's own keys or those of EfficientNet-PyTorch.
         sha256: What the file's checksum must be.
 
     Raises:
@@ -38,8 +41,8 @@ def load_weights(net: Any, path: str, sha256: str) -> None:
 
     if not path or identity_of_weights(path) != sha256:
         raise OptionError(f"{path or 'no file'} is given as weights_file; the run starts from the file of sha256 {sha256[:12]}")
-    given = state_of(Path(path))
     own = net.state_dict()
+    given = _in_keys_of(own, state_of(Path(path)))
     head = {name for name in own if net.get_submodule(name.rpartition(".")[0]) is net.get_classifier()}
     wrong = sorted(
         name for name, tensor in own.items() if name not in head and (name not in given or given[name].shape != tensor.shape)
@@ -47,6 +50,17 @@ def load_weights(net: Any, path: str, sha256: str) -> None:
     if wrong:
         raise OptionError(
             f"{path} does not fit the model: {len(wrong)} of {len(own)} tensors are missing or of another shape, such as "
-            f"{wrong[0]!r}; give a state dict of the same model in timm's keys"
+            f"{wrong[0]!r}; the file has others, such as {min(given, default='nothing')!r}. Give --model the network of the file "
+            "and the file in timm's keys, as timm.create_model(name, pretrained=True).state_dict() has them"
         )
     net.load_state_dict({name: given[name] for name in own if name not in head}, strict=False)
+
+
+def _in_keys_of(own: Mapping[str, Any], given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Rename the tensors of a file with the layout of EfficientNet-PyTorch, which holds them in timm's order."""
+    if _MARK not in given or len(given) != len(own):
+        return given
+    pairs = list(zip(own, given, strict=True))
+    if any(name.rpartition(".")[2] != key.rpartition(".")[2] for name, key in pairs):
+        return given
+    return {name: given[key] for name, key in pairs}

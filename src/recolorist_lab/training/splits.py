@@ -48,6 +48,9 @@ def divide(found: Named, settings: Settings) -> Splits:
     whole = found.samples("train", **how)
     shares = [settings.source_share, settings.validation_share if settings.validation == "train" else 0.0]
     source, val = held_out(whole, shares, settings.seed)
+    for name, share, part in zip(("source_share", "validation_share"), shares, (source, val), strict=True):
+        if share and not len(part):
+            raise OptionError(_nothing_held_out(whole, name, share))
     train = subset(whole, np.setdiff1d(np.arange(len(whole)), np.concatenate([source, val])))
     return Splits(
         train,
@@ -55,6 +58,17 @@ def divide(found: Named, settings: Settings) -> Splits:
         found.samples("test", **how),
         _source(found, whole, source, how),
         found.samples("val", **how) if settings.validation == "train" and sizes.get("val") else None,
+    )
+
+
+def _nothing_held_out(samples: Samples, name: str, share: float) -> str:
+    """Say why a share of the training images is empty, and what to do about it."""
+    groups = np.array(samples.manifest.column("group"))[samples.rows]
+    count = len(set(groups.tolist()) - {""})
+    why = f"the images of a patient or slide stay together, and there are {count} of these" if count else "there are too few"
+    return (
+        f"{name}={share} of the {len(samples):,} training images of {samples.manifest.facts.title} holds out none: {why}. Add "
+        f"images of more patients, or set a larger {name}"
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from recolorist_lab.data import arrays
 from recolorist_lab.data.arrays import NAMES, ArrayError, check_images, convert, open_array
 from recolorist_lab.data.index import index
 from recolorist_lab.data.loader import Samples
@@ -68,8 +69,25 @@ class TestConvert:
     def test_leftovers_of_a_killed_conversion_are_no_hindrance(self, tmp_path: Path) -> None:
         (tmp_path / ".a.0123abcd.part").mkdir()
         (tmp_path / ".a.0123abcd.part" / "train_images.npy").write_bytes(b"half")
+        for path in (tmp_path / ".a.0123abcd.part" / "train_images.npy", tmp_path / ".a.0123abcd.part"):
+            os.utime(path, (0, 0))
         convert(archive(tmp_path / "a.npz", small()), tmp_path / "a")
         assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "a.npz"]
+
+    def test_the_copy_of_a_process_that_is_at_work_is_left_alone(self, tmp_path: Path) -> None:
+        (tmp_path / ".a.0123abcd.part").mkdir()
+        convert(archive(tmp_path / "a.npz", small()), tmp_path / "a")
+        assert (tmp_path / ".a.0123abcd.part").is_dir()
+
+    def test_the_first_of_two_processes_stays(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def other(*_: object) -> None:
+            (tmp_path / "a").mkdir(exist_ok=True)
+            (tmp_path / "a" / "first").touch()
+
+        monkeypatch.setattr(arrays, "_copy", other)
+        assert convert(archive(tmp_path / "a.npz", small()), tmp_path / "a") == tmp_path / "a"
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "a.npz"]
+        assert [path.name for path in (tmp_path / "a").iterdir()] == ["first"]
 
 
 def _objects() -> bytes:

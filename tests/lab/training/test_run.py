@@ -15,7 +15,6 @@ from safetensors.torch import load
 from torch import Tensor
 
 from recolorist.errors import OptionError
-from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.manifest import Entry, Facts, Manifest
 from recolorist_lab.training import loop
 from recolorist_lab.training.algorithms import ib_erm
@@ -25,7 +24,6 @@ from recolorist_lab.training.loop import TrainingError
 from recolorist_lab.training.prepare import prepare
 from recolorist_lab.training.run import run
 from recolorist_lab.training.scores import Predictions
-from recolorist_lab.training.splits import held_out
 from tests.lab.training.contexts import Memory, small
 
 
@@ -252,22 +250,6 @@ class TestMinibatches:
     def test_too_few_images_are_refused(self) -> None:
         with pytest.raises(OptionError, match="images to train on"):
             prepare(small(dataset="synthetic:hospitals=3,tiles=4,size=16", size=16, batch=16, accumulate=4))
-
-
-class TestShares:
-    def test_patients_stay_together(self, tmp_path: Path) -> None:
-        entries = [
-            Entry("own", "train", "site", f"{number:03d}.png", (number // 8 % 2,), group=f"patient {number // 4}")
-            for number in range(48)
-        ]
-        facts = Facts("own", "Own", "binary", ("no", "yes"))
-        whole = Samples(Manifest.of(entries, facts), "train", root=tmp_path)
-        parts = held_out(whole, [0.25, 0.25], 1)
-        groups = [{int(place) // 4 for place in part} for part in parts]
-        assert [len(part) for part in parts] == [12, 12]
-        assert not groups[0] & groups[1]
-        assert not np.array_equal(held_out(whole, [0.25], 2)[0], parts[0])
-        assert np.array_equal(held_out(whole, [0.25], 1)[0], parts[0])
 
 
 def chest(folder: Path) -> str:

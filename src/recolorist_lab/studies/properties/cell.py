@@ -24,7 +24,7 @@ from recolorist.core.moments import Moments, measure
 from recolorist.core.options import EpsMode
 from recolorist.core.plan import Plan, plan
 from recolorist.core.spaces import SPACES
-from recolorist.errors import OptionError
+from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.data.pixels import Bytes
 from recolorist_lab.report.stats import bootstrap
 from recolorist_lab.runs.config import Json, identity, operational, unknown
@@ -177,6 +177,10 @@ def _summary(found: list[PairProperties]) -> dict[str, Json]:
     instances = [instance for pair in found for instance in pair.instances]
     column: dict[str, Array] = {name: np.array([getattr(instance, name) for instance in instances]) for name in Instance._fields}
     defined = np.isfinite(column["after"]) & np.isfinite(column["before"])
+    if not defined.any():
+        raise RecoloristError(
+            f"every channel of all {len(found)} pairs is flat, so no correlation is defined; give images of more than one colour"
+        )
     flags = [name for pair in found for name in pair.flags]
     return {
         "pairs": len(found),

@@ -11,11 +11,12 @@ import pytest
 from numpy.typing import NDArray
 
 import recolorist as rc
-from recolorist.errors import OptionError
+from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.report import rows as table
 from recolorist_lab.report.writers import markdown
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import load
+from recolorist_lab.studies.properties import cell
 from recolorist_lab.studies.properties import figure as properties_figure
 from recolorist_lab.studies.properties import table as properties_table
 from recolorist_lab.studies.properties.cell import FILE, NO_CAP, Properties, properties_of
@@ -89,6 +90,12 @@ class TestOnePair:
         assert math.isnan(found.instances[2].after)
         assert "flat" in found.flags
         assert math.isfinite(found.instances[0].after)
+
+    def test_of_flat_images_alone_nothing_can_be_said(self) -> None:
+        flat = np.full((8, 8, 3), 90, np.uint8)
+        pair = properties_of(flat, flat, Properties())
+        with pytest.raises(RecoloristError, match="every channel of all 2 pairs is flat"):
+            cell._summary([pair, pair])
 
     def test_only_in_rgb_is_every_channel_an_affine_map_of_itself(self) -> None:
         rgb, other = (properties_of(picture(1), picture(2), Properties(space=space)) for space in ("rgb", "ycbcr"))

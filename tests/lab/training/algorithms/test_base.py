@@ -41,7 +41,7 @@ class TestAll:
     @pytest.mark.parametrize("variant", ["upstream", "authors"])
     @pytest.mark.parametrize("multilabel", [False, True])
     def test_one_step_moves_the_features_and_has_a_finite_loss(self, name: str, variant: str, *, multilabel: bool) -> None:
-        algorithm: Any = class_of(name)(network(), MANY if multilabel else ONE, variant)
+        algorithm: Any = class_of(name)(network(), MANY if multilabel else ONE, variant)  # type: ignore[arg-type]
         if isinstance(algorithm, IBERM):
             algorithm.counter += ANNEAL
         optimiser = adamw(algorithm, Settings("synthetic", 0))
