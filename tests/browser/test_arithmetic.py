@@ -31,7 +31,11 @@ def run_node(folder: Path, images: list[Bytes], cases: list[dict[str, Any]], **m
     opaque = [np.dstack([image, np.full(image.shape[:2], 255, np.uint8)]).tobytes() for image in images]
     file = folder / "cases.json"
     encoded = [base64.b64encode(data).decode() for data in opaque]
-    file.write_text(json.dumps({"spaces": linear_spaces(), "images": encoded, "cases": cases, **more}))
+    file.write_text(
+        json.dumps(
+            {"spaces": linear_spaces(), "images": encoded, "widths": [image.shape[1] for image in images], "cases": cases, **more}
+        )
+    )
     script = Path(__file__).with_name("run_cases.mjs")
     done = subprocess.run(  # noqa: S603 - our own script
         [str(_NODE), str(script), str(_MODULES), str(file)], capture_output=True, text=True, check=False, timeout=600
@@ -190,6 +194,27 @@ def test_covariance_with_a_grey_image_agrees_to_the_last_digits(tmp_path: Path) 
             assert theirs.flags == ours.flags
 
 
+def same_loss(loss: dict[str, Any], audit: rc.Audit) -> None:
+    """The page's map of lost detail is the library's, but for the last of its three digits."""
+    patches = np.array(loss["patches"], float).reshape(loss["rows"], loss["columns"])
+    np.testing.assert_allclose(patches, audit.loss, rtol=0, atol=0.0011)
+    assert math.isclose(loss["share"], audit.loss_share)
+    assert math.isclose(loss["worst"], audit.loss_worst, abs_tol=0.0011)
+    assert (None if loss["box"] is None else tuple(loss["box"])) == audit.loss_worst_box
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (5, 90), (40, 28), (131, 97), (160, 128)])
+def test_lost_detail_is_the_library_s(tmp_path: Path, shape: tuple[int, int]) -> None:
+    content, style = noise(21, shape) // 3, noise(22)
+    content[: shape[0] // 2] += 40
+    settings = [Settings(method, space) for method, space in OFFERED if method != "histogram"]
+    for one, answer in zip(settings, compare(tmp_path, content, style, settings), strict=True):
+        same_loss(answer["loss"], rc.audit(content, one.plan(content, style)))
+    whole = Settings("histogram", "rgb")
+    (answer,) = compare(tmp_path, content, style, [whole])
+    same_loss(answer["loss"], rc.audit(content, whole.match(content, style)))
+
+
 def test_the_report_is_the_library_s_audit(tmp_path: Path) -> None:
     content, style = narrow_noise(), noise()
     settings = [one for one in THOROUGH if one.method != "histogram" and one.strength > 0]
@@ -200,6 +225,8 @@ def test_the_report_is_the_library_s_audit(tmp_path: Path) -> None:
         assert answer["report"]["clipped"] == audit.clipped.tolist()
         np.testing.assert_allclose(answer["report"]["pearson"], audit.pearson, rtol=1e-11)
         assert math.isclose(answer["report"]["pearsonPooled"], audit.pearson_pooled, rel_tol=1e-11)
+        assert math.isclose(answer["report"]["clippedOverall"], audit.clipped_overall, rel_tol=1e-12)
+        same_loss(answer["loss"], audit)
         clipped += audit.clipped_overall
     assert clipped > 0  # else the comparison above would say nothing
 

@@ -159,13 +159,34 @@ def test_clipped_pixels_are_counted_and_coloured(page: StudioPage, tmp_path: Pat
     page.load(save(tmp_path / "content.png", content), save(tmp_path / "style.png", style))
     plan = Settings().plan(content, style)
     unclipped = np.rint(content @ plan.matrix.T + plan.offset)
-    share = float(((unclipped < 0) | (unclipped > 255)).any(axis=2).mean())
+    share = rc.audit(content, plan).clipped_overall
     assert 0 < share < 1
-    assert float(page.browser.run("document.querySelector('#clipped-share').dataset.value")) == share
+    assert share == pytest.approx(float(((unclipped < 0) | (unclipped > 255)).mean()))
+    shown = float(page.browser.run("document.querySelector('#clipped-share').dataset.value"))
+    assert shown == pytest.approx(share, rel=1e-12)  # the same figure as of the command
+    page.browser.click("#show-loss")  # outlines lie above it, and the picture is small
     page.browser.click("#show-clipped")
     wait_for(lambda: _has_colour(page, "#output-canvas", (255, 128, 0)), 5, "orange on the output")
     page.browser.click("#show-clipped")
     wait_for(lambda: not _has_colour(page, "#output-canvas", (255, 128, 0)), 5, "the overlay to go")
+
+
+def test_lost_detail_is_outlined_unless_it_is_switched_off(page: StudioPage, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    values = rng.normal(170, 14, (128, 128, 3))
+    values[32:64, 32:64] = rng.normal(25, 8, (32, 32, 3))
+    content = np.clip(values, 0, 255).astype(np.uint8)
+    style = np.clip(2.0 * content - 170, 0, 255).astype(np.uint8)
+    page.load(save(tmp_path / "content.png", content), save(tmp_path / "style.png", style))
+    page.wait_fingerprint(fingerprint(rc.match(content, style)))
+    audit = rc.audit(content, Settings().plan(content, style))
+    assert audit.loss_share > 0.02
+    shown = float(page.browser.run("document.querySelector('#loss-share').dataset.value"))
+    assert shown == pytest.approx(audit.loss_share)
+    assert not page.browser.run("document.querySelector('#loss-advice').hidden")
+    wait_for(lambda: _has_colour(page, "#output-canvas", (255, 0, 200)), 5, "outlines on the output")
+    page.browser.click("#show-loss")
+    wait_for(lambda: not _has_colour(page, "#output-canvas", (255, 0, 200)), 5, "the outlines to go")
 
 
 def _has_colour(page: StudioPage, canvas: str, colour: tuple[int, int, int]) -> bool:

@@ -113,7 +113,17 @@ def test_everything_is_reached_by_tab_and_has_a_name(page: StudioPage) -> None:
         reached.add(page.browser.run("document.activeElement.id || document.activeElement.name"))
     expected = {"theme", "example", "content-file", "style-file", "view", "zoom-out", "zoom-in", "zoom-actual", "zoom-fit"}
     expected |= {"content-canvas", "style-canvas", "output-canvas", "style", "method", "space", "strength", "strength-number"}
-    expected |= {"gain", "gain-number", "show-clipped", "mask", "bank-file", "bank-example", "bank-plane", "bank-list"}
+    expected |= {
+        "gain",
+        "gain-number",
+        "show-clipped",
+        "show-loss",
+        "mask",
+        "bank-file",
+        "bank-example",
+        "bank-plane",
+        "bank-list",
+    }
     expected |= {"save-png", "save-plan", "save-snippet", "copy-snippet", "snippet"}
     assert expected <= reached
     nodes = page.browser.send("Accessibility.getFullAXTree")["nodes"]

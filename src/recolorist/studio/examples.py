@@ -24,6 +24,7 @@ _OFF: Final = {
     "mask": "off",
     "only-inside": False,
     "show-clipped": False,
+    "show-loss": True,
     "strength": 1,
     "gain": 10,
     "method": "mean_std",

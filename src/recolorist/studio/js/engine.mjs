@@ -1,6 +1,7 @@
 // Measure, plan, apply, report: everything between pixels in and pixels out. Knows no page; runs in the worker and in tests.
 
 import { applyColours, channelsOf, distinctColours, recolour, weigh } from "./colours.mjs";
+import { detailLoss } from "./detail.mjs";
 import { blendTable, countLevels, matchLevels, matchValues } from "./histograms.mjs";
 import { deviations, inLevels, momentsOf, sumPixels, sumsOfLevels } from "./moments.mjs";
 import { affineTable, applyMatrix, applyTables, keepOutside, luminanceMask } from "./pixels.mjs";
@@ -49,6 +50,7 @@ import { reportOn } from "./report.mjs";
  * @typedef {object} Account
  * @property {{ counts: Uint32Array[], mean: number[], std: number[] }} output over the measured pixels
  * @property {import("./report.mjs").Report} report
+ * @property {import("./detail.mjs").DetailLoss} loss
  */
 
 /** @typedef {Match & Account} Result */
@@ -129,13 +131,18 @@ export class Engine {
     this.style = null;
     /** @type {{ content: Seen, style: Seen, space: Space, channels: { goals: Float64Array, flags: string[] }[] } | null} */
     this.curves = null;
+    this.width = 1;
     this.target = new Int32Array(0);
     this.notes = new Uint8Array(0);
   }
 
-  /** @param {Int32Array} pixels */
-  setContent(pixels) {
+  /**
+   * @param {Int32Array} pixels
+   * @param {number} width
+   */
+  setContent(pixels, width) {
     this.content = new Source(pixels);
+    this.width = width;
     this.target = new Int32Array(pixels.length);
     this.notes = new Uint8Array(pixels.length);
   }
@@ -172,7 +179,7 @@ export class Engine {
    * @param {Match} match
    * @returns {Account}
    */
-  account({ content, changed, pixels, notes }) {
+  account({ content, changed, pixels, notes, plan }) {
     if (!this.content || !content.counts) throw new StudioError("Match first.");
     const measured = countLevels(pixels, content.mask);
     const everywhere = changed === content.mask;
@@ -181,7 +188,8 @@ export class Engine {
       counts: everywhere ? content.counts : this.content.allCounts(),
       countsAfter: everywhere ? measured : countLevels(pixels, null),
     });
-    return { output: summary(measured), report };
+    const loss = detailLoss({ content: this.content.pixels, output: pixels, mask: changed, width: this.width, plan });
+    return { output: summary(measured), report, loss };
   }
 
   /**

@@ -6,7 +6,7 @@ import { controlValues, listenToControls, setControls } from "./controls.mjs";
 import { byId, element, percent, shown } from "./dom.mjs";
 import { blobFromBase64, newCanvas, paint, readPicture } from "./files.mjs";
 import { equationLines, formula, histogramCharts, spaceLines, tableRows } from "./numbers.mjs";
-import { clippedOverlay, outsideOverlay } from "./overlays.mjs";
+import { clippedOverlay, lossOverlay, outsideOverlay } from "./overlays.mjs";
 import { Session } from "./session.mjs";
 import { pythonSnippet } from "./snippet.mjs";
 import { copyScript, savePlan, savePng, saveScript } from "./takeaway.mjs";
@@ -108,7 +108,11 @@ function refreshOverlays() {
     overlays.content = outsideOverlay(content, match.content);
     if (style && "canvas" in style) overlays.style = outsideOverlay(style, match.style);
   }
-  if (ticked("show-clipped")) overlays.output = clippedOverlay(match.notes, content.width, content.height);
+  const { width, height } = content, loss = session.result?.loss;
+  if (ticked("show-clipped")) overlays.output = clippedOverlay(match.notes, width, height);
+  if (ticked("show-loss") && loss && session.result?.notes === match.notes) {
+    overlays.output = lossOverlay(loss, width, height, overlays.output ?? undefined);
+  }
 }
 
 /** @param {Result} result */
@@ -122,10 +126,15 @@ function report(result) {
   table.querySelectorAll("tbody").forEach((body) => body.remove());
   table.append(...tableRows(result));
   html("histograms").replaceChildren(...histogramCharts(result));
-  const { clippedPixels, pearsonPooled } = result.report;
-  const share = html("clipped-share");
-  share.textContent = percent(clippedPixels);
-  share.dataset.value = String(clippedPixels);
+  const { clippedOverall, pearsonPooled } = result.report, { share, worst, box } = result.loss;
+  for (const [id, value] of Object.entries({ "clipped-share": clippedOverall, "loss-share": share })) {
+    html(id).textContent = percent(value);
+    html(id).dataset.value = String(value);
+  }
+  html("loss-worst").textContent = box ? `The worst patch lost ${percent(worst)}: x ${box[0]}–${box[2]}, y ${box[1]}–${box[3]}.` : "";
+  html("loss-advice").hidden = share <= 0.02;
+  refreshOverlays();
+  viewer.draw();
   html("pearson-pooled").textContent = pearsonPooled === null ? "undefined" : shown(pearsonPooled, 5);
   plot.content = result.content.moments.mean.map((value) => value / 255);
   if (plot.styles.length) plot.draw();
@@ -343,7 +352,7 @@ function wireButtons() {
     "copy-snippet": async () => (html("status").textContent = await copyScript(html("snippet"))),
   };
   for (const [id, action] of Object.entries(actions)) html(id).addEventListener("click", () => void action());
-  for (const id of ["show-mask", "show-clipped"]) {
+  for (const id of ["show-mask", "show-clipped", "show-loss"]) {
     html(id).addEventListener("change", () => {
       refreshOverlays();
       viewer.draw();

@@ -6,8 +6,8 @@ import { ABOVE, BELOW } from "./pixels.mjs";
 /**
  * @typedef {object} Report
  * @property {number} changed number of pixels that were changed; all shares are of these
- * @property {number[]} clipped share per channel
- * @property {number} clippedPixels share of pixels with any channel clipped
+ * @property {number[]} clipped share of the values of each channel
+ * @property {number} clippedOverall share of all values: the `clipped_overall` of the library
  * @property {(number | null)[]} pearson per channel; null where one of the two images is flat
  * @property {number | null} pearsonPooled all channels as one vector
  */
@@ -74,7 +74,8 @@ function addBlockOf({ content, output, notes, mask }, start, end, products, tall
 function clipping(notes, changed) {
   const withBits = (/** @type {number} */ bits) =>
     notes.reduce((sum, count, note) => (note & bits ? sum + count : sum), 0) / changed;
-  return { clipped: [2, 4, 6].map((shift) => withBits((BELOW | ABOVE) << shift)), clippedPixels: withBits(BELOW | ABOVE) };
+  const clipped = [2, 4, 6].map((shift) => withBits((BELOW | ABOVE) << shift));
+  return { clipped, clippedOverall: (clipped[0] + clipped[1] + clipped[2]) / 3 };
 }
 
 /**

@@ -35,7 +35,7 @@ function take(request) {
     before = request.content.rgba;
     beforeHash = null;
     size = { width: request.content.width, height: request.content.height, alpha: request.content.alpha };
-    engine.setContent(words(before));
+    engine.setContent(words(before), size.width);
   }
   if (request.style) engine.setStyle(words(request.style.rgba));
   if (request.moments) engine.setStyleMoments(request.moments);

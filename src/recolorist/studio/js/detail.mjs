@@ -1,0 +1,147 @@
+// Lost detail, patch by patch: the figures of detail.py in the library, where the definition is.
+
+import { roundHalfEven } from "./exact.mjs";
+import { isDiagonal } from "./plan.mjs";
+
+/**
+ * @typedef {object} DetailLoss
+ * @property {number} rows of patches
+ * @property {number} columns
+ * @property {(number | null)[]} patches the share of its detail that each patch lost, row by row; null where there was none
+ * @property {number} share of the patches with detail that lost more than half
+ * @property {number} worst the largest share that a patch lost
+ * @property {number[] | null} box left, top, right and bottom of that patch
+ */
+
+const PARTS = 16, LEAST = 8, GRID = 8, MOST = 256, FLOOR = 255 / 64, HALF = 0.5, ENOUGH = 16;
+
+/**
+ * @param {number} length
+ * @param {number} side
+ */
+const countOf = (length, side) => Math.min(MOST, Math.max(1, Math.floor(length / side)));
+
+/**
+ * The pixels along one axis that stand for its patches.
+ * @param {number} count
+ * @param {number} length
+ */
+const placesOf = (count, length) =>
+  Int32Array.from({ length: count * GRID }, (_, k) => Math.floor(((k + 0.5) * length) / (count * GRID)));
+
+/**
+ * @param {{ content: Int32Array, output: Int32Array, mask: Uint8Array | null, width: number, plan: import("./plan.mjs").Plan | null }} change
+ * @returns {DetailLoss}
+ */
+export function detailLoss(change) {
+  const { width } = change, height = change.content.length / width;
+  const side = Math.max(LEAST, Math.min(height, width) / PARTS);
+  const rows = countOf(height, side), columns = countOf(width, side);
+  const lines = placesOf(rows, height), places = placesOf(columns, width);
+  /** @type {(number | null)[]} */
+  const losses = [];
+  for (let r = 0; r < rows; r++) {
+    for (let c = 0; c < columns; c++) {
+      const numbers = [];
+      for (let y = 0; y < GRID; y++) {
+        for (let x = 0; x < GRID; x++) numbers.push(lines[r * GRID + y] * width + places[c * GRID + x]);
+      }
+      losses.push(patchLoss(numbers, change));
+    }
+  }
+  return summarise(losses, rows, columns, width, height);
+}
+
+/**
+ * The loss of the worst channel that has detail in a patch; null if none has.
+ * @param {number[]} numbers of its pixels
+ * @param {Parameters<typeof detailLoss>[0]} change
+ */
+function patchLoss(numbers, { content, output, mask, plan }) {
+  const inside = mask ? numbers.filter((i) => mask[i]) : numbers;
+  if (mask && inside.length < ENOUGH) return null;
+  let worst = null;
+  for (let c = 0; c < 3; c++) {
+    const before = inside.map((i) => (content[i] >>> (8 * c)) & 255);
+    const variance = covariance(before, before);
+    if (variance < FLOOR * FLOOR) continue;
+    const after = inside.map((i) => (output[i] >>> (8 * c)) & 255);
+    const expected = plan ? expectedIn(c, inside, content, plan) : before;
+    const goal = covariance(expected, expected), written = covariance(after, after);
+    const spread = Math.sqrt(goal * (plan ? Math.max(goal, written) : written));
+    const kept = spread > 0 ? Math.abs(covariance(expected, after)) / spread : 0;
+    worst = Math.max(worst ?? 0, Math.min(1, Math.max(0, 1 - kept)));
+  }
+  return worst;
+}
+
+/**
+ * What a plan would write into a channel without limits.
+ * @param {number} c
+ * @param {number[]} numbers
+ * @param {Int32Array} content
+ * @param {import("./plan.mjs").Plan} plan
+ */
+function expectedIn(c, numbers, content, plan) {
+  const [red, green, blue] = plan.matrix[c];
+  if (isDiagonal(plan)) return numbers.map((i) => plan.matrix[c][c] * ((content[i] >>> (8 * c)) & 255));
+  return numbers.map((i) => {
+    const p = content[i];
+    return roundHalfEven(red * (p & 255) + green * ((p >>> 8) & 255) + blue * ((p >>> 16) & 255) + plan.offset[c]);
+  });
+}
+
+/**
+ * @param {number[]} first
+ * @param {number[]} second
+ */
+function covariance(first, second) {
+  let product = 0, a = 0, b = 0;
+  for (let i = 0; i < first.length; i++) {
+    product += first[i] * second[i];
+    a += first[i];
+    b += second[i];
+  }
+  const count = first.length, mean = product / count, value = mean - (a / count) * (b / count);
+  return Math.abs(value) > 1e-12 * Math.abs(mean) ? value : 0;
+}
+
+/**
+ * @param {(number | null)[]} losses
+ * @param {number} rows
+ * @param {number} columns
+ * @param {number} width
+ * @param {number} height
+ * @returns {DetailLoss}
+ */
+function summarise(losses, rows, columns, width, height) {
+  let place = -1, lost = 0, detailed = 0;
+  losses.forEach((loss, i) => {
+    if (loss === null) return;
+    detailed++;
+    if (loss > HALF) lost++;
+    if (place < 0 || loss > /** @type {number} */ (losses[place])) place = i;
+  });
+  const patches = losses.map((loss) => (loss === null ? null : Math.round(1000 * loss) / 1000));
+  return {
+    rows, columns, patches,
+    share: lost / Math.max(1, detailed),
+    worst: place < 0 ? 0 : /** @type {number} */ (patches[place]),
+    box: place < 0 ? null : boxOf(place, rows, columns, width, height),
+  };
+}
+
+/**
+ * Left, top, right and bottom of a patch; halves are rounded to even, as Python does.
+ * @param {number} place
+ * @param {number} rows
+ * @param {number} columns
+ * @param {number} width
+ * @param {number} height
+ */
+export function boxOf(place, rows, columns, width, height) {
+  const row = Math.floor(place / columns), column = place % columns;
+  const [left, right] = [0, 1].map((k) => roundHalfEven(((column + k) * width) / columns));
+  const [top, bottom] = [0, 1].map((k) => roundHalfEven(((row + k) * height) / rows));
+  return [left, top, right, bottom];
+}
