@@ -14,7 +14,7 @@ import numpy as np
 from recolorist.augment import streams
 from recolorist.augment.colorist import Colorist, Draw
 from recolorist.augment.samplers import Content
-from recolorist.bank.json_form import FORMAT
+from recolorist.bank.json_form import FORMATS
 from recolorist.bank.names import format_name
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core import image as check
@@ -146,7 +146,7 @@ def open_bank(bank: Any) -> tuple[StyleBank, Path | None]:
         return StyleBank.open(bank), Path(bank)
     if isinstance(bank, dict) and "path" in bank:
         return _open_verified(bank), Path(bank["path"])
-    if isinstance(bank, dict) and bank.get("format") == FORMAT:
+    if isinstance(bank, dict) and bank.get("format") in FORMATS:
         return StyleBank.from_json(json.dumps(bank)), None
     return StyleBank.of(bank), None
 

@@ -57,6 +57,7 @@ class Colorist(ImageOnlyTransform):
         label_key: Name of the entry that is its label, for samplers that need it.
         domain_key: Name of the entry that is its domain.
         allow_split: Accept banks of other splits than training.
+        blank: ``"keep"`` leaves blank images as they are and draws no style of one, ``"match"`` treats them like all others.
         bank_form: How ``A.save`` writes the bank: ``"embedded"`` in the pipeline itself, ``"path"`` as the path of its file
             with its SHA-256, ``"auto"`` embedded up to 256 styles and by its path beyond.
         p: Probability of changing an image.
@@ -99,6 +100,7 @@ class Colorist(ImageOnlyTransform):
         label_key: str | None
         domain_key: str | None
         allow_split: bool
+        blank: Literal["keep", "match"]
         bank_form: Literal["auto", "embedded", "path"]
 
     def __init__(
@@ -119,6 +121,7 @@ class Colorist(ImageOnlyTransform):
         label_key: str | None = None,
         domain_key: str | None = None,
         allow_split: bool = False,  # noqa: FBT002 - in this library p is the last one
+        blank: Literal["keep", "match"] = "keep",
         bank_form: Literal["auto", "embedded", "path"] = "auto",
         p: float = 0.3,
     ) -> None:

@@ -9,14 +9,13 @@ import math
 from collections.abc import Callable
 from typing import Any, Final, Literal
 
-import numpy as np
-
 from recolorist import _adapters as adapters
 from recolorist.augment import streams
 from recolorist.augment.colorist import Colorist
 from recolorist.augment.samplers import Sampler
 from recolorist.core import foreground
 from recolorist.core import image as check
+from recolorist.core.options import Blank
 from recolorist.core.spaces import SPACES
 from recolorist.errors import ImageError, OptionError, StatisticsError
 
@@ -88,6 +87,7 @@ class RandomColorist(IntensityAugmentationBase2D):
         same_on_batch: Give all samples of a batch the same style.
         keepdim: Return a single image without the dimension of the batch.
         allow_split: Accept banks of other splits than training.
+        blank: ``"keep"`` leaves blank images as they are and draws no style of one, ``"match"`` treats them like all others.
 
     Raises:
         OptionError: An option is unknown or outside its limits.
@@ -116,6 +116,7 @@ class RandomColorist(IntensityAugmentationBase2D):
         same_on_batch: bool = False,
         keepdim: bool = False,
         allow_split: bool = False,
+        blank: Blank = "keep",
     ) -> None:
         """Check every option once, here."""
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
@@ -159,6 +160,9 @@ class RandomColorist(IntensityAugmentationBase2D):
         else:
             changed = torch.baddbmm(offset[..., None], gain, flat)
         matched = changed.clamp_(0.0, 1.0).reshape(pixels.shape)
+        if self.core.blank == "keep":
+            blank = formulas.are_blank(pixels, content, 1.0, inside)
+            matched = torch.where(blank[:, None, None, None], pixels, matched)
         if inside is not None and self.apply_to == "mask":
             matched = torch.where(inside, matched, pixels)
         return matched.to(input.dtype)
@@ -175,17 +179,15 @@ class RandomColorist(IntensityAugmentationBase2D):
             return None
         if callable(self.mask):
             return self.mask(pixels).reshape(len(pixels), 1, *pixels.shape[2:]).bool()
-        found: Tensor = _find_foreground(pixels, self.mask)
+        found: Tensor = _find_foreground(pixels, self.mask, or_all=self.core.blank == "match")
         return found
 
 
 @torch.compiler.disable
-def _find_foreground(pixels: Tensor, rule: str) -> Tensor:
-    """Find the foreground of each sample (B, 1, H, W) by a rule of the core, on the CPU; True everywhere where it finds none."""
+def _find_foreground(pixels: Tensor, rule: str, *, or_all: bool) -> Tensor:
+    """Find the foreground of each sample (B, 1, H, W) on the CPU; where there is none, all pixels, or none for a blank sample."""
     images = pixels.detach().cpu().permute(0, 2, 3, 1).numpy()
-    masks = [foreground.RULES[rule](image, 1.0) for image in images]
-    everywhere = np.ones(images.shape[1:3], bool)
-    chosen = np.stack([everywhere if mask is None else mask for mask in masks])
+    chosen = foreground.find_foreground(foreground.RULES[rule], images, 1.0, or_all=or_all)
     return torch.from_numpy(chosen).to(pixels.device)[:, None]
 
 

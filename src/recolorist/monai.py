@@ -20,6 +20,7 @@ from recolorist import _adapters as adapters
 from recolorist.augment import colorist as augment
 from recolorist.augment.colorist import Draw
 from recolorist.augment.samplers import Sampler
+from recolorist.core.options import Blank
 from recolorist.errors import ImageError, OptionError
 from recolorist.harmonise.monai import Harmonise, HarmoniseD, Harmonised, HarmoniseDict
 
@@ -70,6 +71,7 @@ class RandColorist(RandomizableTransform):
         apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
         data_range: Largest value of floating-point and signed images.
         allow_split: Accept banks of other splits than training.
+        blank: ``"keep"`` leaves blank images as they are and draws no style of one, ``"match"`` treats them like all others.
 
     Raises:
         OptionError: An option is unknown or outside its limits.
@@ -102,6 +104,7 @@ class RandColorist(RandomizableTransform):
         apply_to: Literal["all", "mask"] = "all",
         data_range: float | None = None,
         allow_split: bool = False,
+        blank: Blank = "keep",
     ) -> None:
         """Check every option once, here."""
         RandomizableTransform.__init__(self, prob)
@@ -197,6 +200,7 @@ class RandColoristd(RandomizableTransform, MapTransform):
         apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
         data_range: Largest value of floating-point and signed images.
         allow_split: Accept banks of other splits than training.
+        blank: ``"keep"`` leaves blank images as they are and draws no style of one, ``"match"`` treats them like all others.
         mask_key: Name of the entry that is the foreground mask.
         sample_key: Name of the entry that is the image's key in the bank, so that it is not matched to itself.
         label_key: Name of the entry that is its label, for samplers that need it.
@@ -236,6 +240,7 @@ class RandColoristd(RandomizableTransform, MapTransform):
         apply_to: Literal["all", "mask"] = "all",
         data_range: float | None = None,
         allow_split: bool = False,
+        blank: Blank = "keep",
         mask_key: str | None = None,
         sample_key: str | None = None,
         label_key: str | None = None,

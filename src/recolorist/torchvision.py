@@ -15,6 +15,7 @@ from recolorist.augment.colorist import Draw, MaskRule
 from recolorist.augment.samplers import Sampler
 from recolorist.augment.streams import stream
 from recolorist.bank.style_bank import StyleBank
+from recolorist.core.options import Blank
 from recolorist.errors import ImageError
 from recolorist.harmonise.torchvision import Harmonise
 from recolorist.torch.tensors import recolour_tensor
@@ -56,6 +57,7 @@ class Colorist(v2.Transform):
         data_range: Largest value of floating-point images.
         preprocessing: What was done to the images before; a bank made otherwise is warned of.
         allow_split: Accept banks of other splits than training.
+        blank: ``"keep"`` leaves blank images as they are and draws no style of one, ``"match"`` treats them like all others.
 
     Raises:
         OptionError: An option is unknown or outside its limits.
@@ -85,6 +87,7 @@ class Colorist(v2.Transform):
         data_range: float | None = None,
         preprocessing: str | None = None,
         allow_split: bool = False,
+        blank: Blank = "keep",
     ) -> None:
         """Check every option once, here."""
         super().__init__()

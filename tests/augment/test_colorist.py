@@ -15,7 +15,7 @@ import recolorist as rc
 from recolorist import Colorist, StyleBank
 from recolorist.augment.colorist import Decision, PreprocessingWarning
 from recolorist.augment.samplers import Content, Style
-from recolorist.errors import OptionError, StatisticsError
+from recolorist.errors import ImageError, OptionError, StatisticsError
 
 Images = NDArray[np.uint8]
 
@@ -40,6 +40,7 @@ class TestCall:
             assert row is not None
             np.testing.assert_array_equal(aug(tile, index=i), rc.match(tile, bank.moments(row)))
 
+    @pytest.mark.filterwarnings("ignore:the bank was measured on all pixels")
     def test_draw_then_apply_is_the_call(self, tiles: Images, bank: StyleBank) -> None:
         for options in (
             {},
@@ -129,6 +130,7 @@ class TestOptions:
         assert row is not None
         np.testing.assert_array_equal(lab(tiles[0], index=0), rc.match(tiles[0], tiles[row], space="lab"))
 
+    @pytest.mark.filterwarnings("ignore:the bank was measured on all pixels")
     def test_mask_rule_and_outside(self, bank: StyleBank) -> None:
         eye = np.zeros((19, 23, 3), np.uint8)
         eye[4:15, 6:18] = np.random.default_rng(0).integers(60, 200, (11, 12, 3), dtype=np.uint8)
@@ -208,3 +210,66 @@ class TestDraw:
             disturbed.append(aug.decide(image, draw))
         assert disturbed == alone
         assert len({decision.style for decision in alone}) > 5
+
+
+GLASS = np.random.default_rng(0).integers(240, 246, (19, 23, 3), dtype=np.uint8)
+
+
+class TestBlank:
+    """Images with nothing in them stay as they are, and are no styles."""
+
+    @pytest.mark.parametrize("options", [{}, {"max_clip": 0.01}, {"method": "histogram"}, {"mask": "tissue"}])
+    def test_a_blank_image_stays_as_it_is_and_is_counted(self, bank: StyleBank, options: dict[str, Any]) -> None:
+        aug = Colorist(bank, p=1.0, seed=1, **options)
+        np.testing.assert_array_equal(aug(GLASS, key="x"), GLASS)
+        np.testing.assert_array_equal(aug(np.stack([GLASS, GLASS]), key="y"), np.stack([GLASS, GLASS]))
+        assert aug.blank_images == 3
+
+    def test_match_and_the_published_setting_amplify_it(self, bank: StyleBank) -> None:
+        for aug in (Colorist(bank, p=1.0, seed=1, blank="match"), Colorist.as_published(bank, p=1.0, seed=1)):
+            assert aug(GLASS, key="x").std() > 5 * GLASS.std()
+
+    def test_the_published_setting_is_the_formula_without_limits(self, tiles: Images, bank: StyleBank) -> None:
+        aug = Colorist.as_published(bank, p=1.0, seed=1)
+        row = aug.params(tiles[0], key="x").row
+        assert row is not None
+        np.testing.assert_array_equal(aug(tiles[0], key="x"), rc.match(tiles[0], bank.moments(row), max_gain=float("inf")))
+
+    def test_a_tile_without_tissue_is_not_measured_as_a_whole(self, bank: StyleBank) -> None:
+        """Ink at one corner gives contrast, but less than a hundredth of the pixels are foreground."""
+        tile = GLASS.copy()
+        tile[0, :3] = 20
+        np.testing.assert_array_equal(Colorist(bank, p=1.0, seed=1, mask="tissue")(tile, key="x"), tile)
+        assert not np.array_equal(Colorist(bank, p=1.0, seed=1)(tile, key="x"), tile)
+
+    def test_a_blank_content_takes_no_draws_from_others(self, tiles: Images, bank: StyleBank) -> None:
+        one, other = (Colorist(bank, p=0.5, seed=3) for _ in range(2))
+        for i in range(20):  # without keys the draws come one after another
+            before, after = one(tiles[i % 12]), other(GLASS if i % 3 == 0 else tiles[i % 12])
+            assert i % 3 == 0 or np.array_equal(before, after)
+
+    def test_blank_images_never_become_styles(self, tiles: Images) -> None:
+        bank = StyleBank.build([*tiles, GLASS], split="train")
+        assert (len(bank), bank.blank, [gone.key for gone in bank.left_out]) == (12, "left out", ["12"])
+        asked = StyleBank.build([*tiles, GLASS], split="train", with_blank=True)
+        assert (len(asked), asked.blank, asked.left_out) == (13, "kept", ())
+
+    def test_blank_styles_of_an_old_bank_are_not_drawn(self, tiles: Images) -> None:
+        made = StyleBank.build([*tiles, GLASS], split="train", with_blank=True)
+        old = StyleBank(made.mean, made.cov, made.pixels, made.keys, split="train")
+        drawn = {Colorist(old, p=1.0, seed=1).params(tiles[0], index=i).style for i in range(300)}
+        assert drawn == {str(i) for i in range(12)}
+        assert "12" in {Colorist(old, p=1.0, seed=1, blank="match").params(tiles[0], index=i).style for i in range(300)}
+
+    @pytest.mark.parametrize("sampler", ["other_domain", "same_label", "balanced_domain"])
+    def test_a_left_out_image_still_has_its_domain_and_label(self, tiles: Images, sampler: str) -> None:
+        names = ["a", "b", "c"] * 4 + ["a"]
+        bank = StyleBank.build([*tiles, GLASS], domains=names, labels=names, split="train")
+        np.testing.assert_array_equal(Colorist(bank, p=1.0, sampler=sampler, seed=1)(GLASS, key="12"), GLASS)
+
+    def test_a_bank_of_blank_images_only_is_refused(self) -> None:
+        with pytest.raises(ImageError, match=r"all 2 image\(s\) are blank.*with_blank=True"):
+            StyleBank.build([GLASS, GLASS])
+        made = StyleBank.build([GLASS, GLASS], with_blank=True)
+        with pytest.raises(StatisticsError, match="all 2 styles of the bank are blank"):
+            Colorist(StyleBank(made.mean, made.cov, made.pixels, made.keys))

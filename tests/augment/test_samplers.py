@@ -112,7 +112,7 @@ def test_extrapolation_leaves_the_hull(bank: StyleBank) -> None:
 
 
 def test_flat_styles_do_no_harm() -> None:
-    bank = StyleBank.build([np.full((4, 5, 3), grey, np.uint8) for grey in (10, 90, 250)])
+    bank = StyleBank.build([np.full((4, 5, 3), grey, np.uint8) for grey in (10, 90, 250)], with_blank=True)
     for name in ("gaussian", "extrapolate", "interpolate"):
         style = SAMPLERS[name](bank, stream(1), Content())
         assert np.isfinite(style.moments.cov).all()

@@ -135,7 +135,7 @@ class TestRow:
     def test_rows_make_the_bank_that_images_make(self, tiles: Images) -> None:
         rows = [measure_row(check.open_image(tile), None, "rgb", with_histogram=True) for tile in tiles]
         keys = [str(i) for i in range(6)]
-        made = StyleBank.from_rows(rows, keys, list("xyxyxy"), split="train", name="demo")
+        made = StyleBank.from_rows(rows, keys, list("xyxyxy"), split="train", name="demo", mask="none")
         built = StyleBank.build(tiles, labels=list("xyxyxy"), split="train", name="demo", with_histograms=True)
         assert (made.to_json(), made.fingerprint) == (built.to_json(), built.fingerprint)
         np.testing.assert_array_equal(made.histograms, built.histograms)
@@ -147,7 +147,7 @@ class TestRow:
     def test_rows_are_plain_numbers(self) -> None:
         """They travel between processes."""
         row = measure_row(check.open_image(np.zeros((2, 2, 3), np.uint8)), None, "rgb", with_histogram=False)
-        assert row == Row([0.0] * 3, [[0.0] * 3] * 3, 4, (2, 2))
+        assert row == Row([0.0] * 3, [[0.0] * 3] * 3, 4, (2, 2), is_blank=True)
         assert type(row.mean[0]) is float
 
 

@@ -69,9 +69,16 @@ class TestFile:
 
     def test_formats_are_those_of_banks_already_written(self, tmp_path: Path, bank: StyleBank) -> None:
         """Both names are in files that people keep; where the code lies does not change them."""
-        assert json.loads(bank.to_json())["format"] == "recolorist.bank/1"
+        assert json.loads(bank.to_json())["format"] == "recolorist.bank/2"
         with np.load(bank.save(tmp_path / "bank.rcb")) as members:
             assert json.loads(members["facts"].tobytes())["format"] == "recolorist.bank.file/1"
+
+    def test_how_the_bank_was_made_comes_back(self, tmp_path: Path, tiles: NDArray[np.uint8]) -> None:
+        glass = np.full((13, 17, 3), 243, np.uint8)
+        bank = StyleBank.build([*tiles, glass], masks="tissue", domains=list("aaabbbc"))
+        for name in ("bank.rcb", "bank.json"):
+            again = StyleBank.load(bank.save(tmp_path / name))
+            assert (again.mask, again.blank, again.left_out) == ("tissue", "left out", (("6", None, "c"),))
 
     def test_keys_that_do_not_fit_are_refused(self) -> None:
         block, lengths = pack_keys(["one", "two"])

@@ -153,8 +153,9 @@ class TestAlgebra:
             bank.merge(StyleBank.build(tiles, split="test"))
 
     def test_outliers_go(self, tiles: Images) -> None:
-        blank = np.full((13, 17, 3), 250, np.uint8)
-        bank = StyleBank.build([*tiles[:3], *tiles[:3], blank])
+        failed = np.full((13, 17, 3), 250, np.uint8)
+        failed[::2, :, 0] = 0
+        bank = StyleBank.build([*tiles[:3], *tiles[:3], failed])
         assert bank.outliers().tolist() == [6]
         assert len(bank.drop_outliers()) == 6
 

@@ -41,7 +41,7 @@ def test_processes_info_merge_and_plot(data: Path, bank: Path, tmp_path: Path) -
 def test_a_json_bank_for_the_page(data: Path, bank: Path, tmp_path: Path) -> None:
     run_json("bank", "build", data, "-o", tmp_path / "a.json", "--split", "train")
     values = json.loads((tmp_path / "a.json").read_text("utf-8"))
-    assert (values["format"], values["count"]) == ("recolorist.bank/1", 20)
+    assert (values["format"], values["count"]) == ("recolorist.bank/2", 20)
     assert collections.open_bank(tmp_path / "a.json").keys == StyleBank.load(bank).keys
 
 
@@ -49,7 +49,20 @@ def test_real_images_in_one_archive(tmp_path: Path) -> None:
     archive = shared_data("medmnist") / "pathmnist_test718_28.npz"
     with np.load(archive) as arrays:
         split = next(name.removesuffix("_images") for name in arrays.files if name.endswith("_images"))
-    assert run_json("bank", "build", archive, "--split", split, "-o", tmp_path / "p.rcb")["styles"] == 718
+    values = run_json("bank", "build", archive, "--split", split, "-o", tmp_path / "p.rcb")
+    assert (values["styles"], values["blank_left_out"]) == (678, 40)
+    assert run_json("bank", "build", archive, "--split", split, "-o", tmp_path / "q.rcb", "--with-blank")["styles"] == 718
+
+
+def test_kathers_empty_tiles_are_left_out_and_named(tmp_path: Path) -> None:
+    tiles = shared_data("histology") / "kather2016"
+    answer = run_here("bank", "build", tiles, "-o", tmp_path / "k.rcb", "--split", "train")
+    assert "21 styles" in answer.out
+    assert "3 blank image(s) left out: 08_EMPTY/" in answer.out
+    told = run_here("bank", "info", tmp_path / "k.rcb").out
+    assert "measured: all pixels" in told
+    assert "blank images: left out (3)" in told
+    assert "preparation: not recorded" in told
 
 
 def test_build_leaves_outliers_out_if_asked(tmp_path: Path) -> None:
@@ -58,7 +71,7 @@ def test_build_leaves_outliers_out_if_asked(tmp_path: Path) -> None:
     for i in range(12):
         Image.fromarray(picture(0) // 2 + i).save(folder / f"{i}.png")
     Image.new("RGB", (30, 20), (255, 255, 255)).save(folder / "blank.png")
-    kept, dropped = (run_here("bank", "build", folder, "-o", tmp_path / name, "--json", *words).json["styles"]
+    kept, dropped = (run_here("bank", "build", folder, "-o", tmp_path / name, "--json", "--with-blank", *words).json["styles"]
                      for name, words in (("a.rcb", []), ("b.rcb", ["--drop-outliers"])))  # fmt: skip
     assert kept == 13
     assert dropped < 13

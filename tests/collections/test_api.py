@@ -18,7 +18,7 @@ READING, WHERE, LIMITS = Reading(bits=12), Where(jobs=3), Limits(loss=0.25)
 SELECT = {"label_from": 1, "domain_from": 2, "split": "test", "root": "elsewhere", "follow_links": True}
 OUTPUT = {"quality": 81, "keep_icc": True, "full_audit": True, "force": True, "resume": True}
 MATCH: dict[str, Any] = {"method": "covariance", "space": "yiq", "max_gain": 3.0, "apply_to": "mask", "mask": "tissue"}
-MATCH |= {"max_clip": 0.125, "max_loss": 0.25}
+MATCH |= {"max_clip": 0.125, "max_loss": 0.25, "blank": "match"}
 BOTH = {"reading": READING, "where": WHERE}
 
 CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = {
@@ -27,7 +27,8 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = {
         ("source",),
         SELECT
         | BOTH
-        | {"name": "n", "preprocessing": "words", "mask": "fundus", "space": "lab", "with_histograms": True, "any_split": True},
+        | {"name": "n", "preprocessing": "words", "mask": "fundus", "space": "lab", "with_histograms": True, "any_split": True}
+        | {"with_blank": True},
     ),
     "write_augmented": (
         api.augment,

@@ -39,6 +39,8 @@ MATCH = MatchOptions()
         *((DriftOptions, {"coverage": value}) for value in (0.4, 1, 2, math.nan, "0.9")),
         (DriftOptions, {"mask": "liver"}),
         (HarmoniseOptions, {"match": MATCH, "mask": "liver"}),
+        (HarmoniseOptions, {"match": MATCH, "blank": "drop"}),
+        (AugmentOptions, {"match": MATCH, "blank": True}),
         *((AugmentOptions, {"match": MATCH, "copies": value}) for value in (0, -1, 1.5)),
         *((AugmentOptions, {"match": MATCH, "p": value}) for value in (-0.1, 1.1, math.nan)),
         (AugmentOptions, {"match": MATCH, "mask": "liver"}),
@@ -87,7 +89,7 @@ def test_records_hold_everything_that_decides_the_outputs() -> None:
     match = MatchOptions(method="covariance", space="lab", strength=0.5, max_gain=3.0, apply_to="mask", max_clip=0.1)
     harmonise = HarmoniseOptions(match, mask="tissue", pool=True, style_name="x", gate="edge").to_dict()
     common = {"method": "covariance", "space": "lab", "max_gain": 3.0, "apply_to": "mask", "mask": "tissue"}
-    common |= {"max_clip": 0.1, "max_loss": None}
+    common |= {"max_clip": 0.1, "max_loss": None, "blank": "keep"}
     assert harmonise == common | {"strength": 0.5, "pool": True, "gate": "edge", "coverage": 0.99}
     augment = AugmentOptions(match, (0.2, 0.8), 3, 0.5, 7, "gaussian", "tissue", allow_split=True)
     own = {"strength": (0.2, 0.8), "p": 0.5, "seed": 7, "sampler": "gaussian", "allow_split": True}

@@ -128,16 +128,17 @@ class TestApplyToMask:
         batch.augment(source, tmp_path / "out", bank, mask="tissue", apply_to="mask", reading=reading)
         after = read_image(tmp_path / "out" / "a.npy")
         assert np.array_equal(after[150:], pixels[150:])
-        with pytest.warns(PreprocessingWarning):
+        with pytest.warns(PreprocessingWarning, match="37 x 53"):
             expected = Colorist(bank, 1.0, seed=0, mask="tissue", apply_to="mask")(pixels, key="a.npy")
         assert np.array_equal(after, expected)
 
     @pytest.mark.parametrize("pool", [False, True], ids=["alone", "pooled"])
-    def test_a_rule_that_finds_nothing_changes_all_pixels(self, tmp_path: Path, pool: bool) -> None:
+    def test_a_rule_that_finds_nothing_changes_all_pixels_if_blank_images_are_matched(self, tmp_path: Path, pool: bool) -> None:
         pixels = slide_pixels(tissue_rows=1)  # less than a hundredth
         source = saved(tmp_path / "in", pixels)
+        options: dict[str, Any] = {"mask": "tissue", "apply_to": "mask", "pool": pool, "blank": "match"}
         for name, reading in (("whole", Reading()), ("strips", STRIPS)):
-            batch.harmonise(source, tmp_path / name, STYLE, mask="tissue", apply_to="mask", pool=pool, reading=reading)
+            batch.harmonise(source, tmp_path / name, STYLE, reading=reading, **options)
         whole, strips = (read_image(tmp_path / name / "a.npy") for name in ("whole", "strips"))
         assert np.array_equal(whole, rc.match(pixels, STYLE))
         assert np.array_equal(whole, strips)
@@ -221,3 +222,67 @@ def test_images_with_declared_bits_are_augmented(tmp_path: Path, bank: rc.StyleB
     assert result.failures == []
     expected = Colorist(bank, 1.0, seed=0, data_range=4095.0)(pixels, key="a.npy")
     assert np.array_equal(read_image(tmp_path / "out" / "a.npy"), expected)
+
+
+GLASS = np.random.default_rng(0).normal(243, 2, (40, 30, 3)).round().clip(0, 255).astype(np.uint8)
+
+
+class TestBlank:
+    """Images with nothing in them stay as they are and are flagged, whole and in strips."""
+
+    @pytest.mark.parametrize("reading", [Reading(), STRIPS], ids=["whole", "strips"])
+    @pytest.mark.parametrize("mask", [None, "tissue"])
+    def test_harmonise_leaves_glass_as_it_is(self, tmp_path: Path, reading: Reading, mask: str | None) -> None:
+        source = saved(tmp_path / "in", GLASS)
+        (record,) = batch.harmonise(source, tmp_path / "out", STYLE, mask=mask, reading=reading).records
+        assert np.array_equal(read_image(tmp_path / "out" / "a.npy"), GLASS)
+        assert (record["style"], record["strength"], record["plan"]) == (None, 0.0, None)
+        assert record["audit"]["flags"] == [["blank"]] * 3
+
+    @pytest.mark.parametrize("reading", [Reading(), STRIPS], ids=["whole", "strips"])
+    def test_a_rule_that_finds_nothing_leaves_the_image_as_it_is(self, tmp_path: Path, reading: Reading) -> None:
+        pixels = slide_pixels(tissue_rows=1)
+        (record,) = batch.harmonise(
+            saved(tmp_path / "in", pixels), tmp_path / "out", STYLE, mask="tissue", reading=reading
+        ).records
+        assert np.array_equal(read_image(tmp_path / "out" / "a.npy"), pixels)
+        assert record["audit"]["flags"] == [["blank"]] * 3
+
+    @pytest.mark.parametrize("reading", [Reading(), STRIPS], ids=["whole", "strips"])
+    def test_tissue_everywhere_is_not_taken_for_none(self, tmp_path: Path, reading: Reading) -> None:
+        pixels = np.random.default_rng(0).integers(40, 180, (60, 50, 3), dtype=np.uint8)
+        batch.harmonise(saved(tmp_path / "in", pixels), tmp_path / "out", STYLE, mask="tissue", reading=reading)
+        assert np.array_equal(read_image(tmp_path / "out" / "a.npy"), rc.match(pixels, STYLE))
+
+    def test_match_amplifies_it(self, tmp_path: Path) -> None:
+        batch.harmonise(saved(tmp_path / "in", GLASS), tmp_path / "out", STYLE, blank="match")
+        assert np.array_equal(read_image(tmp_path / "out" / "a.npy"), rc.match(GLASS, STYLE))
+
+    def test_a_tile_of_glass_goes_with_its_slide_if_tiles_are_pooled(self, tmp_path: Path) -> None:
+        folder = saved(tmp_path / "in", GLASS)
+        np.save(folder / "b.npy", picture(3))
+        batch.harmonise(folder, tmp_path / "out", STYLE, pool=True)
+        after = read_image(tmp_path / "out" / "a.npy")
+        assert not np.array_equal(after, GLASS)
+        assert after.std() < 3 * GLASS.std()  # by the gain of the slide, not by ten
+
+    @pytest.mark.parametrize("reading", [Reading(), STRIPS], ids=["whole", "strips"])
+    def test_augment_leaves_glass_as_it_is(self, tmp_path: Path, bank: rc.StyleBank, reading: Reading) -> None:
+        (record,) = batch.augment(saved(tmp_path / "in", GLASS), tmp_path / "out", bank, reading=reading).records
+        assert np.array_equal(read_image(tmp_path / "out" / "a.npy"), GLASS)
+        assert (record["style"], record["audit"]["flags"]) == (None, [["blank"]] * 3)
+
+    def test_other_images_draw_the_same_styles_beside_a_blank_one(self, tmp_path: Path, bank: rc.StyleBank) -> None:
+        folder = saved(tmp_path / "in", picture(3))
+        before = batch.augment(folder, tmp_path / "before", bank).records
+        np.save(folder / "_first.npy", GLASS)
+        after = batch.augment(folder, tmp_path / "after", bank).records
+        assert [record for record in after if record["source"] == "a.npy"][0]["plan"] == before[0]["plan"]  # noqa: RUF015
+
+    @pytest.mark.parametrize("reading", [Reading(), STRIPS], ids=["whole", "strips"])
+    def test_a_bank_leaves_glass_out_unless_asked(self, tmp_path: Path, reading: Reading) -> None:
+        folder = saved(tmp_path / "in", GLASS)
+        np.save(folder / "b.npy", picture(3))
+        bank = batch.build_bank(folder, reading=reading).bank
+        assert (bank.keys, [gone.key for gone in bank.left_out], bank.blank) == (("b.npy",), ["a.npy"], "left out")
+        assert batch.build_bank(folder, reading=reading, with_blank=True).bank.keys == ("a.npy", "b.npy")

@@ -86,8 +86,16 @@ class TestEqualsTheCore:
 
     def test_the_cap_on_gain(self) -> None:
         images = 0.5 + (batch() - 0.5) / 50
-        change = RandomColorist(BANK, p=1.0, max_gain=3.0)
+        change = RandomColorist(BANK, p=1.0, max_gain=3.0, blank="match")
         assert torch.allclose(change(images), expected(images, change._params, max_gain=3.0), **CLOSE)
+
+    @pytest.mark.parametrize("mask", [None, "tissue"])
+    def test_a_blank_sample_stays_as_it_is(self, mask: str | None) -> None:
+        images = batch()
+        images[1] = 0.95 + images[1] / 500
+        out = RandomColorist(BANK, p=1.0, mask=mask)(images)
+        assert torch.equal(out[1], images[1])
+        assert not torch.equal(out[0], images[0])
 
     def test_flat_channels_move_and_are_not_amplified(self) -> None:
         images = batch()

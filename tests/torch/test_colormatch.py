@@ -69,7 +69,7 @@ class TestBits:
     @pytest.mark.parametrize("with_bank", [True, False], ids=["bank", "in the batch"])
     def test_as_the_core(self, space: str, strength: Any, with_bank: bool, kernel: KernelName) -> None:
         assert kernel
-        module = ColorMatch(BANK if with_bank else None, p=0.7, space=space, strength=strength)
+        module = ColorMatch(BANK if with_bank else None, p=0.7, space=space, strength=strength, blank="match")
         for images in (batch(), awkward()):
             draws = module.draw(len(images))
             expected = by_core(images, module, draws)
@@ -94,7 +94,7 @@ class TestBits:
     @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
     @pytest.mark.parametrize("space", LINEAR)
     def test_floats(self, dtype: torch.dtype, space: str) -> None:
-        module = ColorMatch(BANK, p=0.7, space=space)
+        module = ColorMatch(BANK, p=0.7, space=space, blank="match")
         images = awkward().to(dtype) / 255
         draws = module.draw(len(images))
         expected = by_core(images, module, draws)
@@ -287,3 +287,39 @@ class TestRefusals:
     def test_too_large_for_exact_sums(self) -> None:
         with pytest.raises(ImageError, match="too large"):
             formulas.measure(torch.zeros(1, 1, 1, 1, dtype=torch.uint8).expand(1, 1, 4000, 3000), cross=False)
+
+
+class TestBlank:
+    """Images with nothing in them stay as they are, by the core and by torch operations alike."""
+
+    @pytest.mark.parametrize("space", ["rgb", "yiq"])
+    @pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+    def test_glass_stays_and_the_others_change_as_before(self, space: str, dtype: torch.dtype) -> None:
+        images = batch(6)
+        images[2] = 243 + (images[2] % 3)
+        images = images if dtype == torch.uint8 else images.float() / 255
+        module = ColorMatch(BANK, p=1.0, space=space)
+        draws = module.draw(6)
+        result, formula = module(images, draws=draws), by_formulas(images, module, draws)
+        assert torch.equal(result[2], images[2])
+        assert torch.equal(formula[2], images[2])
+        others = [0, 1, 3, 4, 5]
+        assert torch.equal(result[others], ColorMatch(BANK, p=1.0, space=space, blank="match")(images, draws=draws)[others])
+        assert not any(torch.equal(result[i], images[i]) for i in others)
+
+    @pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+    def test_a_blank_neighbour_is_no_style(self, dtype: torch.dtype) -> None:
+        images = batch(4)
+        images[2] = 243
+        images = images if dtype == torch.uint8 else images.float() / 255
+        module = ColorMatch(None, p=1.0)
+        draws = Draws(torch.ones(4, dtype=torch.bool), torch.tensor([1, 2, 3, 0]), torch.ones(4, dtype=torch.float64))
+        for result in (module(images, draws=draws), by_formulas(images, module, draws)):
+            assert [torch.equal(result[i], images[i]) for i in range(4)] == [False, True, True, False]
+
+    def test_blank_styles_of_a_bank_that_does_not_know_of_them_are_not_drawn(self) -> None:
+        cov = BANK.cov.copy()
+        cov[3] = 0
+        old = rc.StyleBank(BANK.mean, cov, BANK.pixels, BANK.keys, split="train")
+        assert len(ColorMatch(old).bank_mean) == len(BANK) - 1
+        assert len(ColorMatch(old, blank="match").bank_mean) == len(BANK)

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from recolorist.augment import streams
 from recolorist.core import image as check
 from recolorist.core.apply import make_target
+from recolorist.core.blank import is_blank
 from recolorist.core.match import MATCHERS, match
+from recolorist.core.options import Blank
 from recolorist.errors import OptionError
 
 __all__ = ["match_within_batch"]
@@ -24,12 +26,14 @@ def match_within_batch(
     seed: int = 0,
     epoch: int = 0,
     index: int = 0,
+    blank: Blank = "keep",
     **options: Any,
 ) -> NDArray[Any]:
     """Without a bank: each chosen image of a batch (N, H, W, C) takes the style of another one of the same batch.
 
     The batch is rolled by a random shift. ``"per_sample"`` tosses a coin for each image; ``"batch_fraction"`` changes exactly
     the share ``p`` of them, rounded. ``index`` is the number of the batch; ``options`` go to :func:`recolorist.match`.
+    With ``blank="keep"`` a blank image stays as it is, and so does one whose style would come from a blank image.
 
     >>> batch = np.random.default_rng(0).integers(0, 256, (4, 8, 9, 3), dtype=np.uint8)
     >>> changed = match_within_batch(batch, 0.5, "batch_fraction")
@@ -38,6 +42,7 @@ def match_within_batch(
     """
     check.number(p, 0, 1, "p")
     check.option(mode, ("per_sample", "batch_fraction"), "mode")
+    check.option(blank, ("keep", "match"), "blank")
     check.option(options.get("method", "mean_std"), MATCHERS, "method")
     opened = check.open_image(images, options.get("data_range"), options.get("alpha"), "images")
     if not opened.is_batch:
@@ -51,6 +56,8 @@ def match_within_batch(
     shift = 1 + int(rng.integers(count - 1))
     share = rng.random(count) < p if mode == "per_sample" else rng.permutation(count) < round(p * count)
     options.setdefault("style_range", options.get("data_range"))
-    for i in np.flatnonzero(share):
-        result[i] = match(images[i], images[(i + shift) % count], **options)
+    for i in np.flatnonzero(share).tolist():
+        other = (i + shift) % count
+        if blank == "match" or not (is_blank(opened[i]) or is_blank(opened[other])):
+            result[i] = match(images[i], images[other], **options)
     return result

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import inspect
-import json
+import math
 import os
 import warnings
-from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.augment import streams
+from recolorist.augment.counts import BlankCounts
+from recolorist.augment.decisions import Decision, Draw, Recolouring
 from recolorist.augment.epochs import SharedEpoch
 from recolorist.augment.masks import MaskRule, find_mask, open_rule
 from recolorist.augment.samplers import SAMPLERS, Content, Sampler, Style
+from recolorist.bank.making import PreprocessingWarning, warn_of_other_mask
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core import image as check
 from recolorist.core.apply import apply, finished, make_target
+from recolorist.core.blank import blank_map, is_blank
+from recolorist.core.gains import Pairs
 from recolorist.core.limits import Fit
-from recolorist.core.match import AffineMap, StylePixels, match_opened, plan_opened
+from recolorist.core.match import StylePixels, match_opened, plan_opened
 from recolorist.core.moments import Moments
-from recolorist.core.options import match_options
+from recolorist.core.options import Blank, match_options
 from recolorist.core.plan import Plan
 from recolorist.errors import ImageError, OptionError, StatisticsError
 
@@ -34,66 +38,6 @@ NOTHING_KNOWN: Final = Content()
 _TRIES: Final = 4  # styles tried where a limit is exceeded, before the last one is weakened
 
 
-class PreprocessingWarning(UserWarning):
-    """The bank was measured on images prepared otherwise than those that come now; their deviations are not comparable."""
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What was drawn for one image: small, printable, and enough to do the same again.
-
-    >>> Decision.from_json(Decision(False).to_json())
-    Decision(applied=False, style=None, row=None, strength=0.0, plan=None, contrast=1.0)
-    """
-
-    applied: bool
-    style: str | None = None  #: key of the style, or a description of a drawn one
-    row: int | None = None  #: its row in the bank
-    strength: float = 0.0
-    plan: Plan | None = None  #: the map; None for histogram methods, which are repeated from the bank
-    contrast: float = 1.0  #: share of the style's contrast that the limits left
-
-    def to_json(self) -> str:
-        """One line of JSON."""
-        plan = None if self.plan is None else json.loads(self.plan.to_json())
-        return json.dumps(
-            {
-                "applied": self.applied,
-                "style": self.style,
-                "row": self.row,
-                "strength": self.strength,
-                "contrast": self.contrast,
-                "plan": plan,
-            }
-        )
-
-    @classmethod
-    def from_json(cls, text: str) -> Decision:
-        """Read what :meth:`to_json` wrote."""
-        try:
-            entries = json.loads(text)
-            plan = entries.pop("plan")
-            return cls(**entries, plan=None if plan is None else Plan.from_json(json.dumps(plan)))
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
-            raise StatisticsError(f"this is not a decision: {error}. Expected is what Decision.to_json wrote.") from error
-
-
-class Draw(NamedTuple):
-    """What was drawn for one image before it was looked at: complete, so that it may be used later and in another thread."""
-
-    style: Style
-    strength: float
-    alternatives: tuple[Style, ...] = ()  #: tried in turn where ``style`` exceeds a limit
-
-
-class Recolouring(NamedTuple):
-    """What was done to one image: the style, its strength and the map (None for histogram methods)."""
-
-    style: Style
-    strength: float
-    map: AffineMap | None
-
-
 class Colorist:
     """With probability ``p``, give an image the colour statistics of a style drawn from a bank.
 
@@ -102,6 +46,8 @@ class Colorist:
     of their detail (see :mod:`recolorist.core.detail`). Where a style exceeds a limit others are tried; the last one then gives
     less of its contrast and, if that is not enough, less of its colour.
     ``mask`` is ``"tissue"``, ``"fundus"`` or a callable from image to mask; a mask in the call goes before it.
+    ``blank="keep"`` leaves images as they are that have nothing in them (:mod:`recolorist.core.blank`), and never draws a style
+    of such an image; ``blank="match"`` treats them like all others. :meth:`as_published` is the paper's setting.
 
     The call draws from the stream of (seed, epoch, index) where an index or key is given, and from a sequence of the worker's
     own otherwise. Call :meth:`set_epoch` at the beginning of every epoch, or a key has the same colours in all of them: where
@@ -133,25 +79,47 @@ class Colorist:
         data_range: float | None = None,
         preprocessing: str | None = None,
         allow_split: bool = False,
+        blank: Blank = "keep",
     ) -> None:
         """Check every option once, here."""
-        self.bank = bank = StyleBank.of(bank)
-        bank.refuse_other_splits(allow=allow_split)
+        given = StyleBank.of(bank)
+        given.refuse_other_splits(allow=allow_split)
         self.p = check.number(p, 0, 1, "p")
         self.sampler = sampler if callable(sampler) else SAMPLERS[check.option(sampler, SAMPLERS, "sampler")]
         self.strength = check.number_range(strength, 0, 1, "strength")
         self.options = match_options(
-            method, space, self.strength[1], max_gain, "exact", False, True, apply_to, "raise", "match", max_clip, max_loss
+            method, space, self.strength[1], max_gain, "exact", False, True, apply_to, "raise", blank, max_clip, max_loss
         )
+        self.bank = given.without_blank() if blank == "keep" else given
         self.mask = open_rule(mask)
         self.seed = streams.fresh_seed() if seed is None else seed
         self.data_range, self.preprocessing, self.allow_split = data_range, preprocessing, allow_split
         self._sequence, self._epoch = streams.Sequence(self.seed), SharedEpoch()
         self._names = (sampler if isinstance(sampler, str) else getattr(sampler, "__name__", repr(sampler)), mask)
         self._refuse_unfit_bank()
-        self._warned = bank.size is None
-        if preprocessing is not None and preprocessing != bank.preprocessing:
-            self._warn(f"prepared as {bank.preprocessing!r}", f"prepared as {preprocessing!r}")
+        self._warned = given.size is None
+        self._blank_counts = BlankCounts()
+        if preprocessing is not None and preprocessing != given.preprocessing:
+            self._warn(f"prepared as {given.preprocessing!r}", f"prepared as {preprocessing!r}")
+        warn_of_other_mask(given.mask, mask, "these images")
+
+    @classmethod
+    def as_published(cls, bank: StyleBank | str | os.PathLike[str], p: float = 0.3, **options: Any) -> Colorist:
+        """Return the augmentation as published: every image is matched, blank ones too, without a limit on the gain.
+
+        Args:
+            bank: The bank; build it ``with_blank=True``, since the paper draws every training image.
+            p: Probability of changing an image.
+            **options: Other options, which go before those of the paper.
+
+        Example:
+            >>> tiles = np.random.default_rng(0).integers(0, 256, (4, 8, 9, 3), dtype=np.uint8)
+            >>> aug = Colorist.as_published(StyleBank.build(tiles, split="train", with_blank=True), seed=1)
+            >>> aug.p, aug.max_gain, aug.options.blank
+            (0.3, inf, 'match')
+        """
+        options = {"max_gain": math.inf, "blank": "match", **options}
+        return cls(bank, p, **options)
 
     @property
     def method(self) -> str:
@@ -182,6 +150,16 @@ class Colorist:
     def apply_to(self) -> str:
         """Which pixels are changed: all, or those of the mask."""
         return self.options.apply_to
+
+    @property
+    def blank(self) -> Blank:
+        """What happens to blank images: they are kept as they are, or matched like all others."""
+        return self.options.blank
+
+    @property
+    def blank_images(self) -> int:
+        """How many images this process left as they are because they are blank."""
+        return self._blank_counts.blank
 
     @property
     def epoch(self) -> int:
@@ -281,28 +259,37 @@ class Colorist:
             style = draw.style.moments
         options = self.options.at_strength(draw.strength)
         done = match_opened(opened, mask, style, target, options, [other.moments for other in draw.alternatives])
+        is_blank = done is not None and done.is_blank
+        self._blank_counts.add(is_blank=is_blank)
         if done is None:
             return Recolouring(draw.style, draw.strength, None)
-        return Recolouring((draw.style, *draw.alternatives)[done.chosen], done.strength, done)
+        return Recolouring((draw.style, *draw.alternatives)[done.chosen], 0.0 if is_blank else done.strength, done)
+
+    def is_kept(self, opened: check.Opened, mask: Mask = None, measured: Pairs | Moments | None = None) -> bool:
+        """Say whether an opened image stays as it is because it is blank, and count it."""
+        kept = self.blank == "keep" and is_blank(opened, mask, measured)
+        self._blank_counts.add(is_blank=kept)
+        return kept
 
     def decide(self, image: Any, draw: Draw, mask: Any = None) -> Decision:
         """Decide what a draw does to this image: which of its styles is used and, where there are limits, how much of it."""
         opened = check.open_image(image, self.data_range)
         inside = check.open_mask(mask, opened)
         self.warn_once_of_size(image)
-        if self.options.needs_pixels:
-            return Decision(True, draw.style.name, draw.style.row, draw.strength)
-        if opened.is_batch:
+        if opened.is_batch and not self.options.needs_pixels:
             raise ImageError(f"a batch of shape {opened.shape} came, and a decision is about one image; decide for each image")
+        if self.options.needs_pixels:
+            if not opened.is_batch and self.is_kept(opened, inside):
+                return Decision(False, plan=blank_map(opened).plan())
+            return Decision(True, draw.style.name, draw.style.row, draw.strength)
         styles = [style.moments for style in draw.alternatives]
         fit = plan_opened(opened, inside, draw.style.moments, self.options.at_strength(draw.strength), styles)
-        return self.decision_of(draw, fit)
+        self._blank_counts.add(is_blank=fit is None)
+        return Decision(False, plan=blank_map(opened).plan()) if fit is None else self.decision_of(draw, fit)
 
     @staticmethod
-    def decision_of(draw: Draw, fit: Fit | None) -> Decision:
-        """Describe what a draw came to; None: the image is blank and stays as it is."""
-        if fit is None:
-            return Decision(False)
+    def decision_of(draw: Draw, fit: Fit) -> Decision:
+        """Describe what a draw came to."""
         style = (draw.style, *draw.alternatives)[fit.chosen]
         plan = fit.numbers if isinstance(fit.numbers, Plan) else fit.numbers.plan()
         return Decision(True, style.name, style.row, fit.strength, plan, fit.contrast)
@@ -347,7 +334,11 @@ class Colorist:
         return streams.stream(self.seed, self._epoch.note(number, name) if epoch is None else epoch, number)
 
     def _content(self, key: str | None, index: int | None, label: str | None, domain: str | None) -> Content:
-        row = self.bank.row_of(key if key is not None else str(index)) if key is not None or index is not None else None
+        name = key if key is not None or index is None else str(index)
+        row = None if name is None else self.bank.row_of(name)
+        if row is None and name is not None and self.bank.left_out:  # a blank image has no row, but a label and a domain
+            known = self.bank.find_left_out(name)
+            label, domain = known.label if label is None else label, known.domain if domain is None else domain
         return Content(row, None if label is None else str(label), None if domain is None else str(domain))
 
     def _strength(self, rng: np.random.Generator) -> float:
@@ -356,7 +347,7 @@ class Colorist:
 
     def mask_of(self, image: Any, mask: Any = None) -> Any:
         """The mask for this image: the one given, else what the rule finds."""
-        return find_mask(self.mask, image, self.data_range) if mask is None else mask
+        return find_mask(self.mask, image, self.data_range, or_all=self.blank == "match") if mask is None else mask
 
     def _pixels_of(self, style: Style) -> NDArray[np.uint8]:
         """A column of pixels with the style's histograms, in ascending order: all that a histogram method looks at."""

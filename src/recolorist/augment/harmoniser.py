@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from recolorist.augment.masks import MaskRule, find_mask, open_rule
 from recolorist.bank.drift import COVERAGE, Region, region_of
+from recolorist.bank.making import warn_of_other_mask
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core import image as check
 from recolorist.core.apply import apply, finished, make_target
@@ -173,6 +174,7 @@ class Harmoniser:
         options = match_options(method, space, strength, max_gain, "exact", False, True, apply_to, "raise", blank, *limits)
         self.mask, self.data_range, self.coverage = open_rule(mask), data_range, check.number(coverage, 0.5, 1, "coverage")
         self._set_up(bank, options, gate, domain)
+        warn_of_other_mask(None if self.bank is None else self.bank.mask, mask, "these images")
         self.name: str = name if name is not None else domain or ("" if self.bank is None else self.bank.name)
 
     @classmethod
@@ -197,6 +199,8 @@ class Harmoniser:
             )
         is_style = isinstance(bank, Moments)
         self.bank = None if is_style else StyleBank.of(bank)
+        if self.bank is not None and options.blank == "keep":
+            self.bank = self.bank.without_blank()
         if self.bank is not None and domain is not None:
             self.bank = self.bank.subset(domain=domain)
         self.gate: Gate = ("off" if is_style else "centre") if gate is None else check.option(gate, GATES, "gate")
@@ -264,7 +268,8 @@ class Harmoniser:
         opened = check.open_image(image, self.data_range)
         if opened.is_batch:
             raise ImageError(f"a batch of shape {opened.shape} came, and each image is judged by itself; pass one at a time")
-        given = find_mask(self.mask, image, self.data_range) if mask is None else mask
+        or_all = self.options.blank == "match"
+        given = find_mask(self.mask, image, self.data_range, or_all=or_all) if mask is None else mask
         return opened, check.open_mask(given, opened)
 
     # ---- for the adapters and for collections -----------------------------------------------------------------------------

@@ -34,17 +34,18 @@ def open_rule(mask: Any) -> Callable[..., Any] | None:
     return rule
 
 
-def find_mask(rule: Callable[..., Any] | None, image: Any, data_range: float | None = None) -> Any:
+def find_mask(rule: Callable[..., Any] | None, image: Any, data_range: float | None = None, *, or_all: bool = True) -> Any:
     """Return what a rule finds in an image; None, for all pixels, without a rule.
 
     Args:
         rule: What :func:`open_rule` returned.
         image: An array or PIL image.
         data_range: Largest value of a float image.
+        or_all: Where a named rule finds nothing, take all pixels; False takes none, so that the image counts as blank.
     """
     if rule is None:
         return None
     if rule in foreground.RULES.values():
         opened = check.open_image(image, data_range)
-        return rule(opened.colour, opened.data_range)
+        return foreground.find_foreground(rule, opened.colour, opened.data_range, or_all=or_all)
     return rule(image)

@@ -15,10 +15,12 @@ from typing import Any, Final, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from recolorist.bank.making import ALL_PIXELS, OWN_MASKS
 from recolorist.bank.names import format_name
 from recolorist.bank.table import BankTable, Row, stack_rows
 from recolorist.core import foreground
 from recolorist.core import image as check
+from recolorist.core.blank import is_blank
 from recolorist.core.clipping import level_counts
 from recolorist.core.moments import Moments, integer_sums, measure_opened
 from recolorist.core.options import MatchOptions
@@ -31,6 +33,7 @@ __all__ = [
     "histogram_of",
     "measure_dataset",
     "measure_folder",
+    "measure_foreground",
     "measure_images",
     "measure_npz",
     "measure_row",
@@ -52,6 +55,7 @@ class BankOptions(TypedDict, total=False):
     data_range: float | None
     space: str
     with_histograms: bool
+    with_blank: bool
     progress: Progress | None
 
 
@@ -68,6 +72,7 @@ def measure_images(
     data_range: float | None = None,
     space: str = "rgb",
     with_histograms: bool = False,
+    with_blank: bool = False,
     progress: Progress | None = None,
 ) -> BankTable:
     """Measure images one after another; only their statistics are kept.
@@ -85,13 +90,15 @@ def measure_images(
         data_range: The largest value a pixel may have; that of the dtype unless given.
         space: Needed only for matching in spaces that are not linear; all others use the moments of RGB.
         with_histograms: Keep 256 bins per channel, which the histogram methods need.
+        with_blank: Keep the styles of blank images. They are left out otherwise; :attr:`recolorist.StyleBank.left_out` names
+            them.
         progress: Called with the images and their number; yields the same images.
 
     Returns:
         The table of the bank.
 
     Raises:
-        ImageError: An image cannot be measured, or there is none.
+        ImageError: An image cannot be measured, there is none, or all are blank.
         OptionError: A rule or space is unknown, or there are more or fewer masks than images.
 
     Example:
@@ -105,15 +112,30 @@ def measure_images(
     count = len(images) if isinstance(images, Sized) else None
     for image in progress(images, count) if progress else images:
         opened = check.open_image(image, data_range, None, f"image {len(rows)}")
-        mask = rule(opened.colour, opened.data_range) if rule else _next_mask(masks_left, len(rows))
-        row = measure_row(opened, check.open_mask(mask, opened), space, with_histogram=with_histograms)
+        if rule:
+            row = measure_foreground(opened, rule, space, with_histogram=with_histograms)
+        else:
+            mask = check.open_mask(_next_mask(masks_left, len(rows)), opened)
+            row = measure_row(opened, mask, space, with_histogram=with_histograms)
         if rows and len(rows[0].mean) != len(row.mean):
             raise ImageError(f"image {len(rows)} has {len(row.mean)} channel(s), those before it {len(rows[0].mean)}")
         rows.append(row)
     if masks_left is not None and next(masks_left, rows) is not rows:
         raise OptionError(f"there are more masks than the {len(rows)} images; give one for each")
     names = [str(i) for i in range(len(rows))] if keys is None else [str(key) for key in keys]
-    return stack_rows(rows, names, labels, domains, name=name, split=split, preprocessing=preprocessing, space=space)
+    facts = {"name": name, "split": split, "preprocessing": preprocessing, "mask": _describe_masks(masks)}
+    return stack_rows(rows, names, labels, domains, with_blank=with_blank, space=space, **facts)
+
+
+def _describe_masks(masks: Any) -> str:
+    return masks if isinstance(masks, str) else ALL_PIXELS if masks is None else OWN_MASKS
+
+
+def measure_foreground(opened: check.Opened, rule: foreground.Rule, space: str, *, with_histogram: bool) -> Row:
+    """Measure the pixels of one opened image that a rule finds; where it finds none, the row is that of all pixels, and blank."""
+    mask = rule(opened.colour, opened.data_range)
+    row = measure_row(opened, mask, space, with_histogram=with_histogram)
+    return row._replace(is_blank=True) if mask is None else row
 
 
 def measure_row(opened: check.Opened, mask: NDArray[np.bool_] | None, space: str, *, with_histogram: bool) -> Row:
@@ -135,10 +157,13 @@ def measure_row(opened: check.Opened, mask: NDArray[np.bool_] | None, space: str
     measured_space = MatchOptions(space=space).measured_space
     natural = opened.is_integer and opened.data_range == check.NATURAL_RANGE[opened.kind]
     if not natural or measured_space != "rgb":
-        return unit_row(measure_opened(opened, mask, measured_space), size, histogram)
+        moments = measure_opened(opened, mask, measured_space)
+        return unit_row(moments, size, histogram)._replace(is_blank=is_blank(opened, mask, moments))
     check.refuse_empty(mask, "image")
     mean, cov, count = _unit_moments(*integer_sums(opened, mask, opened.channels), opened.data_range)
-    return Row(mean, cov, count, size, histogram)
+    levels = opened.data_range
+    pairs = [(mean[c] * levels, cov[c][c] * levels * levels) for c in range(len(mean))]
+    return Row(mean, cov, count, size, histogram, is_blank(opened, mask, pairs))
 
 
 def unit_row(moments: Moments, size: tuple[int, ...], histogram: NDArray[np.uint32] | None = None) -> Row:

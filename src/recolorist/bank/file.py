@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from recolorist.bank.making import LeftOut
 from recolorist.bank.names import decode_names, encode_names
 from recolorist.bank.table import BankTable, join_triangles, split_triangles
 from recolorist.errors import StatisticsError
@@ -23,6 +24,7 @@ __all__ = ["FORMAT", "pack_keys", "read_table", "unpack_keys", "write_table"]
 
 FORMAT: Final = "recolorist.bank.file/1"
 _MOST_KEY_BYTES: Final = 2**32
+_FACTS: Final = ("name", "split", "preprocessing", "size", "space", "mask", "blank", "left_out")
 _MEMBERS: Final = frozenset(
     {"mean", "cov", "pixels", "keys", "key_lengths", "label_codes", "domain_codes", "histograms", "facts"}
 )
@@ -57,7 +59,7 @@ def write_table(path: Path, table: BankTable, library: str, fingerprint: str) ->
     }
     if table.histograms is not None:
         arrays["histograms"] = table.histograms
-    facts = {name: getattr(table, name) for name in ("name", "split", "preprocessing", "size", "space")}
+    facts = {name: getattr(table, name) for name in _FACTS}
     facts |= {"labels": labels, "domains": domains, "library": library, "fingerprint": fingerprint}
     return _write_members(path, arrays, facts)
 
@@ -84,6 +86,9 @@ def read_table(path: Path) -> BankTable:
             size=None if size is None else (int(size[0]), int(size[1])),
             space=facts["space"],
             histograms=arrays.get("histograms"),
+            mask=facts.get("mask"),  # banks of earlier versions do not say how they were made
+            blank=facts.get("blank"),
+            left_out=tuple(LeftOut.of(*gone) for gone in facts.get("left_out", ())),
         )
     except (KeyError, TypeError, ValueError, IndexError, zlib.error) as error:
         raise StatisticsError(f"{path} is not a bank this version can read ({error}); build it again") from error

@@ -1,21 +1,30 @@
-"""A bank as JSON, which the Studio reads and which adapters write into pipelines; histograms are left out."""
+"""A bank as JSON, which the Studio reads and which adapters write into pipelines; histograms are left out.
+
+Format 2 has a checksum over all its entries. Format 1, of earlier versions, is still read: it has none, and does not say how the
+bank was made.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from recolorist.bank.names import Names, format_names
+from recolorist.bank.making import LeftOut
+from recolorist.bank.names import Names, format_name, format_names
 from recolorist.bank.table import BankTable, join_triangles, split_triangles
+from recolorist.core import image as check
 from recolorist.errors import StatisticsError
 
-__all__ = ["FORMAT", "read_json", "write_json"]
+__all__ = ["FORMAT", "FORMATS", "read_json", "write_json"]
 
 #: The name of the format, which is the first entry of every bank in JSON.
-FORMAT: Final = "recolorist.bank/1"
+FORMAT: Final = "recolorist.bank/2"
+#: The formats that can be read.
+FORMATS: Final = ("recolorist.bank/1", FORMAT)
 
 
 def write_json(table: BankTable, library: str) -> str:
@@ -47,8 +56,11 @@ def write_json(table: BankTable, library: str) -> str:
         "domain": _one_per_row(table.domains, table.keys),
         "key": list(table.keys),
         "library": library,
+        "mask": table.mask,
+        "blank": table.blank,
+        "left_out": [list(gone) for gone in table.left_out],
     }
-    return json.dumps(entries, allow_nan=False)
+    return json.dumps(entries | {"sha256": _digest(entries)}, allow_nan=False)
 
 
 def read_json(text: str) -> BankTable:
@@ -67,9 +79,16 @@ def _one_per_row(names: Names, keys: Sequence[str]) -> list[str | None]:
     return [None] * len(keys) if names is None else list(names)
 
 
+def _digest(entries: dict[str, Any]) -> str:
+    """Return the SHA-256 of all entries in a fixed order, so that spaces and line breaks do not count."""
+    return hashlib.sha256(json.dumps(entries, sort_keys=True).encode()).hexdigest()
+
+
 def _table_of(entries: dict[str, Any]) -> BankTable:
-    if entries["format"] != FORMAT:
-        raise ValueError(f"its format is not {FORMAT!r}")
+    if entries["format"] not in FORMATS:
+        raise ValueError(f"its format is none of {', '.join(map(repr, FORMATS))}")
+    if entries["format"] == FORMAT and entries.pop("sha256", None) != _digest(entries):
+        raise ValueError("its checksum does not fit; the file is damaged or was edited")
     size = entries.get("size")
     return BankTable(
         np.array(entries["mean"], np.float64),
@@ -83,4 +102,7 @@ def _table_of(entries: dict[str, Any]) -> BankTable:
         preprocessing=str(entries.get("preprocessing", "")),
         size=None if size is None else (int(size[0]), int(size[1])),
         space=entries.get("space", "rgb"),
+        mask=format_name(entries.get("mask")),
+        blank=check.option(entries["blank"], ("left out", "kept"), "blank") if entries.get("blank") is not None else None,
+        left_out=tuple(LeftOut.of(*gone) for gone in entries.get("left_out", ())),
     )

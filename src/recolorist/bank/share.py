@@ -85,6 +85,8 @@ def share(
             filter(None, [bank.preprocessing, f"rounded to {step:g} levels, {at_least} images a style or more"])
         ),
         space=bank.space,
+        mask=bank.mask,
+        blank=bank.blank,
     )
     exact = np.column_stack([bank.mean, bank.cov.reshape(len(bank), -1)])
     return Shared(rounded, _share_of_ones(_count_equal(exact)), _share_of_ones(counts[kept]), len(bank) - len(kept))

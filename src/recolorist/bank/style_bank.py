@@ -13,12 +13,16 @@ from numpy.typing import NDArray
 
 from recolorist._version import __version__
 from recolorist.bank import file as bank_file
+from recolorist.bank.making import BlankStyles, LeftOut
 from recolorist.bank.names import Groups, Names, encode_names, find_code
+from recolorist.bank.summary import find_outliers, summarise
 from recolorist.bank.table import BankTable, Row, merge_tables, refuse_bad_arrays, resolve_rows, stack_rows, take_rows
 from recolorist.core import image as check
+from recolorist.core.blank import are_blank_styles
 from recolorist.core.moments import Moments
 from recolorist.core.spaces import SPACES
 from recolorist.errors import OptionError, StatisticsError
+from recolorist.io.files import atomic_write
 
 __all__ = ["StyleBank"]
 
@@ -46,6 +50,9 @@ class StyleBank:
         size: Height and width of the images if all are equal.
         space: The space of the moments; ``"rgb"`` serves every linear space.
         histograms: Counts of levels (N, C, 256), which the histogram methods need.
+        mask: The rule that chose the measured pixels; ``"none"``: all pixels, ``"own"``: masks of the caller, None: unknown.
+        blank: ``"left out"`` if blank images are not among the styles, ``"kept"`` if they are, None: unknown.
+        left_out: Blank images that were left out.
 
     Raises:
         StatisticsError: The arrays do not fit together, or hold numbers that no image has.
@@ -73,6 +80,9 @@ class StyleBank:
         size: tuple[int, int] | None = None,
         space: str = "rgb",
         histograms: NDArray[np.uint32] | None = None,
+        mask: str | None = None,
+        blank: BlankStyles | None = None,
+        left_out: Sequence[LeftOut] = (),
     ) -> None:
         """Copy the arrays and check them."""
         self.mean, self.cov = np.array(mean, np.float64), np.array(cov, np.float64)
@@ -83,19 +93,19 @@ class StyleBank:
         self.name, self.split, self.preprocessing, self.size = name, split, preprocessing, size
         self.space = check.option(space, SPACES, "space")
         self.histograms = None if histograms is None else np.asarray(histograms).view()  # large: not copied
+        self.mask, self.blank, self.left_out = mask, blank, tuple(left_out)
         self.library = __version__
         refuse_bad_arrays(self.mean, self.cov, self.pixels, self.keys, self.histograms)
         for array in (self.mean, self.cov, self.pixels, self.histograms):
             if array is not None:
                 array.flags.writeable = False
         self._rows: dict[str, int] | None = None
+        self._left_out: dict[str, LeftOut] | None = None
         self._groups: dict[str, Groups] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the bank without what is looked up later, so that its pickle does not change with use."""
-        return {**self.__dict__, "_rows": None, "_groups": {}}
-
-    # ---- made from images ------------------------------------------------------------------------------------------
+        return {**self.__dict__, "_rows": None, "_left_out": None, "_groups": {}}
 
     @classmethod
     def build(cls, images: Iterable[Any], **options: Any) -> StyleBank:
@@ -158,14 +168,12 @@ class StyleBank:
             keys: A name for each image.
             labels: A label for each image.
             domains: A domain for each image.
-            **facts: ``name``, ``split``, ``preprocessing`` and ``space``.
+            **facts: ``name``, ``split``, ``preprocessing``, ``space``, ``mask`` and ``with_blank``.
 
         Raises:
-            ImageError: There is no row.
+            ImageError: There is no row, or all are blank.
         """
         return cls._from_table(stack_rows(rows, keys, labels, domains, **facts))
-
-    # ---- files -----------------------------------------------------------------------------------------------------
 
     @classmethod
     def of(cls, bank: StyleBank | str | os.PathLike[str]) -> StyleBank:
@@ -183,14 +191,14 @@ class StyleBank:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> StyleBank:
-        """Read a bank from its file, or from its JSON if the name ends in ``.json``.
+        """Read what :meth:`save` wrote, and verify its checksum.
 
         Raises:
             StatisticsError: The file is missing, damaged, or something else.
         """
         file = Path(path)
         if file.suffix.lower() != ".json":
-            return cls.load(file)
+            return cls._from_table(bank_file.read_table(file))
         try:
             return cls.from_json(file.read_text("utf-8"))
         except (OSError, ValueError) as error:  # our own errors are ValueErrors, which lack the name of the file
@@ -198,15 +206,13 @@ class StyleBank:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> StyleBank:
-        """Read what :meth:`save` wrote and verify its checksum.
-
-        Raises:
-            StatisticsError: The file is missing, damaged, or something else.
-        """
-        return cls._from_table(bank_file.read_table(Path(path)))
+        """Read a saved bank: :meth:`open`."""
+        return cls.open(path)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write one file with all numbers, a format name and a checksum, complete or not at all; ``.rcb`` by custom."""
+        """Write one file with all numbers and a checksum, complete or not at all: JSON if its name ends in ``.json``."""
+        if Path(path).suffix.lower() == ".json":
+            return atomic_write(Path(path), self.to_json().encode() + b"\n")
         return bank_file.write_table(Path(path), self._table, self.library, self.fingerprint)
 
     @classmethod
@@ -225,8 +231,6 @@ class StyleBank:
         from recolorist.bank.json_form import write_json
 
         return write_json(self._table, self.library)
-
-    # ---- what it holds ---------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         """Number of styles."""
@@ -264,7 +268,7 @@ class StyleBank:
 
         Example:
             >>> dark, bright = np.full((2, 4, 4, 3), [[[[51]]], [[[153]]]], np.uint8)
-            >>> StyleBank.build([dark, bright]).average().mean.round(3).tolist()
+            >>> StyleBank.build([dark, bright], with_blank=True).average().mean.round(3).tolist()
             [0.4, 0.4, 0.4]
         """
         chosen = self if domain is None else self.subset(domain=domain)
@@ -294,31 +298,19 @@ class StyleBank:
             self._groups[by] = Groups.of(codes[check.option(by, codes, "by")])
         return self._groups[by]
 
+    def find_left_out(self, key: str) -> LeftOut:
+        """Return label and domain of a blank image that was left out; None for one the bank does not know."""
+        if self._left_out is None:
+            self._left_out = {gone.key: gone for gone in self.left_out}
+        return self._left_out.get(key) or LeftOut(key)
+
     def summary(self) -> dict[str, Any]:
-        """Return counts and mean colours, ready to print or to write as JSON."""
-        return {
-            "name": self.name,
-            "split": self.split,
-            "styles": len(self),
-            "channels": self.channels,
-            "preprocessing": self.preprocessing,
-            "size": self.size,
-            "mean": self.mean.mean(axis=0).tolist(),
-            "std": self.std.mean(axis=0).tolist(),
-            "domains": {name: self._describe(self.domain_codes == i) for i, name in enumerate(self.domains)},
-            "labels": {name: int((self.label_codes == i).sum()) for i, name in enumerate(self.labels)},
-            "outliers": len(self.outliers()),
-            "fingerprint": self.fingerprint,
-            "library": self.library,
-        }
+        """Return counts, mean colours and how the bank was made, ready to print or to write as JSON."""
+        return summarise(self._table) | {"fingerprint": self.fingerprint, "library": self.library}
 
     def outliers(self, threshold: float = 6.0) -> NDArray[np.int64]:
         """Return the rows whose mean or deviation lies over ``threshold`` robust deviations from the median of the bank."""
-        features = np.concatenate([self.mean, self.std], axis=1)
-        distance = np.abs(features - np.median(features, axis=0))
-        spread = 1.4826 * np.median(distance, axis=0)  # the median absolute deviation as a standard deviation
-        far = distance > threshold * np.maximum(spread, 1.0 / 255.0)
-        return np.flatnonzero(far.any(axis=1))
+        return find_outliers(self.mean, self.std, threshold)
 
     def refuse_other_splits(self, *, allow: bool = False) -> None:
         """Refuse to train with styles of other than training images, unless that is allowed.
@@ -336,8 +328,6 @@ class StyleBank:
         """Short enough for a log line."""
         where = f"{self.name or 'unnamed'}, split {self.split!r}"
         return f"StyleBank({len(self)} styles, {len(self.domains)} domains, {len(self.labels)} labels, {where})"
-
-    # ---- made from banks -------------------------------------------------------------------------------------------
 
     def subset(
         self,
@@ -362,7 +352,7 @@ class StyleBank:
         if label is not None:
             keep &= self.label_codes == find_code(label, self.labels, "label")
         chosen = np.arange(len(self)) if rows is None else resolve_rows(rows, len(self))
-        return self._take(chosen[keep[chosen]])
+        return self._from_table(take_rows(self._table, chosen[keep[chosen]]))
 
     def merge(self, *others: StyleBank) -> StyleBank:
         """Return one bank of several; where keys collide, each gets its bank's name, or number, in front.
@@ -373,12 +363,17 @@ class StyleBank:
         return self._from_table(merge_tables([bank._table for bank in (self, *others)]))  # noqa: SLF001 - the same class
 
     def drop_outliers(self, threshold: float = 6.0) -> StyleBank:
-        """Return the bank without :meth:`outliers`: near-blank tiles, failed scans."""
-        keep = np.ones(len(self), bool)
-        keep[self.outliers(threshold)] = False
-        return self._take(np.flatnonzero(keep))
+        """Return the bank without blank styles, and then without :meth:`outliers`, such as failed scans."""
+        bank = self._leave_out(are_blank_styles(self.cov)) if self.space == "rgb" else self
+        return bank.subset(rows=np.setdiff1d(np.arange(len(bank)), bank.outliers(threshold)))
 
-    # ---- internals -------------------------------------------------------------------------------------------------
+    def without_blank(self) -> StyleBank:
+        """Return a bank that does not say whether blank images are in it without them; others are returned as they are.
+
+        Raises:
+            StatisticsError: No style is left.
+        """
+        return self if self.blank is not None or self.space != "rgb" else self._leave_out(are_blank_styles(self.cov))
 
     @classmethod
     def _from_table(cls, table: BankTable) -> StyleBank:
@@ -389,11 +384,16 @@ class StyleBank:
         labels = [self.label(row) for row in range(len(self))] if self.labels else None
         domains = [self.domain(row) for row in range(len(self))] if self.domains else None
         arrays = (self.mean, self.cov, self.pixels, self.keys, labels, domains)
-        return BankTable(*arrays, self.name, self.split, self.preprocessing, self.size, self.space, self.histograms)
+        made = (self.mask, self.blank, self.left_out)
+        return BankTable(*arrays, self.name, self.split, self.preprocessing, self.size, self.space, self.histograms, *made)
 
-    def _take(self, rows: NDArray[np.int64]) -> StyleBank:
-        return self._from_table(take_rows(self._table, rows))
-
-    def _describe(self, rows: NDArray[np.bool_]) -> dict[str, Any]:
-        mean, std = self.mean[rows].mean(axis=0), self.std[rows].mean(axis=0)
-        return {"styles": int(rows.sum()), "mean": mean.tolist(), "std": std.tolist()}
+    def _leave_out(self, blank: NDArray[np.bool_]) -> StyleBank:
+        if not blank.any():
+            return self
+        if blank.all():
+            raise StatisticsError(
+                f"all {len(self)} styles of the bank are blank; build it from other images, or pass blank='match' to draw them"
+            )
+        gone = [LeftOut(self.keys[row], self.label(row), self.domain(row)) for row in np.flatnonzero(blank).tolist()]
+        table = take_rows(self._table, np.flatnonzero(~blank))
+        return self._from_table(table._replace(blank="left out", left_out=(*self.left_out, *gone)))

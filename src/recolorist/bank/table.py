@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from recolorist.bank.making import BlankStyles, LeftOut
 from recolorist.bank.names import Names, format_names
 from recolorist.core.options import MatchOptions
 from recolorist.errors import ImageError, OptionError, StatisticsError
@@ -40,6 +41,7 @@ class Row(NamedTuple):
     pixels: int
     size: tuple[int, int]
     histogram: NDArray[np.uint32] | None = None
+    is_blank: bool = False
 
 
 class BankTable(NamedTuple):
@@ -57,6 +59,9 @@ class BankTable(NamedTuple):
     size: tuple[int, int] | None = None
     space: str = "rgb"
     histograms: NDArray[np.uint32] | None = None
+    mask: str | None = None
+    blank: BlankStyles | None = None
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def stack_rows(
@@ -65,10 +70,9 @@ def stack_rows(
     labels: Sequence[object] | None = None,
     domains: Sequence[object] | None = None,
     *,
-    name: str = "",
-    split: str | None = None,
-    preprocessing: str = "",
+    with_blank: bool = False,
     space: str = "rgb",
+    **facts: Any,
 ) -> BankTable:
     """Make the table of a bank from measured images.
 
@@ -77,33 +81,48 @@ def stack_rows(
         keys: A name for each image that no other one has.
         labels: A label for each image, or None.
         domains: A domain for each image, or None.
-        name: Name of the bank.
-        split: The split the images belong to.
-        preprocessing: What was done to the images before, in the words of the user.
+        with_blank: Keep the rows of blank images, which are left out otherwise.
         space: The space to match in; the rows hold moments of RGB if it is linear.
+        **facts: ``name``, ``split``, ``preprocessing`` and ``mask``, as :class:`BankTable` has them.
 
     Returns:
         The table; its size is that of all images, or None if they differ.
 
     Raises:
-        ImageError: There is no row.
+        ImageError: There is no row, or all images are blank.
     """
     if not rows:
         raise ImageError("there was no image to measure; a bank needs at least one")
+    all_labels, all_domains = format_names(labels), format_names(domains)
+    kept = [i for i, row in enumerate(rows) if with_blank or not row.is_blank]
+    if not kept:
+        raise ImageError(
+            f"all {len(rows)} image(s) are blank, so they have no style; check their range, or keep them with with_blank=True "
+            "(--with-blank)"
+        )
+
+    def take(names: Names) -> Names:
+        return None if names is None else [names[i] for i in kept]
+
+    left_out = tuple(
+        LeftOut(keys[i], *(None if names is None else names[i] for names in (all_labels, all_domains)))
+        for i in sorted(set(range(len(rows))) - set(kept))
+    )
+    rows = [rows[i] for i in kept]
     sizes = {row.size for row in rows}
     return BankTable(
         np.array([row.mean for row in rows]),
         np.array([row.cov for row in rows]),
         np.array([row.pixels for row in rows]),
-        keys,
-        format_names(labels),
-        format_names(domains),
-        name=name,
-        split=split,
-        preprocessing=preprocessing,
+        [keys[i] for i in kept],
+        take(all_labels),
+        take(all_domains),
         size=sizes.pop() if len(sizes) == 1 else None,
         space=MatchOptions(space=space).measured_space,
         histograms=None if rows[0].histogram is None else np.array([row.histogram for row in rows]),
+        blank="kept" if with_blank else "left out",
+        left_out=left_out,
+        **facts,
     )
 
 
@@ -193,11 +212,13 @@ def merge_tables(tables: Sequence[BankTable]) -> BankTable:
     if len(splits) > 1:
         raise StatisticsError(f"the banks are of different splits ({sorted(map(str, splits))}); merging would hide that")
     histograms = [table.histograms for table in tables if table.histograms is not None]
+    masks, blanks = {table.mask for table in tables}, {table.blank for table in tables}
+    prefixes = _prefixes(tables)
     return BankTable(
         np.concatenate([table.mean for table in tables]),
         np.concatenate([table.cov for table in tables]),
         np.concatenate([table.pixels for table in tables]),
-        _merge_keys(tables),
+        [f"{prefix}{key}" for prefix, table in zip(prefixes, tables, strict=True) for key in table.keys],
         [name for table in tables for name in table.labels or [None] * len(table.keys)],
         [name for table in tables for name in table.domains or [None] * len(table.keys)],
         name="+".join(dict.fromkeys(table.name for table in tables if table.name)),
@@ -206,16 +227,23 @@ def merge_tables(tables: Sequence[BankTable]) -> BankTable:
         size=first.size if len({table.size for table in tables}) == 1 else None,
         space=first.space,
         histograms=np.concatenate(histograms) if len(histograms) == len(tables) else None,
+        mask=first.mask if len(masks) == 1 else None if None in masks else " | ".join(sorted(map(str, masks))),
+        blank=first.blank if len(blanks) == 1 else None if None in blanks else "kept",
+        left_out=tuple(
+            gone._replace(key=f"{prefix}{gone.key}")
+            for prefix, table in zip(prefixes, tables, strict=True)
+            for gone in table.left_out
+        ),
     )
 
 
-def _merge_keys(tables: Sequence[BankTable]) -> list[str]:
+def _prefixes(tables: Sequence[BankTable]) -> list[str]:
+    """Return what goes before the keys of each table: nothing, or its name or number where keys collide."""
     keys = [key for table in tables for key in table.keys]
     if len(set(keys)) == len(keys):
-        return keys
+        return [""] * len(tables)
     names = [table.name for table in tables]
-    prefixes = names if all(names) and len(set(names)) == len(names) else [str(i) for i in range(len(tables))]
-    return [f"{prefix}/{key}" for prefix, table in zip(prefixes, tables, strict=True) for key in table.keys]
+    return [f"{name}/" for name in (names if all(names) and len(set(names)) == len(names) else range(len(tables)))]
 
 
 def split_triangles(cov: Array) -> Array:

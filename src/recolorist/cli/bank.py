@@ -26,7 +26,7 @@ _Step = Annotated[float, typer.Option("--step", help="Round to this many levels 
 _AtLeast = Annotated[int, typer.Option("--at-least", help="Leave out styles that fewer images share.")]
 _KeepLabels = Annotated[bool, typer.Option("--labels", help="Keep the labels.")]
 _KeepDomains = Annotated[bool, typer.Option("--domains/--no-domains", help="Keep the domains.")]
-_Drop = Annotated[bool, typer.Option("--drop-outliers", help="Leave out near-blank images and failed scans.")]
+_Drop = Annotated[bool, typer.Option("--drop-outliers", help="Leave out failed scans, and blank images as always.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -58,6 +58,7 @@ def build(
 ) -> None:
     """Measure every image of a collection and save the moments."""
     from recolorist.collections.tasks import measure_bank
+    from recolorist.io.reading import display_path
 
     common.refuse_existing(force, out)
     result = measure_bank(source, options, select, reading, common.with_bar(where, "measured"))
@@ -65,6 +66,9 @@ def build(
     _save(bank, out, force=force)
     if not as_json:
         typer.echo(f"{len(bank)} styles, {len(bank.domains)} domains, {len(bank.labels)} labels in {out}")
+        if bank.left_out:
+            named = ", ".join(display_path(gone.key) for gone in bank.left_out[:3]) + (", …" if len(bank.left_out) > 3 else "")
+            typer.echo(f"{len(bank.left_out)} blank image(s) left out: {named}")
     common.finish({"bank": str(out), **bank.summary()}, result.failures, result.passed, as_json=as_json)
 
 
@@ -135,10 +139,8 @@ def share(
 
 
 def _save(bank: StyleBank, out: Path, *, force: bool) -> None:
-    if out.suffix.lower() == ".json":
-        common.write_text(out, bank.to_json() + "\n", force=force)
-    else:
-        bank.save(out)
+    common.refuse_existing(force, out)
+    bank.save(out)
 
 
 def _print(bank: StyleBank, told: dict[str, Any]) -> None:
@@ -147,10 +149,19 @@ def _print(bank: StyleBank, told: dict[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from recolorist.bank.making import describe_mask
+
     console = Console()
     size = "mixed sizes" if bank.size is None else f"{bank.size[1]} x {bank.size[0]} pixels"
+    made = {
+        "measured": describe_mask(bank.mask),
+        "blank images": f"{bank.blank or 'not recorded'}{f' ({len(bank.left_out)})' if bank.left_out else ''}",
+        "preparation": bank.preprocessing or "not recorded",
+    }
     head = f"{bank.name or 'unnamed'}: {len(bank)} styles, split {bank.split or 'not said'}, {bank.channels} channel(s), {size}"
     console.print(Text(head, style="bold"), soft_wrap=True)
+    for name, text in made.items():
+        console.print(Text(f"{name}: {text}"), soft_wrap=True)
     table = Table(box=SIMPLE_HEAD)
     table.add_column("domain")
     for name in ("styles", "", "mean", "SD"):

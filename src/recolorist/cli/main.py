@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from recolorist._version import __version__
+from recolorist.bank.making import PreprocessingWarning
 from recolorist.cli import audit as cli_audit
 from recolorist.cli import bank as cli_bank
 from recolorist.cli import doctor as cli_doctor
@@ -89,11 +91,19 @@ def main() -> None:
     for output in (sys.stdout, sys.stderr):
         if isinstance(output, io.TextIOWrapper):
             output.reconfigure(errors="replace")  # a terminal without Greek letters gets question marks, not a traceback
-    try:
-        app()
-    except RecoloristError as error:
-        typer.echo(f"recolorist: {' '.join(str(error).split())}", err=True)
-        sys.exit(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", PreprocessingWarning)
+        warnings.showwarning = _show_warning  # type: ignore[assignment]  # the other arguments are not shown
+        try:
+            app()
+        except RecoloristError as error:
+            typer.echo(f"recolorist: {' '.join(str(error).split())}", err=True)
+            sys.exit(1)
+
+
+def _show_warning(message: Warning | str, *_: Any) -> None:
+    """Print a warning as one line on standard error, without the place in the code that Python adds."""
+    typer.echo(f"recolorist: warning: {' '.join(str(message).split())}", err=True)
 
 
 def _print(result: DemoResult) -> None:

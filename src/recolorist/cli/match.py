@@ -45,7 +45,7 @@ def register(app: typer.Typer) -> None:
     app.command("match")(match)
 
 
-@with_options("full_audit", "resume", mask=_MaskFile)
+@with_options("full_audit", "resume", "blank", mask=_MaskFile)
 def match(
     content: _Content,
     style: _Style = None,

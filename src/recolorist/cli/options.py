@@ -62,6 +62,7 @@ OPTIONS: Final[Mapping[str, Any]] = MappingProxyType(
         "sampler": Annotated[str, typer.Option(help="How styles are drawn: uniform, interpolate, gaussian, …")],
         "mask": Annotated[str | None, typer.Option(help="Measure the foreground only: 'tissue' or 'fundus'.")],
         "allow_split": Annotated[bool, typer.Option("--allow-split", help="Accept a bank that is not of a training split.")],
+        "blank": Annotated[str, typer.Option(help="Blank images: 'keep' them as they are, or 'match' them like all others.")],
         "pool": Annotated[bool, typer.Option("--pool", help="Measure all images of a folder (tiles of a slide) together.")],
         "gate": Annotated[str | None, typer.Option(help=_GATE)],
         # Masks, BankOptions, DriftOptions
@@ -69,6 +70,7 @@ OPTIONS: Final[Mapping[str, Any]] = MappingProxyType(
         "name": Annotated[str | None, typer.Option(help="Name of the bank; by default that of the folder.")],
         "preprocessing": Annotated[str, typer.Option(help="What was done to the images, in your words.")],
         "with_histograms": Annotated[bool, typer.Option("--histograms", help="Keep histograms, for the histogram methods.")],
+        "with_blank": Annotated[bool, typer.Option("--with-blank", help="Keep the styles of blank images.")],
         "coverage": Annotated[float, typer.Option(help="Share of images like the training data that count as inside.")],
         # SourceOptions
         "label_from": Annotated[int | None, typer.Option(parser=common.level_of, metavar="LEVEL", help=_LABEL)],

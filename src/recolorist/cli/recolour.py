@@ -98,6 +98,9 @@ def _tell(result: RunResult, out: Path, *, as_json: bool) -> None:
         "clipped_mean": sum(clipped) / len(clipped) if clipped else None,
         "clipped_worst": max(clipped, default=None),
         "flags": dict(flags),
+        "blank": sum(
+            "blank" in channel for record in result.records if record["audit"] for channel in record["audit"]["flags"][:1]
+        ),
     }
     gate = Counter(record["gate"]["reason"] for record in result.records if "gate" in record)
     if gate and set(gate) != {"ungated"}:
@@ -107,6 +110,8 @@ def _tell(result: RunResult, out: Path, *, as_json: bool) -> None:
         typer.echo(f"{told['written']} written{kept}, {told['failed']} failed; provenance.jsonl in {out} says what was done")
         if "gate" in told:
             typer.echo(f"{gate['inside']} inside the bank and left as they are, {gate['outside']} outside and moved")
+        if told["blank"]:
+            typer.echo(f"{told['blank']} are blank and stay as they are, flagged 'blank'; --blank match gives them other colours")
         if clipped:
             typer.echo(f"clipped {100 * told['clipped_mean']:.2f} % on average, {100 * told['clipped_worst']:.2f} % at worst")
     common.finish(told, result.failures, result.passed, as_json=as_json)

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from recolorist.augment.harmoniser import Gate
 from recolorist.bank.drift import COVERAGE
-from recolorist.bank.style_bank import StyleBank
 from recolorist.collections import tasks
 from recolorist.collections.chunks import Failure
 from recolorist.collections.items import Source
@@ -28,9 +27,9 @@ from recolorist.collections.options import (
     SourceOptions,
     Where,
 )
-from recolorist.collections.tasks import AuditResult, BankResult, DriftResult, RunResult, open_bank, reference
+from recolorist.collections.tasks import AuditResult, Bank, BankResult, DriftResult, RunResult, open_bank, reference
 from recolorist.core.moments import Moments
-from recolorist.core.options import MatchOptions
+from recolorist.core.options import Blank, MatchOptions
 from recolorist.io.images import Reading
 
 __all__ = [
@@ -72,6 +71,7 @@ def build_bank(
     reading: Reading = _READING,
     where: Where = _HERE,
     any_split: bool = False,
+    with_blank: bool = False,
 ) -> BankResult:
     """Measure a collection and make a style bank of it.
 
@@ -90,6 +90,7 @@ def build_bank(
         reading: How files are read.
         where: Processes or cluster that do the work.
         any_split: Accept a manifest with several splits as a whole.
+        with_blank: Keep the styles of blank images, which are left out otherwise; ``bank.left_out`` names them.
 
     Returns:
         The bank, and the files that could not be measured.
@@ -102,20 +103,20 @@ def build_bank(
         >>> import tempfile
         >>> from PIL import Image
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Image.new("RGB", (5, 4), "red").save(f"{folder}/a.png")
+        ...     Image.effect_noise((8, 8), 90).save(f"{folder}/a.png")
         ...     _ = Path(folder, "b.png").write_bytes(b"not an image")
         ...     result = build_bank(folder, split="train")
         >>> len(result.bank), [failure.key for failure in result.failures]
         (1, ['b.png'])
     """
-    options = BankOptions(MeasureOptions(mask, space, with_histograms), name, preprocessing, any_split)
+    options = BankOptions(MeasureOptions(mask, space, with_histograms), name, preprocessing, any_split, with_blank)
     return tasks.measure_bank(source, options, SourceOptions(label_from, domain_from, split, root, follow_links), reading, where)
 
 
 def augment(
     source: Source,
     out: str | Path,
-    bank: StyleBank,
+    bank: Bank,
     *,
     copies: int = 1,
     p: float = 1.0,
@@ -130,6 +131,7 @@ def augment(
     mask: str | None = None,
     apply_to: str = "all",
     allow_split: bool = False,
+    blank: Blank = "keep",
     label_from: int | None = -1,
     domain_from: int | None = None,
     split: str | None = None,
@@ -148,7 +150,7 @@ def augment(
     Args:
         source: The images.
         out: Folder to write into.
-        bank: The styles to draw from.
+        bank: The styles to draw from; a bank, or the path of a saved one.
         copies: Copies of each image, each in another style. Copy k of an image draws from the stream of (seed, k, key).
         p: Probability that a copy is changed.
         seed: Equal seeds give equal outputs.
@@ -162,6 +164,7 @@ def augment(
         mask: Name of a foreground rule; only its pixels are measured.
         apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
         allow_split: Accept a bank that is not of a training split.
+        blank: ``"keep"`` leaves blank images as they are, flagged ``blank``, and draws no style of one; ``"match"`` does not.
         label_from: Level of sub-folders that names the label.
         domain_from: Level of sub-folders that names the domain.
         split: Split of a manifest or archive.
@@ -195,7 +198,7 @@ def augment(
     """
     limits = {"max_clip": max_clip, "max_loss": max_loss}
     match = _match_options(method=method, space=space, max_gain=max_gain, apply_to=apply_to, **limits)
-    options = AugmentOptions(match, strength, copies, p, seed, sampler, mask, allow_split)
+    options = AugmentOptions(match, strength, copies, p, seed, sampler, mask, allow_split, blank)
     select = SourceOptions(label_from, domain_from, split, root, follow_links)
     output = OutputOptions(quality, keep_icc, full_audit, force, resume)
     return tasks.write_augmented(source, out, bank, options, select, output, reading, where)
@@ -204,7 +207,7 @@ def augment(
 def harmonise(
     source: Source,
     out: str | Path,
-    style: StyleBank | Moments,
+    style: Bank | Moments,
     *,
     style_name: str = "",
     method: str = "mean_std",
@@ -218,6 +221,7 @@ def harmonise(
     pool: bool = False,
     gate: Gate | None = None,
     coverage: float = COVERAGE,
+    blank: Blank = "keep",
     split: str | None = None,
     root: str | Path | None = None,
     follow_links: bool = False,
@@ -245,10 +249,11 @@ def harmonise(
         mask: Name of a foreground rule; only its pixels are measured.
         apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
         pool: Measure all images of a folder (the tiles of a slide) together and map them alike. A pale tile of a dark slide
-            then stays paler than its neighbours.
+            then stays paler than its neighbours, and a blank tile is mapped like them.
         gate: What happens to images outside the region of the bank: ``"centre"`` moves them to its average style, ``"edge"``
             just inside. Images inside are left as they are. ``"off"`` moves all. None is ``"centre"`` for a bank, else ``"off"``.
         coverage: Share of images like those of the bank that count as inside.
+        blank: ``"keep"`` leaves blank images as they are, flagged ``blank``; ``"match"`` matches them like all others.
         split: Split of a manifest or archive.
         root: Folder that the paths of a manifest or list are relative to.
         follow_links: Read links of a folder that lead out of it.
@@ -278,7 +283,7 @@ def harmonise(
     """
     limits = {"max_clip": max_clip, "max_loss": max_loss}
     match = _match_options(method=method, space=space, strength=strength, max_gain=max_gain, apply_to=apply_to, **limits)
-    options = HarmoniseOptions(match, mask, pool, style_name, gate, coverage)
+    options = HarmoniseOptions(match, mask, pool, style_name, gate, coverage, blank)
     output = OutputOptions(quality, keep_icc, full_audit, force, resume)
     return tasks.write_harmonised(
         source, out, style, options, SourceOptions(split=split, root=root, follow_links=follow_links), output, reading, where
@@ -287,7 +292,7 @@ def harmonise(
 
 def audit(
     source: Source,
-    bank: StyleBank | None = None,
+    bank: Bank | None = None,
     *,
     mask: str | None = None,
     limits: Limits = _LIMITS,
@@ -299,7 +304,7 @@ def audit(
     reading: Reading = _READING,
     where: Where = _HERE,
 ) -> AuditResult:
-    """Report images that are flat, nearly blank or saturated and, with a bank, those that matching would clip.
+    """Report images that are flat, blank or saturated and, with a bank, those that matching would clip.
 
     Args:
         source: The images.
@@ -333,7 +338,7 @@ def audit(
 
 
 def drift(
-    bank: StyleBank,
+    bank: Bank,
     source: Source,
     *,
     coverage: float = 0.99,

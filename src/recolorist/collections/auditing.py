@@ -60,6 +60,7 @@ class Levels(NamedTuple):
     size: tuple[int, int]
     dtype: str
     loss: dict[str, Any] | None = None  # the detail that the median style of the panel takes
+    has_foreground: bool = True  # False: the rule found nothing, and all pixels were counted
 
 
 class Panel(NamedTuple):
@@ -100,14 +101,16 @@ class AuditWork:
         opened = loaded.opened
         if self.panel is not None and self.panel.mean.shape[1] != opened.channels:
             raise ImageError(f"it has {opened.channels} channel(s), and the bank's styles have {self.panel.mean.shape[1]}")
-        mask = None if self.options.mask is None else check.open_mask(rule_mask(opened, self.options.mask), opened)
+        inside = rule_mask(opened, self.options.mask)
+        mask = check.open_mask(inside, opened)
         counts = _counts(opened, mask)
         height, width = opened.array.shape[:2]
         loss = None
         if self.panel is not None:
             style, found = loss_of(opened, counts, mask, self.panel, self.options.limits.max_gain)
             loss = found.figures() | {"loss_style": style}
-        return Levels(item, counts, (height, width), _DTYPES[opened.kind], loss)
+        has_foreground = self.options.mask is None or inside is not None
+        return Levels(item, counts, (height, width), _DTYPES[opened.kind], loss, has_foreground)
 
     def finish(self, values: list[Any]) -> list[Any]:
         """One line per image; images with equal histograms' shapes are worked on together."""
@@ -131,7 +134,7 @@ class AuditWork:
         lines = [_described(one, *figures) for one, *figures in zip(group, *columns, strict=True)]
         found = [{}] * len(group) if tried is None else tried.figures()
         for line, figures, one, is_blank in zip(lines, found, group, are_blank_levels(counts).tolist(), strict=True):
-            line.update(figures, **(one.loss or {}), blank=is_blank)
+            line.update(figures, **(one.loss or {}), blank=is_blank or not one.has_foreground)
             line["flags"] = flags_of(line, self.options.limits)
         return lines
 

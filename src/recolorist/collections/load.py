@@ -80,11 +80,12 @@ def name_of(item: Item, copy: int | None = None) -> str:
     return name if copy is None else f"{stem}_{copy}{dot}{suffix}"
 
 
-def rule_mask(opened: check.Opened, rule: str | None) -> NDArray[np.bool_] | None:
-    """The foreground a named rule finds."""
-    return (
-        None if rule is None else foreground.RULES[check.option(rule, foreground.RULES, "mask")](opened.colour, opened.data_range)
-    )
+def rule_mask(opened: check.Opened, rule: str | None, *, or_all: bool = True) -> NDArray[np.bool_] | None:
+    """Return the foreground a named rule finds; where it finds nothing, all pixels or, not ``or_all``, none."""
+    if rule is None:
+        return None
+    known = foreground.RULES[check.option(rule, foreground.RULES, "mask")]
+    return foreground.find_foreground(known, opened.colour, opened.data_range, or_all=or_all)
 
 
 @lru_cache(maxsize=4)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import recolorist as rc
+from recolorist.bank.making import warn_of_other_mask
 from recolorist.bank.style_bank import StyleBank
 from recolorist.collections.items import Item
 from recolorist.collections.load import Loaded, load, rule_mask
@@ -136,12 +137,16 @@ def style_of(name: str | Path, reading: Reading, space: str, mask: str | None = 
     return _style(name, reading, MeasureOptions(space=space).measured_space, mask)[0]
 
 
-def _style(name: str | Path, reading: Reading, space: str, mask: str | None) -> tuple[Moments, NDArray[Any] | None]:
-    """The moments of a style and, if it is an image in memory, its pixels."""
+def _style(
+    name: str | Path, reading: Reading, space: str, mask: str | None, content_mask: str | None = None
+) -> tuple[Moments, NDArray[Any] | None]:
+    """Return the moments of a style and, if it is an image in memory, its pixels."""
     named = _bank_named(name)
     if named is not None:
         file, domain = named
-        return reference(open_bank(file), domain), None
+        bank = open_bank(file)
+        warn_of_other_mask(bank.mask, content_mask, "the content")
+        return reference(bank, domain), None
     loaded = load(Item(Path(name).name, str(name)), reading)
     if loaded.strips is not None:
         with loaded.strips as source, _mask_strips(mask, reading) as inside:
@@ -161,7 +166,7 @@ def _match_whole(loaded: Loaded, style: str | Path | Plan, options: MatchOptions
         return Matched(style, rc.audit(pixels, style, mask=keep, data_range=loaded.data_range), pixels, None, output, size)
     if options.needs_pixels:
         return _match_pixels(loaded, inside, style, options, masks, reading)
-    goal, style_pixels = _style(style, reading, options.measured_space, masks.style_mask)
+    goal, style_pixels = _style(style, reading, options.measured_space, masks.style_mask, masks.mask)
     style_pixels = _small_slide(style, reading) if style_pixels is None else style_pixels
     output, target = make_target(opened, None)
     done = cast("AffineMap", match_opened(opened, inside, goal, target, options))
@@ -204,7 +209,8 @@ def _plan_strips(measured: MeasuredStrips, style: str | Path | Plan, masks: Mask
         raise OptionError(
             f"method={options.method!r} needs the whole image in memory; raise max_pixels, or use mean_std or covariance"
         )
-    fit = measured.fit([style_of(style, reading, options.space, masks.style_mask)], options)
+    goal, _ = _style(style, reading, options.measured_space, masks.style_mask, masks.mask)
+    fit = measured.fit([goal], options)
     return fit.numbers if isinstance(fit.numbers, Plan) else fit.numbers.plan(), fit.contrast
 
 

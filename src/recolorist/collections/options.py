@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ from recolorist.augment.harmoniser import GATES, Gate
 from recolorist.bank.drift import COVERAGE
 from recolorist.core import foreground
 from recolorist.core import image as check
-from recolorist.core.options import MatchOptions
+from recolorist.core.options import Blank, MatchOptions
 from recolorist.core.spaces import SPACES
 from recolorist.errors import OptionError
 
@@ -122,12 +122,14 @@ class BankOptions:
         name: Name of the bank; by default that of the collection.
         preprocessing: What was done to the images before, in your words.
         any_split: Accept a manifest with several splits as a whole.
+        with_blank: Keep the styles of blank images, which are left out otherwise.
     """
 
     measure: MeasureOptions = field(default_factory=MeasureOptions)
     name: str | None = None
     preprocessing: str = ""
     any_split: bool = False
+    with_blank: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +222,7 @@ class HarmoniseOptions:
         gate: What happens to images outside the bank: ``"centre"`` or ``"edge"``; ``"off"`` moves all of them. None is
             ``"centre"`` for a bank, and ``"off"`` for a style that is one image.
         coverage: Share of images like those of the bank that count as inside.
+        blank: ``"keep"`` leaves blank images as they are, ``"match"`` matches them like all others.
 
     Raises:
         OptionError: The rule or the gate is unknown, or the method needs the pixels of the style.
@@ -231,6 +234,7 @@ class HarmoniseOptions:
     style_name: str = ""
     gate: Gate | None = None
     coverage: float = COVERAGE
+    blank: Blank = "keep"
 
     def __post_init__(self) -> None:
         """Check the rule, the gate and the method."""
@@ -238,6 +242,7 @@ class HarmoniseOptions:
         _check_coverage(self.coverage)
         if self.gate is not None:
             check.option(self.gate, GATES, "gate")
+        object.__setattr__(self, "match", replace(self.match, blank=self.blank))
         if self.match.needs_pixels:
             raise OptionError(
                 f"method={self.match.method!r} needs the pixels of the style for every image; harmonise with mean_std or "
@@ -263,6 +268,7 @@ class AugmentOptions:
         sampler: A key of :data:`recolorist.samplers.SAMPLERS`.
         mask: Name of a foreground rule; only its pixels are measured.
         allow_split: Accept a bank that is not of a training split.
+        blank: ``"keep"`` leaves blank images as they are and draws no style of one, ``"match"`` treats them like all others.
 
     Raises:
         OptionError: A name is unknown or a number lies outside its limits.
@@ -276,10 +282,12 @@ class AugmentOptions:
     sampler: str = "uniform"
     mask: str | None = None
     allow_split: bool = False
+    blank: Blank = "keep"
 
     def __post_init__(self) -> None:
         """Check what belongs to collections; :class:`recolorist.Colorist` checks the rest before a file is read."""
         _check_rule(self.mask)
+        object.__setattr__(self, "match", replace(self.match, blank=self.blank))
         if not isinstance(self.copies, int) or self.copies < 1:
             raise OptionError(f"copies={self.copies!r}; at least one is needed")
         check.number(self.p, 0, 1, "p")
@@ -326,7 +334,8 @@ class Where:
 
 
 def _matching(options: MatchOptions) -> dict[str, Any]:
-    return {name: getattr(options, name) for name in ("method", "space", "max_gain", "apply_to", "max_clip", "max_loss")}
+    names = ("method", "space", "max_gain", "apply_to", "blank", "max_clip", "max_loss")
+    return {name: getattr(options, name) for name in names}
 
 
 def _check_rule(rule: Any) -> None:

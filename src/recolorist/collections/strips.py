@@ -19,6 +19,7 @@ from recolorist.collections.target import Target
 from recolorist.core import foreground
 from recolorist.core import image as check
 from recolorist.core.apply import apply
+from recolorist.core.blank import are_blank_levels, is_blank, is_low
 from recolorist.core.clipping import level_counts, predicted_share
 from recolorist.core.detail import DetailLoss, Patches, lay_patches
 from recolorist.core.limits import Fit, fit_to_limits, sampled_loss
@@ -30,7 +31,16 @@ from recolorist.errors import ImageError
 from recolorist.io.strips import Strips
 from recolorist.io.write import refuse_suffix_of_bands, write_bands
 
-__all__ = ["MeasuredStrips", "StripLimits", "apply_strips", "count_strips", "measure_strips", "rule_in_use", "write_strips"]
+__all__ = [
+    "MeasuredStrips",
+    "StripLimits",
+    "apply_strips",
+    "are_strips_blank",
+    "count_strips",
+    "measure_strips",
+    "rule_in_use",
+    "write_strips",
+]
 
 
 def write_strips(
@@ -83,6 +93,32 @@ def measure_strips(source: Strips, mask: str | Strips | None = None, space: str 
         if isinstance(mask, str):
             everything.append(measure_opened(opened, None, space))
     return _added(inside, everything, source)
+
+
+def are_strips_blank(source: Strips, rule: str | None, moments: Moments) -> bool:
+    """Say whether an image is blank that is read in strips, as :func:`recolorist.core.blank.is_blank` does for others.
+
+    Args:
+        source: The image.
+        rule: The foreground rule that chose the measured pixels; an image without foreground is blank.
+        moments: What :func:`measure_strips` returned.
+    """
+    if rule is not None and moments.count == source.shape[0] * source.shape[1] and _finds_nothing(source, rule):
+        return True
+    if moments.space == "rgb" and not is_low(moments):
+        return False
+    if source.dtype.kind != "u":
+        return all(is_blank(opened, chosen) for _, opened, chosen in _masked_bands(source, rule))
+    counts = count_strips(source, rule)[None]
+    return bool(are_blank_levels(counts if source.data_range is None else counts[..., : int(source.data_range) + 1])[0])
+
+
+def _finds_nothing(source: Strips, rule: str) -> bool:
+    """Whether a rule finds so little that all pixels are measured instead."""
+    inside = 0
+    for _, _, chosen in _masked_bands(source, rule):
+        inside += 0 if chosen is None else int(np.count_nonzero(chosen))
+    return inside < foreground.LEAST * source.shape[0] * source.shape[1]
 
 
 def count_strips(source: Strips, mask: str | Strips | None = None) -> NDArray[np.uint64]:

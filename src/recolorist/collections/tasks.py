@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,7 @@ import numpy as np
 from recolorist._version import __version__
 from recolorist.augment.harmoniser import Harmoniser
 from recolorist.bank import drift as drift_numbers
+from recolorist.bank.making import ALL_PIXELS, warn_of_other_mask
 from recolorist.bank.style_bank import StyleBank
 from recolorist.bank.table import Row
 from recolorist.collections.auditing import AuditWork, mark_outliers, panel_of, summary_of
@@ -45,6 +47,7 @@ from recolorist.io.reading import display_path
 
 __all__ = [
     "AuditResult",
+    "Bank",
     "BankResult",
     "DriftResult",
     "RunResult",
@@ -56,6 +59,9 @@ __all__ = [
     "write_augmented",
     "write_harmonised",
 ]
+
+#: A bank, or the path of a saved one.
+Bank = StyleBank | str | os.PathLike[str]
 
 _TOGETHER: Final = 16  # lines noted at a time; what a kill loses of them is done again, with the same result
 
@@ -125,7 +131,7 @@ def measure_bank(source: Source, options: BankOptions, select: SourceOptions, re
 def write_augmented(
     source: Source,
     out: str | Path,
-    bank: StyleBank,
+    bank: Bank,
     options: AugmentOptions,
     select: SourceOptions,
     output: OutputOptions,
@@ -133,10 +139,12 @@ def write_augmented(
     where: Where,
 ) -> RunResult:
     """Write stylised copies; see :func:`recolorist.collections.augment`."""
+    bank = StyleBank.of(bank)
     decisive = options.to_dict() | {"quality": output.quality, "icc": output.keep_icc}
     identity = identity_of("augment", decisive, bank.fingerprint, reading)
     work = Augment(Target(str(out), output.force), reading, output, identity, options, bank)
     work.refuse_early()
+    warn_of_other_mask(bank.mask, options.mask, "these images")
     with collected(source, select) as images:
         return _write_all(work, images, source, where)
 
@@ -144,7 +152,7 @@ def write_augmented(
 def write_harmonised(
     source: Source,
     out: str | Path,
-    style: StyleBank | Moments,
+    style: Bank | Moments,
     options: HarmoniseOptions,
     select: SourceOptions,
     output: OutputOptions,
@@ -152,6 +160,9 @@ def write_harmonised(
     where: Where,
 ) -> RunResult:
     """Give every image one style; see :func:`recolorist.collections.harmonise`."""
+    style = style if isinstance(style, Moments) else StyleBank.of(style)
+    if isinstance(style, StyleBank):
+        warn_of_other_mask(style.mask, options.mask, "these images")
     if options.pool and options.match.is_limited:
         raise OptionError(
             "pool maps all images of a folder alike, and max_clip and max_loss hold for each image; leave out pool (--pool) or "
@@ -172,10 +183,10 @@ def write_harmonised(
 
 
 def audit_images(
-    source: Source, bank: StyleBank | None, options: AuditOptions, select: SourceOptions, reading: Reading, where: Where
+    source: Source, bank: Bank | None, options: AuditOptions, select: SourceOptions, reading: Reading, where: Where
 ) -> AuditResult:
     """Audit every image; see :func:`recolorist.collections.auditing`."""
-    work = AuditWork(reading, options, None if bank is None else panel_of(bank))
+    work = AuditWork(reading, options, None if bank is None else panel_of(StyleBank.of(bank)))
     with collected(source, select) as images:
         values = _in_order(run(work, images.items, where), len(images))
     failures = [value for value in values if isinstance(value, Failure)]
@@ -185,12 +196,15 @@ def audit_images(
 
 
 def compare_images(
-    bank: StyleBank, source: Source, options: DriftOptions, select: SourceOptions, reading: Reading, where: Where
+    bank: Bank, source: Source, options: DriftOptions, select: SourceOptions, reading: Reading, where: Where
 ) -> DriftResult:
     """Compare a collection with a bank; see :func:`recolorist.collections.drift`."""
+    bank = StyleBank.of(bank)
+    warn_of_other_mask(bank.mask, options.mask, "the new images")
     coverage = options.coverage
     region = drift_numbers.region_of(bank, coverage)
-    result = measure_bank(source, BankOptions(MeasureOptions(options.mask), any_split=True), select, reading, where)
+    measure = BankOptions(MeasureOptions(options.mask), any_split=True, with_blank=True)
+    result = measure_bank(source, measure, select, reading, where)
     new = result.bank
     if new.channels != bank.channels:
         raise StatisticsError(f"the images have {new.channels} channel(s) and the bank's {bank.channels}; they must agree")
@@ -234,6 +248,8 @@ def _bank_of(images: Collection, values: list[Any], options: BankOptions) -> Ban
         split=images.split,
         preprocessing=options.preprocessing,
         space=options.measure.measured_space,
+        mask=options.measure.mask or ALL_PIXELS,
+        with_blank=options.with_blank,
     )
     return BankResult(bank, failures, images.passed)
 

@@ -9,29 +9,31 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 import recolorist as rc
 from recolorist.augment.colorist import Colorist, Decision, Draw, PreprocessingWarning, Recolouring
-from recolorist.augment.harmoniser import Harmoniser
+from recolorist.augment.harmoniser import Harmoniser, Judgement
 from recolorist.augment.samplers import Style
-from recolorist.bank.build import measure_row, unit_row
+from recolorist.bank.build import measure_foreground, measure_row, unit_row
 from recolorist.bank.style_bank import StyleBank
 from recolorist.bank.table import Row
 from recolorist.collections.items import Item
 from recolorist.collections.journal import as_line
 from recolorist.collections.load import Loaded, load, name_of, rule_mask, source_digest
 from recolorist.collections.options import AugmentOptions, HarmoniseOptions, MeasureOptions, OutputOptions
-from recolorist.collections.strips import MeasuredStrips, measure_strips, write_strips
+from recolorist.collections.strips import MeasuredStrips, are_strips_blank, measure_strips, write_strips
 from recolorist.collections.target import Target
+from recolorist.core import foreground
 from recolorist.core import image as check
 from recolorist.core.apply import make_target
+from recolorist.core.blank import is_blank, is_low
 from recolorist.core.clipping import maps_levels
 from recolorist.core.limits import Fit, measure_loss
-from recolorist.core.match import AffineMap, write_map
+from recolorist.core.match import AffineMap, leave_blank, write_map
 from recolorist.core.moments import Moments
 from recolorist.core.options import MatchOptions
 from recolorist.core.plan import Plan, decide
@@ -59,10 +61,12 @@ class Measure:
             if with_histograms:
                 raise OptionError("histograms of images that go through in strips are not kept; build without them")
             with loaded.strips as source:
-                return unit_row(measure_strips(source, rule, space), source.shape[:2])
+                moments = measure_strips(source, rule, space)
+                return unit_row(moments, source.shape[:2])._replace(is_blank=are_strips_blank(source, rule, moments))
         opened = loaded.opened
-        inside = check.open_mask(rule_mask(opened, rule), opened)
-        return measure_row(opened, inside, space, with_histogram=with_histograms)
+        if rule is not None:
+            return measure_foreground(opened, foreground.RULES[rule], space, with_histogram=with_histograms)
+        return measure_row(opened, None, space, with_histogram=with_histograms)
 
     def finish(self, values: list[Any]) -> list[Any]:
         """Return the rows as they are."""
@@ -70,6 +74,11 @@ class Measure:
 
 
 UNTOUCHED: Final[dict[str, Any]] = {"clipped": [], "clipped_overall": 0.0, "flags": []}
+
+
+def _left_blank(channels: int) -> dict[str, Any]:
+    """Return the audit of a blank image that was left as it is."""
+    return UNTOUCHED | {"clipped": [0.0] * channels, "flags": [["blank"]] * channels}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +137,11 @@ class Recolour(ABC):
         name = name_of(item, None if self.copies == 1 else copy + 1)
         if measured is not None:
             decision, known = self.planned(item, measured, copy)
+            blank = decision.applied and self.may_keep(item) and are_strips_blank(measured.source, self.rule, measured.moments)
+            decision = Decision(False) if blank else decision
             mask = measured.changed if decision.applied and self.rule is not None else None
             write_strips(self.target, name, measured.source, decision.plan, mask)
-            audit = self._audit_strips(measured, decision)
+            audit = _left_blank(measured.source.shape[2]) if blank else self._audit_strips(measured, decision)
             done = Done(decision.style, decision.row, decision.strength, decision.plan, audit, known, decision.contrast)
             digest = self.target.digest(name)
         else:
@@ -149,11 +160,13 @@ class Recolour(ABC):
     def recoloured(self, item: Item, loaded: Loaded, copy: int) -> tuple[Done, NDArray[Any]]:
         """Return what was done to an image in memory, and the pixels after it."""
         opened = loaded.opened
-        mask = check.open_mask(rule_mask(opened, self.rule), opened)
+        mask = check.open_mask(rule_mask(opened, self.rule, or_all=self.match.blank == "match"), opened)
         result, target = make_target(opened, None)
         done, facts = self.recolour(item, opened, mask, copy, target)
         if done is None:
             return Done(None, None, 0.0, None, UNTOUCHED, facts), loaded.pixels  # type: ignore[return-value]
+        if done.map is not None and done.map.is_blank:
+            return Done(None, None, 0.0, None, _left_blank(opened.channels), facts), loaded.pixels  # type: ignore[return-value]
         audit = self._audit(loaded, result, mask, done.map)
         contrast = 1.0 if done.map is None else done.map.contrast
         return Done(done.style.name, done.style.row, done.strength, done.map, audit, facts, contrast), result
@@ -179,6 +192,10 @@ class Recolour(ABC):
         flags = [list(flag) for flag in decision.plan.flags]
         clipped = measured.limits.clipped(decision.plan)
         return {"clipped_overall": clipped, "flags": flags} | measured.limits.loss(decision.plan).figures()
+
+    def may_keep(self, item: Item) -> bool:  # noqa: ARG002 - for tiles that are mapped with their slide
+        """Say whether this image stays as it is if it is blank."""
+        return self.match.blank == "keep"
 
     @abstractmethod
     def recolour(
@@ -265,10 +282,10 @@ class Augment(Recolour):
 
 @lru_cache(maxsize=8)
 def _colorist(work: Augment) -> Colorist:
-    aug = Colorist(work.bank, **work.options.for_colorist())
     size = work.bank.size or (1, 1)
-    with warnings.catch_warnings():  # a collection is of all sizes, and the warning comes with the first image only
+    with warnings.catch_warnings():  # a collection is of all sizes; another mask is told once, before the work begins
         warnings.simplefilter("ignore", PreprocessingWarning)
+        aug = Colorist(work.bank, **work.options.for_colorist())
         probe = np.zeros((size[0] + 1, size[1], work.bank.channels), np.uint8)
         if not work.match.needs_pixels:
             aug.decide(probe, Draw(Style("", None, work.bank.moments(0)), 0.0))
@@ -305,14 +322,29 @@ class Harmonise(Recolour):
         if self.pooled is None:
             judgement, done = self.harmoniser.harmonise_opened(opened, mask, target)
         else:
-            pooled = self.pooled[group_of(item)]
-            judgement = self.harmoniser.judge(pooled)
-            plan = self.harmoniser.plan(pooled, judgement)
-            done = None if plan is None else AffineMap(plan, opened, write_map(opened, mask, plan, target, self.match))
+            judgement, done = self._map_with_group(item, opened, mask, target)
         facts = {"gate": self.harmoniser.facts_of(judgement)}
         if done is None:
             return None, facts
         return Recolouring(Style(self.options.style_name, None, self.harmoniser.style), done.strength, done), facts
+
+    def _map_with_group(
+        self, item: Item, opened: check.Opened, mask: Mask, target: NDArray[Any]
+    ) -> tuple[Judgement, AffineMap | None]:
+        """Map an image by the moments of its group; one without foreground goes with its slide as a whole."""
+        if self.may_keep(item) and is_blank(opened, mask):
+            return Judgement("blank", 0.0), leave_blank(opened, target)
+        pooled = cast("Mapping[str, Moments]", self.pooled)[group_of(item)]
+        judgement = self.harmoniser.judge(pooled)
+        plan = self.harmoniser.plan(pooled, judgement)
+        if plan is None:
+            return judgement, None
+        inside = None if mask is not None and not mask.any() else mask
+        return judgement, AffineMap(plan, opened, write_map(opened, inside, plan, target, self.match))
+
+    def may_keep(self, item: Item) -> bool:
+        """Say whether this image stays as it is if it is blank; a tile of a slide that is not goes with its slide."""
+        return super().may_keep(item) and (self.pooled is None or is_low(self.pooled[group_of(item)]))
 
     def planned(self, item: Item, measured: MeasuredStrips, copy: int) -> tuple[Decision, dict[str, Any]]:  # noqa: ARG002
         """Decide from the moments of the image, or from those of its group."""

@@ -20,7 +20,7 @@ from recolorist.core.moments import Moments, integer_pairs, measure_opened
 from recolorist.core.options import MatchOptions
 from recolorist.core.plan import ChannelMap
 
-__all__ = ["BAND", "SHARE", "STYLE_DEVIATION", "are_blank_levels", "are_blank_styles", "blank_map", "is_blank"]
+__all__ = ["BAND", "SHARE", "STYLE_DEVIATION", "are_blank_levels", "are_blank_styles", "blank_map", "is_blank", "is_low"]
 
 Mask = NDArray[np.bool_] | None
 
@@ -58,6 +58,16 @@ def is_blank(opened: image.Opened, mask: Mask = None, measured: Pairs | Moments 
         if variance >= limit:
             return False
     return all(share >= SHARE for share in _shares_near(opened, mask, [mean for mean, _ in pairs], band))
+
+
+def is_low(moments: Moments) -> bool:
+    """Say whether the deviation of every channel is so low that the image may be blank; its values decide.
+
+    Example:
+        >>> is_low(Moments(100, [243.0], [[9.0]], 255.0)), is_low(Moments(100, [243.0], [[100.0]], 255.0))
+        (True, False)
+    """
+    return bool((moments.cov.diagonal() < (BAND * moments.data_range) ** 2).all())
 
 
 def are_blank_levels(counts: NDArray[Any]) -> NDArray[np.bool_]:

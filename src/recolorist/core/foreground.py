@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LEAST", "PIXELS", "RULES", "Rule", "fundus", "tissue"]
+__all__ = ["LEAST", "PIXELS", "RULES", "Rule", "find_foreground", "fundus", "tissue"]
 
 Rule = Callable[[NDArray[Any], float], NDArray[np.bool_] | None]
 
@@ -50,3 +50,27 @@ def _enough(mask: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
 RULES: Final = MappingProxyType({"tissue": tissue, "fundus": fundus})
 #: What each rule says of a pixel, without looking at how many there are: for images that are read piece by piece.
 PIXELS: Final = MappingProxyType({"tissue": _not_glass, "fundus": _not_black})
+
+
+def find_foreground(rule: Rule, pixels: NDArray[Any], data_range: float, *, or_all: bool) -> NDArray[np.bool_] | None:
+    """Return the foreground of an image (H, W, C), or of each image of a batch (N, H, W, C).
+
+    Args:
+        rule: A value of :data:`RULES`.
+        pixels: The colours.
+        data_range: Their largest value.
+        or_all: What to do where the rule finds nothing: True takes all pixels, False none, so that the image counts as blank.
+
+    Returns:
+        A mask, or None for all pixels of one image.
+
+    Example:
+        >>> glass = np.full((2, 4, 3), 240, np.uint8)
+        >>> find_foreground(tissue, glass, 255.0, or_all=False).any(), find_foreground(tissue, glass, 255.0, or_all=True)
+        (np.False_, None)
+    """
+    if pixels.ndim == 4:
+        each = [find_foreground(rule, image, data_range, or_all=or_all) for image in pixels]
+        return np.stack([np.ones(pixels.shape[1:3], bool) if mask is None else mask for mask in each])
+    mask = rule(pixels, data_range)
+    return np.zeros(pixels.shape[:2], bool) if mask is None and not or_all else mask

@@ -65,6 +65,11 @@ class AffineMap:
         """What was unusual, per channel of the matching space."""
         return self.numbers.flags
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether the image was left as it is because it is blank."""
+        return "blank" in self.numbers.flags[0]
+
     def plan(self) -> Plan:
         """Return the plan: what provenance records."""
         return self.numbers if isinstance(self.numbers, Plan) else self.numbers.plan()

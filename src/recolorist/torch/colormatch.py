@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core import image as check
+from recolorist.core.blank import is_blank
 from recolorist.core.gains import Pairs, diagonal_map, rescaled_pairs
-from recolorist.core.match import match
-from recolorist.core.moments import Moments, trusted_moments
-from recolorist.core.moments import measure as measure_image
-from recolorist.core.options import match_options
+from recolorist.core.match import match_opened
+from recolorist.core.moments import Moments, measure_opened, trusted_moments
+from recolorist.core.options import Blank, MatchOptions, match_options
 from recolorist.core.spaces import SPACES
 from recolorist.errors import ImageError, OptionError
 from recolorist.torch import formulas
@@ -66,6 +66,8 @@ class ColorMatch(ExactModule):
         data_range: Largest value of floating-point batches.
         generator: Random numbers come from this one.
         allow_split: Accept banks of other splits than training.
+        blank: ``"keep"`` leaves blank images as they are, and draws no style of one; without a bank an image whose style would
+            come from a blank one stays as it is. ``"match"`` treats them like all others.
 
     Raises:
         OptionError: An option is unknown or outside its limits.
@@ -96,6 +98,7 @@ class ColorMatch(ExactModule):
         data_range: float = 1.0,
         generator: torch.Generator | None = None,
         allow_split: bool = False,
+        blank: Blank = "keep",
     ) -> None:
         """Check the options, and keep the bank as buffers."""
         super().__init__()
@@ -106,7 +109,9 @@ class ColorMatch(ExactModule):
         self.mode = check.option(mode, ("per_sample", "batch_fraction"), "mode")
         self.data_range = check.number(data_range, 1e-30, 1e30, "data_range")
         self.generator = generator
-        styles = None if bank is None else StyleBank.of(bank)
+        self.blank = check.option(blank, ("keep", "match"), "blank")
+        given = None if bank is None else StyleBank.of(bank)
+        styles = given.without_blank() if given is not None and blank == "keep" else given
         self.has_bank = styles is not None
         if styles is not None:
             styles.refuse_other_splits(allow=allow_split)
@@ -183,7 +188,11 @@ class ColorMatch(ExactModule):
             style = content.rows(draws.source)
         basis = (self._rows, self._inverse) if mixes else None
         gain, offset = formulas.decide(content, style, draws.strength, self.max_gain, basis)
-        return Parameters(gain, offset, draws.applied, torch.full_like(draws.strength, data_range))
+        applied = draws.applied
+        if self.blank == "keep":
+            blank = formulas.are_blank(batch, content, data_range)
+            applied = applied & ~blank & (True if self.has_bank else ~blank[draws.source])
+        return Parameters(gain, offset, applied, torch.full_like(draws.strength, data_range))
 
     @staticmethod
     def apply_parameters(batch: torch.Tensor, parameters: Parameters, data_range: float = 1.0) -> torch.Tensor:
@@ -216,7 +225,8 @@ class ColorMatch(ExactModule):
         source = f"{len(self.bank_mean)} styles" if self.has_bank else "styles of the batch"
         return (
             f"{source}, p={self.p!r}, method='mean_std', space={self.space!r}, strength={strength!r}, "
-            f"max_gain={self.max_gain!r}, mode={self.mode!r}, data_range={self.data_range!r}, generator={self.generator!r}"
+            f"max_gain={self.max_gain!r}, mode={self.mode!r}, data_range={self.data_range!r}, generator={self.generator!r}, "
+            f"blank={self.blank!r}"
         )
 
     def _roll(self, count: int, applied: torch.Tensor, strength: torch.Tensor, options: dict[str, Any]) -> Draws:
@@ -271,26 +281,31 @@ class ColorMatch(ExactModule):
         mean, variance = self.bank_mean.numpy(), self.bank_cov.diagonal(dim1=1, dim2=2).numpy()
         options = match_options("mean_std", "rgb", 1.0, self.max_gain)
         for i, row, strength in chosen:
+            if self._keeps(views[i], pairs(i)) or (not self.has_bank and self._keeps(views[row], pairs(row))):
+                targets[i][...] = views[i]
+                continue
             goal = rescaled_pairs(mean[row], variance[row], 255.0) if self.has_bank else pairs(row)
             gain, offset, _ = diagonal_map(pairs(i), goal, options.at_strength(strength))
             write_planes(views[i], targets[i], Affine(gain, offset, 255.0))
 
     def _match_any(self, source: torch.Tensor, result: torch.Tensor, chosen: list[tuple[int, int, float]]) -> None:
         """Match floats, and spaces that mix channels, through the core, image by image."""
-        data_range = None if source.dtype == torch.uint8 else self.data_range
         views, targets = images_last(source), images_last(result)
+        options = MatchOptions(space=self.space, max_gain=self.max_gain, blank=self.blank)
         for i, row, strength in chosen:
-            match(
-                views[i],
-                self._style(row) if self.has_bank else measure_image(views[row], data_range=data_range, alpha=False),
-                "mean_std",
-                self.space,
-                strength=strength,
-                max_gain=self.max_gain,
-                data_range=data_range,
-                alpha=False,
-                out=targets[i],
-            )
+            style = self._style(row) if self.has_bank else measure_opened(self._open(views[row]), None)
+            if not self.has_bank and self._keeps(views[row], style):
+                targets[i][...] = views[i]
+            else:
+                match_opened(self._open(views[i]), None, style, targets[i], options.at_strength(strength))
+
+    def _open(self, view: NDArray[Any]) -> check.Opened:
+        """Open one image, whose fourth channel is a colour and not alpha."""
+        return check.open_image(view, None if view.dtype == np.uint8 else self.data_range, alpha=False)
+
+    def _keeps(self, view: NDArray[Any], measured: Pairs | Moments) -> bool:
+        """Say whether an image is blank and stays as it is."""
+        return self.blank == "keep" and is_blank(self._open(view), None, measured)
 
     def _style(self, row: int) -> Moments:
         mean: NDArray[np.float64] = self.bank_mean[row].numpy()

@@ -56,12 +56,18 @@ def is_plain(colorist: Colorist, pixels: NDArray[Any]) -> bool:
 
 
 def plain_map(colorist: Colorist, pixels: NDArray[Any], draw: Draw) -> Affine:
-    """Return the map in the case of :func:`is_plain`; the numbers are those of :func:`recolorist.match`."""
+    """Return the map in the case of :func:`is_plain`; the numbers are those of :func:`recolorist.match`.
+
+    A blank image has the map that changes nothing, as :class:`recolorist.Colorist` leaves it.
+    """
     colorist.warn_once_of_size(pixels)
-    data_range = check.NATURAL_RANGE[pixels.dtype.char]
-    goal = mean_and_variance(draw.style.moments, data_range)
-    gain, offset, _ = diagonal_map(measure_levels(pixels), goal, colorist.options.at_strength(draw.strength))
-    return Affine(gain, offset, data_range)
+    opened = check.open_image(pixels, alpha=False)
+    measured = integer_pairs(opened, None, "image")
+    if colorist.is_kept(opened, None, measured):
+        return Affine([1.0] * opened.channels, [0.0] * opened.channels, opened.data_range)
+    goal = mean_and_variance(draw.style.moments, opened.data_range)
+    gain, offset, _ = diagonal_map(measured, goal, colorist.options.at_strength(draw.strength))
+    return Affine(gain, offset, opened.data_range)
 
 
 def measure_levels(pixels: NDArray[Any]) -> Pairs:

@@ -10,12 +10,13 @@ from typing import Final, NamedTuple
 
 import torch
 
+from recolorist.core.blank import BAND, SHARE
 from recolorist.core.spaces import Mixing
 from recolorist.errors import ImageError
 from recolorist.torch.exact import is_exporting
 from recolorist.torch.parameters import Parameters
 
-__all__ = ["MOST_PIXELS", "BatchMoments", "apply", "decide", "measure", "mixing_tensors"]
+__all__ = ["MOST_PIXELS", "BatchMoments", "apply", "are_blank", "decide", "measure", "mixing_tensors"]
 
 MOST_PIXELS: Final = 11_000_000  # pixels² · 255² must stay below 2^63
 _NOISE: Final = 1e-13  # as in recolorist.plan: below this share, a mixed channel is flat but for rounding
@@ -77,6 +78,38 @@ def _measure_floats(flat: torch.Tensor, *, cross: bool) -> BatchMoments:
     squares = deviations @ deviations.transpose(1, 2) if cross else torch.diag_embed(deviations.square().sum(-1))
     varies = ~flat_channel
     return BatchMoments(mean, squares / count * (varies[:, :, None] & varies[:, None, :]))
+
+
+def are_blank(batch: torch.Tensor, measured: BatchMoments, data_range: float, inside: torch.Tensor | None = None) -> torch.Tensor:
+    """Say which images of (B, C, H, W) are blank, by the rule of :mod:`recolorist.core.blank`.
+
+    Args:
+        batch: The images.
+        measured: Their moments, or those of their foreground.
+        data_range: The largest value of the images.
+        inside: The foreground (B, 1, H, W); an image without any is blank.
+
+    Returns:
+        Booleans (B,).
+
+    Example:
+        >>> batch = torch.tensor([240, 241, 242, 60], dtype=torch.uint8).reshape(2, 1, 1, 2)
+        >>> are_blank(batch, measure(batch, cross=False), 255.0)
+        tensor([ True, False])
+    """
+    band = BAND * data_range
+    low = measured.cov.diagonal(dim1=1, dim2=2) < band * band
+    values = batch.detach().flatten(2)
+    values = values if values.dtype == torch.float64 else values.float()
+    near = (values - measured.mean.detach().to(values.dtype)[..., None]).abs() <= band
+    if inside is None:
+        share = near.float().mean(-1)
+    else:
+        chosen = inside.flatten(2)
+        share = (near & chosen).float().sum(-1) / chosen.float().sum(-1).clamp(min=1.0)
+        share = torch.where(chosen.any(-1), share, 1.0)
+        low = low | ~chosen.any(-1)
+    return (low & (share >= SHARE)).all(1)
 
 
 def decide(

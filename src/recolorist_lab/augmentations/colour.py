@@ -43,15 +43,15 @@ class ColoristAugmentation(Augmentation):
                 f"method={method!r} needs the style's pixels; accepted here are 'mean_std' and 'covariance', and there is an "
                 "augmentation 'histogram'"
             )
-        self.core = rc.Colorist(
+        self.core = rc.Colorist.as_published(
             _bank(images, space),
             part.p,
-            method,
-            space,
-            options["sampler"],
-            options["strength"],
-            options["max_gain"],
-            None if options["max_clip"] == 1.0 else options["max_clip"],
+            method=method,
+            space=space,
+            sampler=options["sampler"],
+            strength=options["strength"],
+            max_gain=options["max_gain"],
+            max_clip=None if options["max_clip"] == 1.0 else options["max_clip"],
             seed=seed,
         )
 
@@ -131,6 +131,6 @@ def _batch_options(part: Part) -> dict[str, Any]:
 
     if part.options["sampler"] != "uniform" or part.options["max_clip"] != 1.0:
         raise OptionError("mode='batch_fraction' takes its styles from the batch; leave sampler and max_clip as they are")
-    matching = {name: part.options[name] for name in ("method", "space", "strength", "max_gain")}
+    matching = {name: part.options[name] for name in ("method", "space", "strength", "max_gain")} | {"blank": "match"}
     ColorMatch(None, **matching)
     return matching

@@ -70,4 +70,5 @@ def style_bank(samples: Samples, space: str = "rgb") -> StyleBank:
         split=samples.split,
         preprocessing=size,
         space=space,
+        with_blank=True,  # the paper draws every training image
     )

@@ -40,7 +40,7 @@ export function readBank(source, file) {
   } catch {
     throw refuse("it is not JSON");
   }
-  if (bank?.format !== "recolorist.bank/1") throw refuse("its format is not “recolorist.bank/1”");
+  if (!["recolorist.bank/1", "recolorist.bank/2"].includes(bank?.format)) throw refuse("its format is not “recolorist.bank/2”");
   if (bank.channels !== 3) throw refuse(`it has ${bank.channels} channels, and the page needs three`);
   if ((bank.space ?? "rgb") !== "rgb") throw refuse(`it was measured in ${bank.space}, and the page needs moments of RGB`);
   const { mean, cov, pixels, key } = bank;

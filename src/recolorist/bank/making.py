@@ -1,0 +1,69 @@
+"""How a bank was made: which pixels of its images were measured, and what was done with blank ones."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Final, Literal, NamedTuple
+
+from recolorist.bank.names import format_name
+from recolorist.core.foreground import RULES
+
+__all__ = ["ALL_PIXELS", "OWN_MASKS", "BlankStyles", "LeftOut", "PreprocessingWarning", "describe_mask", "warn_of_other_mask"]
+
+#: What a bank says of blank images: none is in it, or they were asked for. None where a bank does not say.
+BlankStyles = Literal["left out", "kept"]
+
+ALL_PIXELS: Final = "none"  #: the mask rule of a bank of which all pixels were measured
+OWN_MASKS: Final = "own"  #: the mask rule of a bank whose caller gave a mask for each image
+
+
+class PreprocessingWarning(UserWarning):
+    """The bank was measured on images prepared otherwise than those that come now; their deviations are not comparable."""
+
+
+class LeftOut(NamedTuple):
+    """A blank image that is not in the bank; samplers that need its label or domain find them here."""
+
+    key: str
+    label: str | None = None
+    domain: str | None = None
+
+    @classmethod
+    def of(cls, key: Any, label: Any = None, domain: Any = None) -> LeftOut:
+        """Make one of the entries of a file."""
+        return cls(str(key), format_name(label), format_name(domain))
+
+
+def describe_mask(rule: str | None) -> str:
+    """Return which pixels were measured, in words.
+
+    Example:
+        >>> describe_mask("tissue"), describe_mask(None)
+        ("the pixels of mask 'tissue'", 'pixels that it does not name')
+    """
+    words = {None: "pixels that it does not name", ALL_PIXELS: "all pixels", OWN_MASKS: "the pixels of given masks"}
+    return words.get(rule, f"the pixels of mask {rule!r}")
+
+
+def warn_of_other_mask(bank: str | None, mask: Any, what: str) -> None:
+    """Warn if a bank was measured by another mask rule than images that come now.
+
+    Nothing is said where either is unknown: banks of earlier versions, masks that the caller gives or computes.
+
+    Args:
+        bank: The rule of the bank.
+        mask: The name of the rule for the images, None for all pixels, or a function.
+        what: What the images are called in the message.
+    """
+    known = (ALL_PIXELS, *RULES)
+    now = ALL_PIXELS if mask is None else mask
+    if bank not in known or now not in known or now == bank:
+        return
+    rule = "" if now == ALL_PIXELS else f" --mask {now}"
+    warnings.warn(
+        f"the bank was measured on {describe_mask(bank)}, and {what} on {describe_mask(now)}. Their means and deviations "
+        f"are not comparable: build the bank in the same way (bank build{rule}, masks={mask!r}), or measure both with "
+        f"mask={None if bank == ALL_PIXELS else bank!r}.",
+        PreprocessingWarning,
+        stacklevel=3,
+    )
