@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import cache
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -12,9 +13,11 @@ import pytest
 from numpy.typing import NDArray
 
 import recolorist as rc
-from recolorist.demo.synthetic import SCANNERS, tile
+from recolorist.demo import synthetic
+from recolorist.demo.synthetic import SCANNERS
 from tests.strategies import DTYPES, HIGHEST, INTEGERS, Image, build
 
+tile = cache(synthetic.tile)  # drawing a tile takes longer than what is tested here
 pytestmark = pytest.mark.usefixtures("kernel")
 
 FIELDS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ import pytest
 from numpy.typing import NDArray
 
 import recolorist as rc
-from recolorist.demo.synthetic import SCANNERS, tile
+from recolorist.demo import synthetic
+from recolorist.demo.synthetic import SCANNERS
 from tests.strategies import FLOATS, HIGHEST, INTEGERS, Image, build
 
+tile = cache(synthetic.tile)  # drawing a tile takes longer than what is tested here
 pytestmark = pytest.mark.usefixtures("kernel")
 
 

@@ -18,6 +18,7 @@ from recolorist.core.gains import Flags
 from recolorist.core.options import MatchOptions, match_options
 from recolorist.core.plan import plan_channels
 from recolorist.errors import OptionError, StatisticsError
+from tests.full import full
 
 RNG = np.random.default_rng(22)
 CONTENT = RNG.integers(40, 140, (9, 11, 3), dtype=np.uint8)
@@ -121,7 +122,7 @@ finite = st.floats(0.0, 1.0, allow_subnormal=False)
 
 
 class TestJson:
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=full(60, 300), deadline=None)
     @given(
         means=st.lists(finite, min_size=6, max_size=6),
         spreads=st.lists(st.sampled_from([0.0, 1e-9, 0.1]) | finite, min_size=6, max_size=6),
@@ -153,7 +154,7 @@ class TestJson:
         assert (read.flags, read.max_gain, read.data_range, read.strength) == (made.flags, max_gain, data_range, strength)
         assert json.loads(made.to_json(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=full(60, 300), deadline=None)
     @given(
         numbers=st.lists(st.tuples(finite, st.sampled_from([0.0, 1e-9, 0.1]) | finite), min_size=2, max_size=8),
         strength=finite,

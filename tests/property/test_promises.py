@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import recolorist as rc
+from tests.full import full
 from tests.strategies import CHANNELS, DTYPES, FLOATS, HIGHEST, INTEGERS, PATTERNS, SHAPES, Image, build, images, pairs
 
 pytestmark = pytest.mark.usefixtures("kernel")  # so every number of cases below is run twice
@@ -44,9 +45,9 @@ def stays_inside(content: Image, style: Image) -> bool:
 
 
 class TestStatistics:
-    """Promise 2; 2 × (500 + 500) cases."""
+    """Promise 2; 2 × (500 + 500) cases in the full suite."""
 
-    @settings(max_examples=500)
+    @settings(max_examples=full(100, 500))
     @given(data=st.data(), channels=st.sampled_from(CHANNELS))
     def test_float_mean_and_deviation_are_the_styles(self, data: st.DataObject, channels: int) -> None:
         content = data.draw(images("float64", channels, SHAPES[4:], VARIED))
@@ -64,7 +65,7 @@ class TestStatistics:
     def test_uint8_mean_within_half_a_level_and_nearly_always_much_closer(self) -> None:
         rng = np.random.default_rng(20)
         errors: list[NDArray[np.float64]] = []
-        while len(errors) < 500:
+        while len(errors) < full(150, 500):
             shape = (*SIZES[rng.integers(len(SIZES))], 3)
             content = build(str(rng.choice(VARIED)), shape, "uint8", int(rng.integers(2**32)))
             style = build("narrow", (9, 14, 3), "uint8", int(rng.integers(2**32)))
@@ -84,7 +85,7 @@ class TestStatistics:
 
 
 class TestOrder:
-    """Promise 3; 2 × 4 × 250 cases."""
+    """Promise 3; 2 × 4 × 250 cases in the full suite."""
 
     @staticmethod
     def assert_in_order(before: NDArray[Any], after: NDArray[Any]) -> None:
@@ -98,7 +99,7 @@ class TestOrder:
             assert (np.diff(low) >= 0).all()  # none are exchanged
 
     @pytest.mark.parametrize("dtype", DTYPES)
-    @settings(max_examples=250)
+    @settings(max_examples=full(50, 250))
     @given(data=st.data())
     def test_never_inverted(self, dtype: str, data: st.DataObject) -> None:
         content, style = data.draw(pairs(dtype))
@@ -119,7 +120,7 @@ class TestOrder:
 
 
 class TestClipping:
-    """Promise 6; 2 × (900 + 100) cases of integers, 2 × 2 × 100 of floats."""
+    """Promise 6; 2 × (900 + 100) cases of integers, 2 × 2 × 100 of floats in the full suite."""
 
     @staticmethod
     def beyond(content: Image, planned: rc.Plan, *, whole: bool) -> NDArray[np.int64]:
@@ -129,12 +130,12 @@ class TestClipping:
         outside = (values < 0) | (values > planned.data_range)
         return np.asarray(outside.reshape(-1, content.shape[-1]).sum(axis=0))
 
-    @settings(max_examples=900)
+    @settings(max_examples=full(180, 900))
     @given(pair=pairs("uint8"))
     def test_8_bits_predicted_is_counted(self, pair: tuple[Image, Image]) -> None:
         self.check_integers(*pair)
 
-    @settings(max_examples=100)  # 65536 levels take their time
+    @settings(max_examples=full(30, 100))  # 65536 levels take their time
     @given(pair=pairs("uint16"))
     def test_16_bits_predicted_is_counted(self, pair: tuple[Image, Image]) -> None:
         self.check_integers(*pair)
@@ -148,7 +149,7 @@ class TestClipping:
         assert audit.predicted_clipped_overall == audit.clipped_overall
 
     @pytest.mark.parametrize("dtype", INTEGERS)
-    @settings(max_examples=50)
+    @settings(max_examples=full(20, 50))
     @given(data=st.data())
     def test_integers_counted_on_the_output(self, dtype: str, data: st.DataObject) -> None:
         content, style = data.draw(pairs(dtype, 3))
@@ -158,7 +159,7 @@ class TestClipping:
         assert audit.clipped.tolist() == (self.beyond(content, planned, whole=True) / (content.size // 3)).tolist()
 
     @pytest.mark.parametrize("dtype", FLOATS)
-    @settings(max_examples=100)
+    @settings(max_examples=full(30, 100))
     @given(data=st.data())
     def test_floats_within_a_pixel(self, dtype: str, data: st.DataObject) -> None:
         content, style = data.draw(pairs(dtype, 3))
@@ -190,20 +191,20 @@ class TestStrength:
     @given(content=images("float64", 3), strength=st.floats(0, 1))
     def test_blends_in_a_straight_line(self, space: str, method: str, content: Image, strength: float) -> None:
         style = build("narrow", (5, 7, 3), "float64", 3)
-        full, part = (rc.match(content, style, method, space, strength=s, clip=False) for s in (1.0, strength))
+        whole, part = (rc.match(content, style, method, space, strength=s, clip=False) for s in (1.0, strength))
         # values below 30 (a gain of at most 10, three channels mixed), some ten roundings of 2**-53 each: 4e-14
-        assert np.abs(part - (content + strength * (full - content))).max() <= 1e-13
+        assert np.abs(part - (content + strength * (whole - content))).max() <= 1e-13
 
     @pytest.mark.parametrize("method", ["histogram", "exact_histogram"])
     def test_blends_in_a_straight_line_with_histograms(self, method: str) -> None:
         content, style = build("uniform", (11, 7, 3), "float64", 4), build("narrow", (5, 7, 3), "float64", 3)
-        full, part = (rc.match(content, style, method, strength=s) for s in (1.0, 0.25))
-        assert np.abs(part - (content + 0.25 * (full - content))).max() <= 2.0**-52  # four roundings of numbers below 1
+        whole, part = (rc.match(content, style, method, strength=s) for s in (1.0, 0.25))
+        assert np.abs(part - (content + 0.25 * (whole - content))).max() <= 2.0**-52  # four roundings of numbers below 1
 
     @pytest.mark.parametrize("method", ["mean_std", "covariance"])
     @pytest.mark.parametrize("space", [name for name, space in rc.SPACES.items() if not space.is_linear])
     def test_blends_the_plan_in_other_spaces(self, space: str, method: Any) -> None:
         content, style = (rc.measure(build("uniform", (8, 9, 3), "uint8", seed), space=space) for seed in (5, 6))
-        full, part = (rc.plan(content, style, space, strength, method=method) for strength in (1.0, 0.25))
-        np.testing.assert_allclose(part.matrix, np.eye(3) + 0.25 * (full.matrix - np.eye(3)), rtol=0, atol=1e-14)
-        np.testing.assert_allclose(part.offset, 0.25 * full.offset, rtol=1e-12, atol=1e-12)
+        whole, part = (rc.plan(content, style, space, strength, method=method) for strength in (1.0, 0.25))
+        np.testing.assert_allclose(part.matrix, np.eye(3) + 0.25 * (whole.matrix - np.eye(3)), rtol=0, atol=1e-14)
+        np.testing.assert_allclose(part.offset, 0.25 * whole.offset, rtol=1e-12, atol=1e-12)
