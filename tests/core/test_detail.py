@@ -74,9 +74,18 @@ class TestLoss:
         assert np.isnan(audit.loss[:8]).all()
         assert audit.loss_share < 0.01
 
+    def test_a_weak_channel_does_not_count(self) -> None:
+        """The blue of a retina's rim: what it loses is seen in red."""
+        image = texture(120, deviation=20.0)
+        for deviation, lost in ((6.0, 0.0), (14.0, 1.0)):
+            image[..., 2] = np.clip(RNG.normal(40, deviation, image.shape[:2]), 0, 255)
+            plan = rc.Plan.from_json(plan_of(1.0, 0.0).to_json())
+            plan.offset[2] = -120.0
+            assert abs(rc.audit(image, plan).loss_share - lost) < 0.05
+
     def test_half_of_the_values_clipped_is_half_of_the_contrast(self) -> None:
         audit = rc.audit(texture(128, deviation=6.0), plan_of(1.0, -128.0))
-        assert np.nanmedian(audit.loss) == pytest.approx(0.5, abs=0.05)
+        assert np.nanmedian(audit.loss) == pytest.approx(0.5, abs=0.1)
 
     def test_a_flat_style_takes_everything(self) -> None:
         image = texture(120)

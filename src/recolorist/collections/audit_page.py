@@ -135,7 +135,7 @@ def _figure(line: dict[str, Any], flag: str, items: dict[str, Item], reading: Re
 
 def _caption(line: dict[str, Any], flag: str) -> str:
     if flag == "clips":
-        return f"{100 * line['clip_median']:.1f} % clipped, {100 * line['clip_worst']:.0f} % at worst"
+        return f"{100 * line['clip_new_median']:.1f} % newly clipped, {100 * line['clip_worst']:.0f} % in the worst style"
     if flag == "detail_lost":
         return f"{100 * line['loss_share']:.0f} % of the patches in the style of {_breakable(display_path(line['loss_style']))}"
     if flag == "saturated":
@@ -146,7 +146,7 @@ def _caption(line: dict[str, Any], flag: str) -> str:
 
 def _severity(flag: str, line: dict[str, Any]) -> float:
     if flag == "clips":
-        return float(line["clip_median"])
+        return float(line["clip_new_median"])
     if flag == "detail_lost":
         return float(line["loss_share"])
     if flag == "saturated":

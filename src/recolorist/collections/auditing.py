@@ -48,6 +48,7 @@ Counts = NDArray[np.int64]
 Mask = NDArray[np.bool_] | None
 
 PANEL: Final = 32  # styles that every image is tried against
+_END: Final = 1.0 / 64.0  # of the range: values so close to an end have no detail left to clip, such as a black frame
 _FLOAT_LEVELS: Final = 65535  # float images are counted in as many steps
 _DTYPES: Final = {"B": "uint8", "H": "uint16", "e": "float16", "f": "float32", "d": "float64"}
 
@@ -154,19 +155,27 @@ def _described(one: Levels, mean: list[float], std: list[float], at_zero: list[f
 
 
 class Tried(NamedTuple):
-    """What the styles of a panel would do: (images, styles) shares clipped, (images,) shares of styles that cap the gain."""
+    """What the styles of a panel would do."""
 
-    clipped: Array
-    capped: Array
+    clipped: Array  #: (images, styles) share of values
+    newly_clipped: Array  #: the same without values that lay at an end of the range before
+    capped: Array  #: (images,) share of styles that cap the gain
     keys: tuple[str, ...]
 
     def figures(self) -> list[dict[str, Any]]:
         """Return the figures of each image."""
         middle, worst = _median(self.clipped.T).tolist(), self.clipped.argmax(axis=1).tolist()
         most, capped = self.clipped.max(axis=1).tolist(), self.capped.tolist()
+        newly = _median(self.newly_clipped.T).tolist()
         return [
-            {"clip_median": half, "clip_worst": high, "worst_style": self.keys[row], "capped_share": share}
-            for half, high, row, share in zip(middle, most, worst, capped, strict=True)
+            {
+                "clip_median": half,
+                "clip_new_median": new,
+                "clip_worst": high,
+                "worst_style": self.keys[row],
+                "capped_share": share,
+            }
+            for half, new, high, row, share in zip(middle, newly, most, worst, capped, strict=True)
         ]
 
 
@@ -195,25 +204,32 @@ def try_panel(counts: Counts, mean: Array, std: Array, panel: Panel, max_gain: f
     offset = goal - gain * mean[:, None, :]
     first = first_level(gain, offset, total, -0.5, inclusive=True)
     last = first_level(gain, offset, total, total + 0.5, inclusive=int(total) % 2 == 1)
+    inner, end = counts.copy(), int(_END * total) + 1
+    inner[..., :end] = inner[..., -end:] = 0
+    shares = [_share_beyond(part, first, last, counts.sum(axis=-1)) for part in (counts, inner)]
+    return Tried(shares[0], shares[1], capped, panel.keys)
+
+
+def _share_beyond(counts: Counts, first: NDArray[np.int64], last: NDArray[np.int64], pixels: Counts) -> Array:
+    """Return the share of values below the first and from the last level on, for each image and style."""
     below = np.zeros((*counts.shape[:2], counts.shape[2] + 1), np.int64)
     np.cumsum(counts, axis=-1, out=below[..., 1:])
     rows = (np.arange(below[..., 0].size) * below.shape[2]).reshape(len(counts), 1, -1)  # where each histogram begins
-    pixels = below[..., -1][:, None, :]
-    lost = below.take(rows + first) + pixels - below.take(rows + last)
-    return Tried((lost / pixels).mean(axis=-1), capped, panel.keys)
+    lost = below.take(rows + first) + below[..., -1][:, None, :] - below.take(rows + last)
+    return np.asarray((lost / pixels[:, None, :]).mean(axis=-1))
 
 
 def loss_of(opened: check.Opened, counts: Counts, mask: Mask, panel: Panel, max_gain: float) -> tuple[str, DetailLoss]:
     """Measure the detail that the median style of a panel takes from an image.
 
     Returns:
-        The key of the style that clips more than half of the others, and the loss.
+        The key of the style that newly clips more than half of the others do, and the loss.
     """
     total = counts.shape[-1] - 1.0
     every = counts[None].astype(np.int64)
     mean, variance = mean_and_variance(every, every.sum(axis=-1))
     tried = try_panel(every, mean, np.sqrt(variance), panel, max_gain)
-    row = int(np.argsort(tried.clipped[0], kind="stable")[len(panel.keys) // 2])
+    row = int(np.argsort(tried.newly_clipped[0], kind="stable")[len(panel.keys) // 2])
     scale = opened.data_range / total
     content = list(zip((mean[0] * scale).tolist(), (variance[0] * (scale * scale)).tolist(), strict=True))
     high = opened.data_range
@@ -258,16 +274,16 @@ def _median(rows: Array) -> Array:
 def flags_of(line: Mapping[str, Any], limits: Limits) -> list[str]:
     """The flags of one line.
 
-    >>> line = {"std": [0.0, 0.01], "blank": True, "at_white": [0.3, 0.0], "clip_median": 0.2, "capped_share": 0.0}
-    >>> flags_of(line, Limits())
-    ['flat', 'blank']
+    >>> line = {"std": [0.0, 0.01], "blank": True, "at_white": [0.3, 0.0], "clip_new_median": 0.2, "capped_share": 0.0}
+    >>> flags_of(line, Limits()), flags_of(line | {"blank": False}, Limits())
+    (['flat', 'blank'], ['flat', 'clips'])
     """
     found = ["flat"] if min(line["std"]) == 0 else []
     if line["blank"]:
         return [*found, "blank"]  # it is not matched, so it cannot lose anything
     if min(line["at_white"]) > limits.saturated:  # one channel at its end is a colour, such as peach
         found.append("saturated")
-    if line.get("clip_median", 0.0) > limits.clip:
+    if line.get("clip_new_median", 0.0) > limits.clip:
         found.append("clips")
     if line.get("loss_share", 0.0) > limits.loss:
         found.append("detail_lost")

@@ -33,7 +33,7 @@ FLAGS: Final = MappingProxyType(
             "expose less, or measure the foreground only (--mask); white has no detail to match",
         ),
         "clips": Flag(
-            "matching it to a typical style of the bank would clip too many values",
+            "matching it to a typical style of the bank would clip many values that are not at an end of the range yet",
             "set max_clip (--max-clip), or use a bank of more similar images",
             needs_bank=True,
         ),

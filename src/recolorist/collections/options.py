@@ -138,7 +138,7 @@ class Limits:
 
     Args:
         saturated: Share of values at white, in every channel.
-        clip: Share of values clipped by the median style.
+        clip: Share of values that the median style clips although they did not lie at an end of the range.
         loss: Share of patches that lose more than half of their detail in the median style.
         max_gain: Largest factor on a channel.
         outlier: Robust deviations from the median of the collection.
@@ -148,7 +148,7 @@ class Limits:
     """
 
     saturated: float = 0.05
-    clip: float = 0.01
+    clip: float = 0.02
     loss: float = 0.02
     max_gain: float = 10.0
     outlier: float = 6.0

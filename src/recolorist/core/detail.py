@@ -2,7 +2,8 @@
 
 A patch is a square of a sixteenth of the shorter side, at least 8 pixels. In each, 64 pixels spread evenly are compared, so
 the cost does not grow with the image. A channel takes part where its deviation in the patch is a 64th of the range or more
-(4 levels of 255): below that lies the noise of cameras and JPEG.
+(4 levels of 255): below that lies the noise of cameras and JPEG. It must also be half of that of the patch's strongest channel:
+what a weaker one loses is seen in the others.
 
 In a patch and channel, the share of the contrast that arrived is the slope of what was written on what the map would have
 written without limits; it is never more than their correlation, which rounding lowers. Values that are clipped to one level
@@ -33,6 +34,7 @@ _LEAST: Final = 8  # pixels along the side of a patch, at least
 _GRID: Final = 8  # pixels compared along the side of a patch
 _MOST: Final = 256  # patches along the longer side
 _FLOOR: Final = 1.0 / 64.0  # of the range: the deviation from which a channel has detail
+_WEAK: Final = 0.5  # of the deviation of the strongest channel: a weaker channel does not take part
 _ENOUGH: Final = _GRID * _GRID // 4  # compared pixels that must lie inside a mask
 
 
@@ -163,7 +165,9 @@ def compare_patches(
     spread = np.sqrt(goal_variance * scale)
     kept = np.divide(np.abs(common), spread, out=np.zeros_like(common), where=spread > 0)
     floor = 0.0 if math.isinf(before.data_range) else (_FLOOR * before.data_range) ** 2
-    detailed = (variance > 0) & (variance >= floor) & (count >= (0 if mask is None else _ENOUGH))
+    strongest = np.repeat(variance.reshape(-1, before.channels).max(axis=1), before.channels)
+    detailed = (variance > 0) & (variance >= np.maximum(floor, _WEAK * _WEAK * strongest))
+    detailed &= count >= (0 if mask is None else _ENOUGH)
     loss = np.where(detailed, np.clip(1.0 - kept, 0.0, 1.0), -1.0)  # -1: no detail there
     return _summarise(loss.reshape(-1, before.channels), patches)
 

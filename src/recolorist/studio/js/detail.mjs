@@ -13,7 +13,7 @@ import { isDiagonal } from "./plan.mjs";
  * @property {number[] | null} box left, top, right and bottom of that patch
  */
 
-const PARTS = 16, LEAST = 8, GRID = 8, MOST = 256, FLOOR = 255 / 64, HALF = 0.5, ENOUGH = 16;
+const PARTS = 16, LEAST = 8, GRID = 8, MOST = 256, FLOOR = 255 / 64, HALF = 0.5, WEAK = 0.5, ENOUGH = 16;
 
 /**
  * @param {number} length
@@ -60,11 +60,13 @@ export function detailLoss(change) {
 function patchLoss(numbers, { content, output, mask, plan }) {
   const inside = mask ? numbers.filter((i) => mask[i]) : numbers;
   if (mask && inside.length < ENOUGH) return null;
+  const channels = [0, 1, 2].map((c) => inside.map((i) => (content[i] >>> (8 * c)) & 255));
+  const variances = channels.map((before) => covariance(before, before));
+  const least = Math.max(FLOOR * FLOOR, WEAK * WEAK * Math.max(...variances));
   let worst = null;
   for (let c = 0; c < 3; c++) {
-    const before = inside.map((i) => (content[i] >>> (8 * c)) & 255);
-    const variance = covariance(before, before);
-    if (variance < FLOOR * FLOOR) continue;
+    const before = channels[c];
+    if (variances[c] < least) continue;
     const after = inside.map((i) => (output[i] >>> (8 * c)) & 255);
     const expected = plan ? expectedIn(c, inside, content, plan) : before;
     const goal = covariance(expected, expected), written = covariance(after, after);
