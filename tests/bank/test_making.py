@@ -1,5 +1,6 @@
 """How a bank was made, and warnings where images are measured otherwise."""
 
+import copy
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from PIL import Image
 
 import recolorist as rc
 from recolorist import collections
-from recolorist.bank.making import LeftOut, PreprocessingWarning, warn_of_other_mask
+from recolorist.bank.making import LeftOut, MaskCheck, PreprocessingWarning, warn_of_other_mask
 from tests.commands import run_here
 
 
@@ -68,6 +69,27 @@ class TestEveryRoute:
             assert answer.code == 0
             assert "recolorist: warning: the bank was measured on all pixels" in answer.err
             assert "making.py" not in answer.err
+
+
+class TestCheck:
+    def test_a_call_without_a_mask_is_told_once_where_the_bank_has_a_rule(self) -> None:
+        tiles = np.random.default_rng(0).integers(0, 200, (14, 9, 8, 3), dtype=np.uint8)
+        bank = rc.StyleBank.build(tiles, masks="tissue", split="train")
+        inside = np.ones((9, 8), bool)
+        for made in (rc.Colorist(bank, p=1.0, seed=1), rc.Harmoniser(bank, gate="off")):
+            made(tiles[0], mask=inside)
+            with pytest.warns(PreprocessingWarning, match="mask 'tissue', and these images on all pixels"):
+                made(tiles[0])
+            made(tiles[0])
+
+    def test_a_copy_knows_what_the_first_one_did(self) -> None:
+        check = MaskCheck("tissue", None)
+        before = copy.copy(check).__reduce__()
+        with pytest.warns(PreprocessingWarning):
+            check.see(None)
+        assert check.__reduce__() == before
+        with pytest.warns(PreprocessingWarning):
+            copy.copy(check).see(None)
 
 
 class TestPaths:

@@ -118,11 +118,11 @@ class TestFields:
     def test_flat_contents(self, dtype: str) -> None:
         flat = np.full((5, 7, 3), HIGHEST[dtype] / 5, dtype)
         audit = rc.audit(flat, planned(flat, build("uniform", (4, 6, 3), dtype, 1)))
-        assert audit.flags == (("flat",),) * 3
+        assert audit.flags == (("flat", "blank"),) * 3
         assert np.isnan(audit.pearson).all()
         assert audit.gain.tolist() == [0, 0, 0]
         assert audit.clipped_overall == 0
-        assert rc.audit(flat, flat).flags == (("flat",),) * 3
+        assert rc.audit(flat, flat).flags == (("flat", "blank"),) * 3
 
     @pytest.mark.parametrize("dtype", DTYPES)
     def test_flat_styles(self, dtype: str) -> None:
@@ -183,7 +183,7 @@ class TestJson:
         assert "NaN" not in text
         assert read["predicted_clipped"] == read["pearson"] == [None, None]
         assert read["predicted_clipped_overall"] is None
-        assert read["flags"] == [["flat"], ["flat"]]
+        assert read["flags"] == [["flat", "blank"]] * 2
 
 
 class TestEstimate:

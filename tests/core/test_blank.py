@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import recolorist as rc
 from recolorist.core import image
 from recolorist.core.blank import BAND, are_blank_levels, are_blank_styles, blank_map, is_blank
 from recolorist.core.clipping import level_counts
@@ -126,6 +127,18 @@ class TestMatching:
 
         kept = blank_map(image.open_image(glass()))
         assert Plan.from_json(kept.to_json()) == kept.plan()
+
+
+class TestAudit:
+    @pytest.mark.parametrize("dtype", ["uint8", "float32"])
+    def test_an_audit_flags_blank_contents(self, dtype: str) -> None:
+        style, tissue = np.random.default_rng(0).integers(60, 200, (2, 40, 30, 3), dtype=np.uint8)
+        scale = 1 if dtype == "uint8" else 255
+        style, empty, tissue = ((each / scale).astype(dtype) for each in (style, glass(), tissue))
+        for content, expected in ((empty, True), (tissue, False)):
+            plan = rc.plan(rc.measure(content), rc.measure(style))
+            assert ("blank" in rc.audit(content, plan).flags) is expected
+            assert ("blank" in rc.audit(content, rc.match(content, style)).flags) is expected
 
 
 @pytest.mark.skipif(not HISTOLOGY.is_dir(), reason="needs the real images beside the repository")

@@ -17,7 +17,7 @@ from recolorist.augment.decisions import Decision, Draw, Recolouring
 from recolorist.augment.epochs import SharedEpoch
 from recolorist.augment.masks import MaskRule, find_mask, open_rule
 from recolorist.augment.samplers import SAMPLERS, Content, Sampler, Style
-from recolorist.bank.making import PreprocessingWarning, warn_of_other_mask
+from recolorist.bank.making import MaskCheck, PreprocessingWarning
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core import image as check
 from recolorist.core.apply import apply, finished, make_target
@@ -101,7 +101,7 @@ class Colorist:
         self._blank_counts = BlankCounts()
         if preprocessing is not None and preprocessing != given.preprocessing:
             self._warn(f"prepared as {given.preprocessing!r}", f"prepared as {preprocessing!r}")
-        warn_of_other_mask(given.mask, mask, "these images")
+        self.mask_check = MaskCheck(given.mask, mask)
 
     @classmethod
     def as_published(cls, bank: StyleBank | str | os.PathLike[str], p: float = 0.3, **options: Any) -> Colorist:
@@ -347,6 +347,8 @@ class Colorist:
 
     def mask_of(self, image: Any, mask: Any = None) -> Any:
         """The mask for this image: the one given, else what the rule finds."""
+        if self.mask is None:
+            self.mask_check.see(mask)
         return find_mask(self.mask, image, self.data_range, or_all=self.blank == "match") if mask is None else mask
 
     def _pixels_of(self, style: Style) -> NDArray[np.uint8]:

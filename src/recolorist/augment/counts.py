@@ -43,3 +43,7 @@ class BlankCounts:
                 BlankWarning,
                 stacklevel=2,
             )
+
+    def __reduce__(self) -> tuple[type[BlankCounts], tuple[()]]:
+        """A copy begins with none, so that a hash of its owner does not change with use."""
+        return BlankCounts, ()

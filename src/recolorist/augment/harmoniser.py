@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from recolorist.augment.masks import MaskRule, find_mask, open_rule
 from recolorist.bank.drift import COVERAGE, Region, region_of
-from recolorist.bank.making import warn_of_other_mask
+from recolorist.bank.making import MaskCheck
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core import image as check
 from recolorist.core.apply import apply, finished, make_target
@@ -174,7 +174,7 @@ class Harmoniser:
         options = match_options(method, space, strength, max_gain, "exact", False, True, apply_to, "raise", blank, *limits)
         self.mask, self.data_range, self.coverage = open_rule(mask), data_range, check.number(coverage, 0.5, 1, "coverage")
         self._set_up(bank, options, gate, domain)
-        warn_of_other_mask(None if self.bank is None else self.bank.mask, mask, "these images")
+        self._mask_check = MaskCheck(None if self.bank is None else self.bank.mask, mask)
         self.name: str = name if name is not None else domain or ("" if self.bank is None else self.bank.name)
 
     @classmethod
@@ -189,6 +189,7 @@ class Harmoniser:
         """Make one of options that were checked before; masks are given with each image."""
         made = cls.__new__(cls)
         made.mask, made.data_range, made.coverage, made.name = None, None, coverage, name
+        made._mask_check = MaskCheck(None, None)  # noqa: SLF001 - the same class; collections compare before they begin
         made._set_up(bank, options, gate, None)  # noqa: SLF001 - the same class
         return made
 
@@ -268,6 +269,8 @@ class Harmoniser:
         opened = check.open_image(image, self.data_range)
         if opened.is_batch:
             raise ImageError(f"a batch of shape {opened.shape} came, and each image is judged by itself; pass one at a time")
+        if self.mask is None:
+            self._mask_check.see(mask)
         or_all = self.options.blank == "match"
         given = find_mask(self.mask, image, self.data_range, or_all=or_all) if mask is None else mask
         return opened, check.open_mask(given, opened)

@@ -8,7 +8,16 @@ from typing import Any, Final, Literal, NamedTuple
 from recolorist.bank.names import format_name
 from recolorist.core.foreground import RULES
 
-__all__ = ["ALL_PIXELS", "OWN_MASKS", "BlankStyles", "LeftOut", "PreprocessingWarning", "describe_mask", "warn_of_other_mask"]
+__all__ = [
+    "ALL_PIXELS",
+    "OWN_MASKS",
+    "BlankStyles",
+    "LeftOut",
+    "MaskCheck",
+    "PreprocessingWarning",
+    "describe_mask",
+    "warn_of_other_mask",
+]
 
 #: What a bank says of blank images: none is in it, or they were asked for. None where a bank does not say.
 BlankStyles = Literal["left out", "kept"]
@@ -67,3 +76,43 @@ def warn_of_other_mask(bank: str | None, mask: Any, what: str) -> None:
         PreprocessingWarning,
         stacklevel=3,
     )
+
+
+class MaskCheck:
+    """Warns once where images are measured by another mask rule than the bank.
+
+    A rule that is an option is compared at once. Without one a call may still bring a mask, so the first call without decides.
+
+    Args:
+        bank: The rule of the bank.
+        mask: The option: the name of a rule, a function, or None.
+
+    Example:
+        >>> check = MaskCheck("none", None)
+        >>> check.see(None)  # all pixels, as in the bank
+    """
+
+    __slots__ = ("_bank", "_is_open", "_was_open")
+
+    def __init__(self, bank: str | None, mask: Any) -> None:
+        """Compare the option, if there is one."""
+        self._bank = bank
+        self._is_open = self._was_open = mask is None and bank in RULES
+        if mask is not None:
+            warn_of_other_mask(bank, mask, "these images")
+
+    def see(self, mask: Any) -> None:
+        """Compare the mask of a call, None for all pixels."""
+        if self._is_open and mask is None:
+            self._is_open = False
+            warn_of_other_mask(self._bank, None, "these images")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy what was known at first, so that a hash does not change with use."""
+        return _renew_check, (self._bank, self._was_open)
+
+
+def _renew_check(bank: str | None, is_open: bool) -> MaskCheck:
+    check = MaskCheck(None, None)
+    check._bank, check._is_open, check._was_open = bank, is_open, is_open  # noqa: SLF001 - the same module
+    return check

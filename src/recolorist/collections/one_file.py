@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import recolorist as rc
-from recolorist.bank.making import warn_of_other_mask
+from recolorist.bank.making import PreprocessingWarning, warn_of_other_mask
 from recolorist.bank.style_bank import StyleBank
 from recolorist.collections.items import Item
 from recolorist.collections.load import Loaded, load, rule_mask
@@ -219,7 +220,14 @@ def _mask(mask: str | None, opened: check.Opened, reading: Reading, name: str) -
     if mask is None:
         return None
     if mask in foreground.RULES:
-        return check.open_mask(rule_mask(opened, mask), opened, name)
+        found = rule_mask(opened, mask)
+        if found is None:
+            warnings.warn(
+                f"{name} {mask!r} finds no foreground, so all pixels are measured; the image may be blank",
+                PreprocessingWarning,
+                stacklevel=2,
+            )
+        return check.open_mask(found, opened, name)
     pixels = read_picture(mask, Reading(reading.max_pixels, convert=True)).pixels
     if pixels.ndim == 3:
         raise ImageError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final, cast
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from recolorist.core import image as check
 from recolorist.core.apply import apply_opened, make_target, refuse_other_channels, usable_pixels
+from recolorist.core.blank import is_blank
 from recolorist.core.clipping import clipped_values, colour_values, level_counts, maps_levels, unclipped_values
 from recolorist.core.detail import DetailLoss, compare_patches, lay_patches, sample_mask, sample_pixels
 from recolorist.core.gains import Flags
@@ -135,6 +136,14 @@ def _audit_one(content: check.Opened, output: check.Opened | None, plan: Plan | 
     check.refuse_empty(mask, "content")
     if plan is not None:
         refuse_other_channels(content, plan)
+    figures = _figures(content, output, plan, mask)
+    if not is_blank(content, mask) or "blank" in figures.flags:
+        return figures
+    return replace(figures, flags=Flags((*channel, "blank") for channel in figures.flags))
+
+
+def _figures(content: check.Opened, output: check.Opened | None, plan: Plan | None, mask: Mask) -> Audit:
+    """Work out the figures of one image: from its levels where that is enough, else from its pixels."""
     if output is None and _has_levels(content, cast("Plan", plan)):
         return _audit_levels(content, cast("Plan", plan), mask)
     if output is None:

@@ -61,6 +61,7 @@ def plain_map(colorist: Colorist, pixels: NDArray[Any], draw: Draw) -> Affine:
     A blank image has the map that changes nothing, as :class:`recolorist.Colorist` leaves it.
     """
     colorist.warn_once_of_size(pixels)
+    colorist.mask_check.see(None)
     opened = check.open_image(pixels, alpha=False)
     measured = integer_pairs(opened, None, "image")
     if colorist.is_kept(opened, None, measured):
