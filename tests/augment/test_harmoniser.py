@@ -67,6 +67,14 @@ class TestGate:
             assert record.edge - 0.2 < record.distance_after <= record.edge
             assert distance(out) == pytest.approx(record.edge, abs=0.3)
 
+    def test_or_as_near_as_may_be(self) -> None:
+        odd = LIKE[0].copy()
+        odd[..., 1] = 255 - odd[..., 1]  # varies against the other channels, which no factor on a channel changes
+        _, record = outcome(rc.Harmoniser(BANK, "edge"), odd)
+        assert record.edge < record.distance_after <= record.distance
+        _, record = outcome(rc.Harmoniser(BANK, "edge", method="covariance"), odd)
+        assert record.distance_after <= record.edge
+
     def test_off_moves_everything(self) -> None:
         harmoniser = rc.Harmoniser(BANK, "off")
         for image in (*LIKE[:3], *OTHER[:3]):

@@ -155,13 +155,25 @@ class TestGate:
             told = record.to_dict()
             assert line["gate"] == {name: told[name] for name in ("reason", "distance", "edge", "distance_after")}
             assert (line["plan"], line["strength"]) == (told["plan"], told["strength"])
-        counts = {"inside": 3, "outside": 3}
+        counts = {"inside": 3, "outside": 3, "still_outside": 0}
         assert answer.json.get("gate") == (None if gate == "off" else counts)
 
     def test_says_how_many_were_left(self, incoming: Path, tmp_path: Path) -> None:
         harmonised.BANK.save(tmp_path / "ours.rcb")
         answer = run_here("harmonise", incoming, tmp_path / "o", "--to", tmp_path / "ours.rcb", "--jobs", "1")
         assert "3 inside the bank and left as they are, 3 outside and moved" in answer.out
+
+    def test_says_what_it_could_not_bring_inside(self, tmp_path: Path) -> None:
+        """Channels that vary against each other: no factor on a channel changes that."""
+        harmonised.BANK.save(tmp_path / "ours.rcb")
+        (tmp_path / "in").mkdir()
+        odd = harmonised.LIKE[0].copy()
+        odd[..., 1] = 255 - odd[..., 1]
+        Image.fromarray(odd).save(tmp_path / "in" / "odd.png")
+        words = ["harmonise", tmp_path / "in", "--to", tmp_path / "ours.rcb", "--jobs", "1"]
+        assert "1 of them lie outside still" in run_here(*words[:2], tmp_path / "o", *words[2:]).out
+        answer = run_json(*words[:2], tmp_path / "c", *words[2:], "--method", "covariance")
+        assert answer["gate"] == {"outside": 1, "still_outside": 0}
 
     def test_a_folder_is_judged_together(self, incoming: Path, tmp_path: Path) -> None:
         harmonised.BANK.save(tmp_path / "ours.rcb")

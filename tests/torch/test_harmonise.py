@@ -16,7 +16,8 @@ from recolorist.errors import ImageError, OptionError, StatisticsError  # noqa: 
 from recolorist.torch import Harmonise  # noqa: E402
 from tests.augment.test_harmoniser import BANK, BLANK, KNOWN, LIKE, OTHER  # noqa: E402
 
-IMAGES = np.concatenate([LIKE[:4], OTHER[:4], BLANK[None], KNOWN[:2] // 3, 255 - OTHER[:2]])
+ODD = np.stack([LIKE[0][..., 0], 255 - LIKE[0][..., 1], LIKE[0][..., 2]], -1)[None]  # no strength brings it inside
+IMAGES = np.concatenate([LIKE[:4], OTHER[:4], BLANK[None], KNOWN[:2] // 3, 255 - OTHER[:2], ODD])
 OPTIONS: dict[str, dict[str, Any]] = {
     "centre": {},
     "edge": {"gate": "edge"},

@@ -121,7 +121,8 @@ class Harmoniser:
     Args:
         bank: A :class:`recolorist.StyleBank`, or the path of a saved one; also the moments of one style, which have no gate.
         gate: What happens to an image outside the region of the bank. ``"centre"`` moves it to the average style; ``"edge"`` as
-            weakly as brings it inside. ``"off"`` moves every image to the average style. By default ``"centre"``.
+            weakly as brings it inside, or as near as may be. ``"off"`` moves every image to the average style. By default
+            ``"centre"``.
         coverage: Share of images like those of the bank that count as inside.
         domain: Use the styles of this domain of the bank only.
         method: ``"mean_std"`` or ``"covariance"``.
@@ -349,10 +350,11 @@ class Harmoniser:
         return Judgement("ungated", self.options.strength) if moments is None else self.judge(moments)
 
     def _strength_to_edge(self, unit: Moments) -> float:
-        """Return the least of the :func:`strengths` that brings these moments inside, or the full one if none does."""
+        """Return the least of the :func:`strengths` that brings these moments inside; if none does, the nearest."""
         tried = strengths(self.options.strength)
-        inside = self._distances_after(unit, tried) <= self.region.threshold  # type: ignore[union-attr]
-        return float(tried[inside.argmax()]) if inside.any() else self.options.strength
+        distances = self._distances_after(unit, tried)
+        inside = distances <= self.region.threshold  # type: ignore[union-attr]
+        return float(tried[inside.argmax() if inside.any() else distances.argmin()])
 
     def _distances_after(self, unit: Moments, tried: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the distances of these moments after the map at several strengths, without rounding and clipping."""

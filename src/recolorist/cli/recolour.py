@@ -102,14 +102,18 @@ def _tell(result: RunResult, out: Path, *, as_json: bool) -> None:
             "blank" in channel for record in result.records if record["audit"] for channel in record["audit"]["flags"][:1]
         ),
     }
-    gate = Counter(record["gate"]["reason"] for record in result.records if "gate" in record)
+    judged = [record["gate"] for record in result.records if "gate" in record]
+    gate = Counter(entry["reason"] for entry in judged)
+    beyond = sum(entry["reason"] == "outside" and entry["distance_after"] > entry["edge"] for entry in judged)
     if gate and set(gate) != {"ungated"}:
-        told["gate"] = dict(gate)
+        told["gate"] = dict(gate) | {"still_outside": beyond}
     if not as_json:
         kept = f", {result.kept} kept from before" if result.kept else ""
         typer.echo(f"{told['written']} written{kept}, {told['failed']} failed; provenance.jsonl in {out} says what was done")
         if "gate" in told:
             typer.echo(f"{gate['inside']} inside the bank and left as they are, {gate['outside']} outside and moved")
+            if beyond:
+                typer.echo(f"{beyond} of them lie outside still: their channels vary together otherwise; try --method covariance")
         if told["blank"]:
             typer.echo(f"{told['blank']} are blank and stay as they are, flagged 'blank'; --blank match gives them other colours")
         if clipped:

@@ -143,7 +143,7 @@ class Harmonise(ExactModule):
         return formulas.decide(content, style, strength, self.core.options.max_gain, basis)
 
     def _strengths_to_edge(self, unit: BatchMoments) -> torch.Tensor:
-        """Return the least strength that brings each image inside, of those that the core tries; else the full one."""
+        """Return the least strength that brings each image inside, of those that the core tries; else the nearest."""
         gain, offset = self._decide(unit, torch.ones_like(unit.mean[:, 0]), 1.0)
         matrix = torch.diag_embed(gain) if gain.ndim == 2 else gain
         here = torch.eye(unit.mean.shape[1], dtype=torch.float64, device=gain.device)
@@ -152,7 +152,9 @@ class Harmonise(ExactModule):
         mean = unit.mean[:, None] + self.tried[:, None] * (goal - unit.mean)[:, None]
         cov = matrices @ unit.cov[:, None] @ matrices.transpose(2, 3)
         distance = self._distance(BatchMoments(mean.flatten(0, 1), cov.flatten(0, 1))).view(-1, self.tried.shape[0])
-        return torch.where(distance <= self.edge, self.tried, self.tried[-1]).amin(-1)
+        inside = distance <= self.edge
+        least = torch.where(inside, self.tried, self.tried[-1]).amin(-1)
+        return torch.where(inside.any(-1), least, self.tried[distance.argmin(-1)])
 
     def _distance(self, unit: BatchMoments) -> torch.Tensor:
         whitened = (_features(unit) - self.centre) @ self.whiten
