@@ -185,3 +185,17 @@ class TestGate:
         words = ["harmonise", incoming, tmp_path / "o", "--to", tmp_path / "few.rcb", "--jobs", "1"]
         assert "--gate off" in refused(*words)
         assert run_here(*words, "--gate", "off").code == 0
+
+
+def test_blank_images_are_counted_apart_from_the_gate(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for i in range(3):
+        Image.fromarray(picture(i)).save(folder / f"{i}.png")
+    Image.new("RGB", (30, 20), (243, 243, 243)).save(folder / "glass.png")
+    run_here("bank", "build", folder, "-o", tmp_path / "b.rcb", "--split", "train")
+    gate = ("--to", tmp_path / "b.rcb", "--gate", "off")
+    answer = run_here("harmonise", folder, tmp_path / "out", *gate)
+    assert "1 are blank and stay as they are" in answer.out
+    assert "inside the bank" not in answer.out
+    assert run_json("harmonise", folder, tmp_path / "all", *gate, "--blank", "match")["blank"] == 0

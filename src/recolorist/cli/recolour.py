@@ -105,7 +105,7 @@ def _tell(result: RunResult, out: Path, *, as_json: bool) -> None:
     judged = [record["gate"] for record in result.records if "gate" in record]
     gate = Counter(entry["reason"] for entry in judged)
     beyond = sum(entry["reason"] == "outside" and entry["distance_after"] > entry["edge"] for entry in judged)
-    if gate and set(gate) != {"ungated"}:
+    if {"inside", "outside"} & set(gate):
         told["gate"] = dict(gate) | {"still_outside": beyond}
     if not as_json:
         kept = f", {result.kept} kept from before" if result.kept else ""
