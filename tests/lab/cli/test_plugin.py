@@ -24,3 +24,4 @@ def test_the_command_line_takes_a_file(tmp_path: Path, monkeypatch: pytest.Monke
     done = CliRunner().invoke(app, [*map(str, words), "--content", str(tmp_path / "content"), "--style", str(tmp_path / "style")])
     assert done.exit_code == 0, (done.output, done.exception)
     assert len(list((tmp_path / "out").iterdir())) == 1
+    del sys.modules["mean_shift"]  # other tests load a file of this name too

@@ -14,7 +14,7 @@ from recolorist.errors import OptionError
 from recolorist_lab.baselines import build
 from recolorist_lab.baselines.networks.modflows import ModFlows, seen_by_encoder
 from recolorist_lab.baselines.networks.modflows_flow import Fit, Flow, backward, fit, forward, size_of
-from tests.full import IS_FULL
+from tests.full import IS_FULL, full
 from tests.lab.baselines import kit
 
 QUICK: dict[str, Any] = {"kind": "B0", "fit_steps": 60, "fit_pixels": 256, "fit_hidden": 16, "size": 32}
@@ -229,7 +229,7 @@ class TestTraining:
         for layer in made.encoder.modules():
             if hasattr(layer, "p"):  # dropout and stochastic depth
                 layer.p = 0.0  # type: ignore[assignment]
-        kit.check_learns(made, images, images, steps=16, rate=1e-4)
+        kit.check_learns(made, images, images, steps=full(10, 16), rate=1e-4)
 
 
 def test_official(tmp_path: Path) -> None:
