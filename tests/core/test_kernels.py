@@ -193,6 +193,16 @@ class TestMap:
         out = mapped(kernels.loops, source, gain, offset, limits_of(dtype))
         assert np.array_equal(out, np.clip(wanted, *limits_of(dtype))), kernel
 
+    @pytest.mark.parametrize("tilt", [0.0, 1e-9, -1e-7, 1e-5])
+    def test_matrix_close_to_halves(self, compiled: ModuleType, tilt: float) -> None:
+        # 8 bits go through float32 where that is safe; these maps put few, many or all values next to a half
+        source = pixels_of(2000, 3, "uint8")
+        for gain in ([0.5, 0.25, 0.25, -1.0, 2.0, 0.5, 0.0, 0.5, 0.5], [0.299, 0.587, 0.114, 1.0, -0.7, 0.4, 0.1, 0.1, 0.8]):
+            for offset in ([0.5, -0.5, 1.5], [0.25, 3.0, -7.0], [1e5, -1e5, 0.5], [1e9, 0.0, 0.5]):
+                factors = [value + tilt for value in gain]
+                ours, theirs = (mapped(loops, source, factors, offset, (0.0, 255.0)) for loops in (compiled, kernels_numpy))
+                assert ours.tobytes() == theirs.tobytes()
+
     @pytest.mark.parametrize("dtype", INTEGERS)
     @pytest.mark.parametrize("channels", CHANNELS)
     def test_exact_halves(self, compiled: ModuleType, dtype: str, channels: int) -> None:

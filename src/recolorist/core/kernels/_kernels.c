@@ -144,12 +144,19 @@ static void moments_rgba(const uint8_t *p, size_t pixels, uint64_t *sums, uint64
         }
 }
 
+static size_t moments_u8_3_simd(const uint8_t *p, size_t pixels, uint64_t *sums, uint64_t *products); /* returns pixels done */
+
 /* The vectorised loops may read up to two values past the pixels they count, so the last step goes the plain way. */
 static void moments_integer(const void *data, int itemsize, size_t pixels, int channels, int reach, uint64_t *sums,
                             uint64_t *products)
 {
     size_t steps = 0, done = 0;
-    if (itemsize == 1 && pixels > LANES) {
+    if (itemsize == 1 && channels == 3 && reach != 2) {
+        uint64_t all[9] = {0}; /* products of neighbours cost next to nothing there */
+        done = moments_u8_3_simd(data, pixels, sums, all);
+        for (int i = 0; i < 3 * reach; i++) products[i] += all[i];
+    }
+    if (itemsize == 1 && pixels > LANES && !done) {
         steps = (pixels - 1) / LANES;
         done = steps * LANES;
         if (channels == 1) moments_u8_1(data, steps, sums, products);
@@ -272,13 +279,30 @@ static void look_up_u8(const uint8_t *restrict p, uint8_t *restrict o, size_t pi
 
 #if defined(__GNUC__) && defined(__x86_64__)
 #include "_kernels_x86.h"
+#include "_kernels_x86_matrix.h"
 #else
 static size_t map_u8_simd(const uint8_t *p, uint8_t *o, size_t pixels, int channels, const uint8_t *tables, const Map *m)
 {
     (void)p, (void)o, (void)pixels, (void)channels, (void)tables, (void)m;
     return 0; /* pixels done */
 }
+static size_t moments_u8_3_simd(const uint8_t *p, size_t pixels, uint64_t *sums, uint64_t *products)
+{
+    (void)p, (void)pixels, (void)sums, (void)products;
+    return 0;
+}
+static size_t matrix3_u8_simd(const uint8_t *p, uint8_t *o, size_t pixels, const Map *m)
+{
+    (void)p, (void)o, (void)pixels, (void)m;
+    return 0;
+}
 #endif
+
+static void matrix3_fast_u8(const uint8_t *p, uint8_t *o, size_t pixels, const Map *m)
+{
+    const size_t done = matrix3_u8_simd(p, o, pixels, m);
+    matrix3_u8(p + 3 * done, o + 3 * done, pixels - done, m);
+}
 
 static void diagonal_table_u8(const uint8_t *p, uint8_t *o, size_t pixels, const Map *m)
 {
@@ -295,7 +319,7 @@ static void diagonal_table_u8(const uint8_t *p, uint8_t *o, size_t pixels, const
 static void map_pixels(const void *p, void *o, char kind, int diagonal, size_t pixels, const Map *m)
 {
     switch (kind) {
-    case 'B': diagonal ? diagonal_table_u8(p, o, pixels, m) : matrix3_u8(p, o, pixels, m); break;
+    case 'B': diagonal ? diagonal_table_u8(p, o, pixels, m) : matrix3_fast_u8(p, o, pixels, m); break;
     case 'H': diagonal ? diagonal_u16(p, o, pixels, m) : matrix3_u16(p, o, pixels, m); break;
     case 'f': diagonal ? diagonal_f32(p, o, pixels, m) : matrix3_f32(p, o, pixels, m); break;
     default: diagonal ? diagonal_f64(p, o, pixels, m) : matrix3_f64(p, o, pixels, m); break;
