@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from recolorist.cli import common
+from recolorist.cli.app import App
 
 __all__ = ["register"]
 
@@ -36,7 +37,7 @@ def register(app: typer.Typer) -> None:
     >>> [group.name for group in app.registered_groups]
     ['zoo']
     """
-    group = typer.Typer(help="The authors' 57 published classifiers: list, load, evaluate.", no_args_is_help=True)
+    group = App(help="The authors' 57 published classifiers: list, load, evaluate.")
     group.command("list")(list_all)
     group.command("load")(load)
     group.command("evaluate")(evaluate)

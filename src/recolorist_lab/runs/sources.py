@@ -52,6 +52,7 @@ HARMLESS: Final = MappingProxyType(
         "recolorist_lab.paper": "the paper's numbers, which are only shown beside results",
         "recolorist_lab.metrics.clock": "times the parts of an evaluation",
         "recolorist_lab.plugins": "finds what other packages add; the modules it loads are named by the cell",
+        "recolorist.cli": "shows how far the work has come",
         "recolorist_lab.progress": "shows how far the work has come",
         "recolorist_lab.report.rows": "writes results as tables, after the cells",
         "recolorist_lab.studies.code": "names the modules that a configuration asks for",
