@@ -165,7 +165,7 @@ def write_harmonised(
         warn_of_other_mask(style.mask, options.mask, "these images")
     if options.pool and options.match.is_limited:
         raise OptionError(
-            "pool maps all images of a folder alike, and max_clip and max_loss hold for each image; leave out pool (--pool) or "
+            "pool maps all images of a folder alike, and max_clip and max_loss hold for each image; leave out pool=True or "
             "the limits"
         )
     harmoniser = Harmoniser.with_options(style, options.match, options.gate, options.coverage, options.style_name)
