@@ -141,7 +141,7 @@ def share(
 
 
 def _save(bank: StyleBank, out: Path, *, force: bool) -> None:
-    common.refuse_existing(force, out)
+    common.check_reports(out, force=force)
     bank.save(out)
 
 

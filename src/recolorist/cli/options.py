@@ -68,7 +68,7 @@ OPTIONS: Final[Mapping[str, Any]] = MappingProxyType(
         "mask": Annotated[str | None, typer.Option(metavar="NAME", help="Measure the foreground only: 'tissue' or 'fundus'.")],
         "allow_split": Annotated[bool, typer.Option("--allow-split", help="Accept a bank that is not of a training split.")],
         "blank": Annotated[
-            str, typer.Option(metavar="NAME", help="Blank images: 'keep' them as they are, or 'match' them like all others.")
+            str, typer.Option(metavar="NAME", help="'keep' blank images as they are, or 'match' them like all others.")
         ],
         "pool": Annotated[bool, typer.Option("--pool", help="Measure all images of a folder (tiles of a slide) together.")],
         "gate": Annotated[str | None, typer.Option(metavar="NAME", help=_GATE)],

@@ -116,9 +116,7 @@ def _tell(result: RunResult, out: Path, *, as_json: bool) -> None:
             if beyond:
                 common.echo(f"{beyond} of them lie outside still: their channels vary together otherwise; try --method covariance")
         if told["blank"]:
-            common.echo(
-                f"{told['blank']} are blank and stay as they are, flagged 'blank'; --blank match gives them other colours"
-            )
+            common.echo(f"{told['blank']} are blank and stay as they are, flagged 'blank'; --blank match changes them too")
         if clipped:
             common.echo(f"clipped {100 * told['clipped_mean']:.2f} % on average, {100 * told['clipped_worst']:.2f} % at worst")
     finish(told, result.failures, result.passed, as_json=as_json)
