@@ -114,7 +114,9 @@ def _tell(result: RunResult, out: Path, *, as_json: bool) -> None:
         if "gate" in told:
             common.echo(f"{gate['inside']} inside the bank and left as they are, {gate['outside']} outside and moved")
             if beyond:
-                common.echo(f"{beyond} of them lie outside still: their channels vary together otherwise; try --method covariance")
+                common.echo(
+                    f"{beyond} of them lie outside still: their channels vary together otherwise; try --method covariance"
+                )
         if told["blank"]:
             common.echo(f"{told['blank']} are blank and stay as they are, flagged 'blank'; --blank match changes them too")
         if clipped:
