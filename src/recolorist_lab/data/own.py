@@ -12,7 +12,7 @@ from recolorist.errors import OptionError
 from recolorist_lab.data.cards import EXTRA_SPLITS, SPLITS, Task
 from recolorist_lab.data.errors import MissingDataError
 from recolorist_lab.data.index import Bar, opened_files
-from recolorist_lab.data.layouts import pictures, relative, table
+from recolorist_lab.data.layouts.files import pictures, relative, table
 from recolorist_lab.data.manifest import Entry, Excluded, Facts, Manifest
 
 _SYNONYMS: Final = {"training": "train", "validation": "val", "valid": "val", "dev": "val", "testing": "test"}
