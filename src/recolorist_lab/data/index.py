@@ -18,6 +18,8 @@ from recolorist_lab.data.loader import READING
 from recolorist_lab.data.manifest import Entry, Excluded, Facts, Manifest
 from recolorist_lab.data.statistics import differences
 
+__all__ = ["Bar", "CountError", "Finder", "check", "index", "look", "opened_files"]
+
 Finder = Callable[[Card, Path, Mapping[str, str]], Found]
 Bar = Callable[[Iterable[Any], int], Iterable[Any]]
 

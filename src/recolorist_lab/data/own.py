@@ -15,6 +15,8 @@ from recolorist_lab.data.index import Bar, opened_files
 from recolorist_lab.data.layouts.files import pictures, relative, table
 from recolorist_lab.data.manifest import Entry, Excluded, Facts, Manifest
 
+__all__ = ["Columns", "Plan", "index_folder", "index_table"]
+
 _SYNONYMS: Final = {"training": "train", "validation": "val", "valid": "val", "dev": "val", "testing": "test"}
 _BOX: Final = ("x0", "y0", "x1", "y1")
 _PATHS: Final = ("path", "file", "filename", "image")

@@ -49,6 +49,7 @@ HARMLESS: Final = MappingProxyType(
         "recolorist_lab.assets.weight_downloads": _DOWNLOADS,
         "recolorist_lab.data.cards": _DESCRIPTIONS,
         "recolorist_lab.data.registry": _DESCRIPTIONS,
+        "recolorist_lab.disk": "asks whether there is room on the disk",
         "recolorist_lab.paper": "the paper's numbers, which are only shown beside results",
         "recolorist_lab.metrics.clock": "times the parts of an evaluation",
         "recolorist_lab.plugins": "finds what other packages add; the modules it loads are named by the cell",

@@ -14,6 +14,8 @@ from recolorist_lab.data.cards import SPLITS, Card
 from recolorist_lab.data.layouts.files import Found, missing
 from recolorist_lab.data.manifest import Entry
 
+__all__ = ["medmnist"]
+
 
 def medmnist(card: Card, root: Path, _options: Mapping[str, str]) -> Found:
     """Rows of the mapped arrays; the archive is converted once."""

@@ -17,6 +17,8 @@ from recolorist_lab.data.layouts.blood_labels import PREFIXED, Raw, raw_labels
 from recolorist_lab.data.layouts.files import Found, folders, needed, pictures, relative
 from recolorist_lab.data.manifest import Entry
 
+__all__ = ["FRACTION", "SEED", "TO_SPLIT", "blood", "divide", "epistr", "held_out", "kept_counts"]
+
 _EPISTR_SPLITS: Final = {"NKI": "train", "VGH": "val", "IHC": "test"}
 _EPISTR_LABELS: Final = ("epi", "str")
 TO_SPLIT: Final = "80/20"  #: stands in the place of a split until the images are known that can be opened
