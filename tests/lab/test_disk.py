@@ -15,5 +15,5 @@ from recolorist_lab.disk import refuse_full_disk
 def test_more_than_is_free_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=10))
     refuse_full_disk(tmp_path, 10, RecoloristError)
-    with pytest.raises(RecoloristError, match="a.npz needs 11 bytes and 10 are free"):
+    with pytest.raises(RecoloristError, match=r"a\.npz needs 11 bytes and 10 are free"):
         refuse_full_disk(tmp_path, 11, RecoloristError, "a.npz")
