@@ -30,6 +30,7 @@ from recolorist.collections.target import Target
 from recolorist.core import foreground
 from recolorist.core import image as check
 from recolorist.core.apply import make_target
+from recolorist.core.audit import add_loss
 from recolorist.core.blank import is_blank, is_low
 from recolorist.core.clipping import maps_levels
 from recolorist.core.limits import Fit, measure_loss
@@ -176,9 +177,10 @@ class Recolour(ABC):
         short = done is not None and not self.output.full_audit and done.content.is_integer
         if done is not None and short and (self.match.by_channel or maps_levels(done.content, done.plan())):
             clipped = done.clipped_share()
-            flags = [list(flag) for flag in done.flags]
+            loss = measure_loss(done.content, done.numbers, done.mask)
+            flags = [list(flag) for flag in add_loss(done.flags, loss)]
             figures: dict[str, Any] = {"clipped": clipped, "clipped_overall": sum(clipped) / len(clipped), "flags": flags}
-            return figures | measure_loss(done.content, done.numbers, done.mask).figures()
+            return figures | loss.figures()
         keep = (mask if self.match.apply_to == "mask" else None) if done is None else done.mask
         plan = None if done is None else done.plan()
         audit = rc.audit(loaded.pixels, result, plan=plan, mask=keep, data_range=loaded.data_range)
@@ -189,9 +191,9 @@ class Recolour(ABC):
         """Return the figures of an image in strips where they are known or wanted; they cost another pass over the file."""
         if decision.plan is None or not (self.match.is_limited or self.output.full_audit):
             return None
-        flags = [list(flag) for flag in decision.plan.flags]
-        clipped = measured.limits.clipped(decision.plan)
-        return {"clipped_overall": clipped, "flags": flags} | measured.limits.loss(decision.plan).figures()
+        loss = measured.limits.loss(decision.plan)
+        flags = [list(flag) for flag in add_loss(decision.plan.flags, loss)]
+        return {"clipped_overall": measured.limits.clipped(decision.plan), "flags": flags} | loss.figures()
 
     def may_keep(self, item: Item) -> bool:  # noqa: ARG002 - for tiles that are mapped with their slide
         """Say whether this image stays as it is if it is blank."""
@@ -229,7 +231,7 @@ class Recolour(ABC):
             if found is None:
                 return False
             if found != digest and not self.target.force:
-                raise ImageError(f"{output} in the target differs from what was recorded; remove it, or pass force=True")
+                raise ImageError(f"{output} in the target differs from what was recorded; remove it, or pass force (--force)")
         told = source_digest(item, self.reading)
         return all(self.target.digest(output) == digest and source == told for output, digest, source in item.done)
 

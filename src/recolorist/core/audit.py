@@ -21,7 +21,7 @@ from recolorist.core.limits import measure_loss
 from recolorist.core.plan import Plan
 from recolorist.errors import ImageError, StatisticsError
 
-__all__ = ["DETAIL_LOST", "Array", "Audit", "Mask", "audit"]
+__all__ = ["DETAIL_LOST", "Array", "Audit", "Mask", "add_loss", "audit"]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_] | None
@@ -234,10 +234,15 @@ def _assembled(
 ) -> Audit:
     overall = float(counted.mean()), float(predicted.mean())
     pearson, pooled, inversions = order
-    pairs = zip(flags, loss.by_channel > DETAIL_LOST, strict=True)
-    flags = Flags((*own, "detail_lost") if lost and "collapsed" not in own else own for own, lost in pairs)
+    flags = add_loss(flags, loss)
     figures = (loss.patches, loss.share, loss.worst, loss.worst_box)
     return Audit(counted, overall[0], predicted, overall[1], np.array(pearson), pooled, inversions, gain, flags, *figures)
+
+
+def add_loss(flags: Flags, loss: DetailLoss) -> Flags:
+    """Add ``detail_lost`` to the flags of the channels that lost detail in too many patches."""
+    pairs = zip(flags, loss.by_channel > DETAIL_LOST, strict=True)
+    return Flags((*own, "detail_lost") if lost and "collapsed" not in own else own for own, lost in pairs)
 
 
 def _estimated_clipping(before: Array, after: Array, high: float) -> float:

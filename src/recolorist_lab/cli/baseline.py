@@ -9,7 +9,6 @@ from typing import Any
 import typer
 
 from recolorist.cli import common
-from recolorist.cli.app import App
 from recolorist_lab.cli import baseline_files as files
 from recolorist_lab.cli import baseline_train
 from recolorist_lab.cli.plugin import Plugins
@@ -25,7 +24,7 @@ def register(app: typer.Typer) -> None:
     >>> [group.name for group in app.registered_groups]
     ['baseline']
     """
-    group = App(help="The thirteen style-transfer networks of the paper.")
+    group = typer.Typer(help="The thirteen style-transfer networks of the paper.", no_args_is_help=True)
     for name, command in (
         ("list", list_),
         ("info", info),

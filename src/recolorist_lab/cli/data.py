@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recolorist.cli import common
-from recolorist.cli.app import App
-from recolorist.cli.progress import show_progress
 from recolorist.errors import OptionError
+from recolorist_lab.progress import each
 
 if TYPE_CHECKING:
     from recolorist_lab.data.cards import Card
@@ -57,7 +56,7 @@ def register(app: typer.Typer) -> None:
     >>> [group.name for group in app.registered_groups]
     ['data']
     """
-    group = App(help="The nineteen datasets, your own, and synthetic ones.")
+    group = typer.Typer(help="The nineteen datasets, your own, and synthetic ones.", no_args_is_help=True)
     for name, command in (
         ("list", list_),
         ("info", info),
@@ -259,7 +258,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _bar(what: str) -> Bar:
-    return lambda results, count: show_progress(results, count, what)
+    return lambda results, count: each(results, count, what)
 
 
 def _say(manifest: Manifest, path: Path) -> None:
