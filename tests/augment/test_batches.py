@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -39,3 +41,10 @@ class TestWithinBatch:
     def test_a_single_image_is_refused(self, tiles: Images) -> None:
         with pytest.raises(OptionError, match="one image"):
             match_within_batch(tiles[0])
+
+    @pytest.mark.parametrize("name", ["strenght", "out", "style"])
+    @pytest.mark.parametrize("p", [0.0, 1.0])
+    def test_an_unknown_option_is_refused_even_if_no_image_is_drawn(self, tiles: Images, name: str, p: float) -> None:
+        unknown: dict[str, Any] = {name: 1}
+        with pytest.raises(OptionError, match=f"option '{name}' .*accepted are method, space, mask"):
+            match_within_batch(tiles, p=p, **unknown)

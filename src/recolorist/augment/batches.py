@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import inspect
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from recolorist.core.options import Blank
 from recolorist.errors import OptionError
 
 __all__ = ["match_within_batch"]
+
+#: The images, their styles and the output belong to the batch; everything else of `match` may be chosen.
+_OPTIONS: Final = tuple(name for name in inspect.signature(match).parameters if name not in ("content", "style", "out"))
 
 
 def match_within_batch(
@@ -40,6 +44,9 @@ def match_within_batch(
     >>> sum(not np.array_equal(a, b) for a, b in zip(batch, changed, strict=True))
     2
     """
+    for name in options:
+        if name not in _OPTIONS:
+            raise OptionError(f"the option {name!r} is unknown here; accepted are {', '.join(_OPTIONS)}")
     check.number(p, 0, 1, "p")
     check.option(mode, ("per_sample", "batch_fraction"), "mode")
     check.option(blank, ("keep", "match"), "blank")
