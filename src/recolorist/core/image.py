@@ -103,10 +103,11 @@ def open_mask(mask: Any, opened: Opened, name: str = "mask") -> NDArray[np.bool_
 def refuse_outside(low: float, high: float, data_range: float, name: str = "image") -> None:
     """Refuse floats beyond the declared range: it is declared, never guessed."""
     if not math.isinf(data_range) and (low < 0 or high > data_range):
+        hint = " Values below 0 mostly come from Normalize: put this before it." if low < 0 else ""
         raise ImageError(
             f"{name} holds values from {low:.6g} to {high:.6g}, outside its declared range 0 to {data_range:g}. "
             f"Declare the right one (data_range={_suggest(high)}), or float('inf') for data without a range: "
-            "then nothing is clipped."
+            f"then nothing is clipped.{hint}"
         )
 
 
