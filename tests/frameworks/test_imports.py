@@ -13,7 +13,9 @@ ADAPTERS = {
     "albumentations": ("albumentations",),
     "huggingface": (),
     "kornia": ("kornia", "torch"),
+    "lightning": ("lightning", "torch"),
     "monai": ("monai", "torch"),
+    "timm": ("timm", "torch", "torchvision"),
     "torch": ("torch",),
     "torchvision": ("torch", "torchvision"),
 }

@@ -5,24 +5,22 @@ from __future__ import annotations
 import operator
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Sequence, Sized
 from typing import Any, Protocol
 
 import torch
 from torch.utils.data import Dataset
 
-from recolorist.augment.colorist import Colorist, Draw
+from recolorist.augment.colorist import Colorist
 from recolorist.augment.epochs import RepeatedEpochWarning
 from recolorist.bank.names import format_name
 from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import OptionError
-from recolorist.torch.fused import ToNormalizedTensor
 from recolorist.torch.parameters import WithParameters, affine_of
-from recolorist.torch.tensors import image_of, recolour_tensor
+from recolorist.torch.samples import Part, change_image, get_part, open_colorist, put_image
+from recolorist.torch.tensors import image_of
 
 __all__ = ["ColoristDataset", "MapStyle"]
-
-Part = int | str | Callable[[Any], Any]
 
 
 class MapStyle(Protocol):
@@ -86,10 +84,8 @@ class ColoristDataset(Dataset[Any]):
         """Check the options; nothing is loaded yet."""
         if not isinstance(dataset, Sized) or not hasattr(dataset, "__getitem__"):
             raise OptionError(f"a {type(dataset).__name__} came; needed is a dataset with a length and samples by number")
-        if options and isinstance(colorist, Colorist):
-            raise OptionError(f"{', '.join(options)}: these belong into the Colorist that was given")
         self.dataset: Any = dataset
-        self.colorist = colorist if isinstance(colorist, Colorist) else Colorist(colorist, **options)
+        self.colorist = open_colorist(colorist, options)
         self.image = image
         self.parts: dict[str, Part] = {
             name: part for name, part in (("key", key), ("label", label), ("domain", domain), ("mask", mask)) if part is not None
@@ -158,14 +154,15 @@ class ColoristDataset(Dataset[Any]):
 
     def _recolour(self, number: int, sample: Any, setting: tuple[int, int]) -> Any:
         epoch = self._epoch_of(number, *setting)  # after the sample was had: a missing one is the dataset's own error
-        content = {name: _get(sample, part) for name, part in self.parts.items()}
+        content = {name: get_part(sample, part) for name, part in self.parts.items()}
         mask = content.pop("mask", None)
         draw = self.colorist.draw(index=number, epoch=epoch, **{name: format_name(value) for name, value in content.items()})
         image = image_of(sample, self.image)
         if self.parameters:
             move = None if draw is None else affine_of(self.colorist, image, draw, mask)
-            return WithParameters(sample if self.transform is None else self._put(sample, self.transform(image)), move)
-        return self._put(sample, self._change(image, draw, mask))
+            kept = sample if self.transform is None else put_image(sample, self.image, self.transform(image))
+            return WithParameters(kept, move)
+        return put_image(sample, self.image, change_image(self.colorist, image, draw, mask, self.transform))
 
     def _epoch_of(self, number: int, epoch: int, setting: int) -> int:
         """Return the epoch to draw for: the one that was set, else how often the sample came before."""
@@ -184,32 +181,6 @@ class ColoristDataset(Dataset[Any]):
         if counts[-1] == 2 * len(self) + 1:  # not less: a sampler with replacement may bring a sample several times
             _warn(f"{counts[-1]} samples came since set_epoch({epoch}), more than two passes. Later passes repeat")
         return epoch
-
-    def _change(self, image: Any, draw: Draw | None, mask: Any) -> Any:
-        if isinstance(self.transform, ToNormalizedTensor) and self.transform.colorist is None:
-            return self.transform.convert(image, self.colorist, draw, mask)
-        if draw is not None:
-            tensor = isinstance(image, torch.Tensor)
-            image = recolour_tensor(self.colorist, image, draw, mask) if tensor else self.colorist.recolour(image, draw, mask)
-        return image if self.transform is None else self.transform(image)
-
-    def _put(self, sample: Any, image: Any) -> Any:
-        """Return the sample with another image; containers keep their type."""
-        kind: Any = type(sample)
-        if isinstance(sample, Mapping):
-            return kind({**sample, self.image: image})
-        if not isinstance(sample, (tuple, list)):
-            return image
-        parts: Any = list(sample)
-        parts[self.image] = image
-        return kind(*parts) if hasattr(sample, "_fields") else kind(parts)
-
-
-def _get(sample: Any, part: Part) -> Any:
-    try:
-        return part(sample) if callable(part) else sample[part]
-    except (KeyError, IndexError, TypeError) as error:
-        raise OptionError(f"a sample of type {type(sample).__name__} has no part {part!r}; say where it is") from error
 
 
 def _warn(reason: str) -> None:
