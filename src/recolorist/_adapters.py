@@ -19,6 +19,7 @@ from recolorist.bank.names import format_name
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core import image as check
 from recolorist.errors import OptionError, StatisticsError
+from recolorist.optional import how_to_install
 
 __all__ = [
     "MOST_BY_VALUE",
@@ -45,7 +46,8 @@ _OPTIONS: Final = frozenset(inspect.signature(Colorist).parameters)
 
 def explain_missing(extra: str, error: ModuleNotFoundError) -> ModuleNotFoundError:
     """Return the error to raise when a framework is not installed: it says how to install it."""
-    return ModuleNotFoundError(f"{error}. Install it with: pip install 'recolorist[{extra}]'", name=error.name, path=error.path)
+    reason = str(error).partition(". Install it with: ")[0]  # of an adapter that this one stands on
+    return ModuleNotFoundError(f"{reason}. Install it with: {how_to_install(extra)}", name=error.name, path=error.path)
 
 
 def build_colorist(arguments: Mapping[str, Any], **fixed: Any) -> Colorist:

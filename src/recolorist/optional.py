@@ -8,7 +8,7 @@ from typing import Final
 
 from recolorist.errors import RecoloristError
 
-__all__ = ["EXTRAS", "MissingExtraError", "load"]
+__all__ = ["EXTRAS", "MissingExtraError", "how_to_install", "load"]
 
 #: Module to the extra that installs it.
 EXTRAS: Final = {
@@ -26,6 +26,16 @@ EXTRAS: Final = {
 
 class MissingExtraError(RecoloristError):
     """An optional library is needed and cannot be imported."""
+
+
+def how_to_install(extra: str) -> str:
+    """Return the command that installs an extra, from an index and from a clone of the repository.
+
+    Example:
+        >>> print(how_to_install("torch"))
+        pip install 'recolorist[torch]' (in a clone: pip install '.[torch]')
+    """
+    return f"pip install 'recolorist[{extra}]' (in a clone: pip install '.[{extra}]')"
 
 
 def load(name: str, why: str) -> ModuleType:
@@ -51,5 +61,5 @@ def load(name: str, why: str) -> ModuleType:
     except (ImportError, OSError) as error:  # OSError: the library is there, but not the shared object it wraps
         extra = EXTRAS.get(name, name)
         raise MissingExtraError(
-            f"{name} is needed to {why}, and cannot be imported ({error}); install it with: pip install 'recolorist[{extra}]'"
+            f"{name} is needed to {why}, and cannot be imported ({error}); install it with: {how_to_install(extra)}"
         ) from error

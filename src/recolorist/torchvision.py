@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import numpy as np
 import PIL.Image
-import torch
 
 from recolorist import _adapters as adapters
 from recolorist._torchvision_ops import declare_missing_ops
@@ -17,13 +16,20 @@ from recolorist.augment.streams import stream
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core.options import Blank
 from recolorist.errors import ImageError
-from recolorist.harmonise.torchvision import Harmonise
-from recolorist.torch.tensors import recolour_tensor
 
-declare_missing_ops()
+try:
+    import torch
 
-from torchvision import tv_tensors  # noqa: E402 - its operators are declared first
-from torchvision.transforms import v2  # noqa: E402
+    from recolorist.torch.tensors import recolour_tensor
+
+    declare_missing_ops()  # before torchvision is imported
+
+    from torchvision import tv_tensors
+    from torchvision.transforms import v2
+
+    from recolorist.harmonise.torchvision import Harmonise
+except ModuleNotFoundError as error:
+    raise adapters.explain_missing("torch", error) from error
 
 __all__ = ["Colorist", "Harmonise"]
 

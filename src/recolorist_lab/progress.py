@@ -1,20 +1,20 @@
-"""Progress of everything the lab does: a bar on a terminal, and elsewhere a line a minute, for logs."""
+"""Progress of downloads, training and sweeps: a bar on a terminal, and elsewhere a line a minute, for logs."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Final, Protocol, TextIO, TypeVar
+from typing import Any, Final, Protocol
 
-__all__ = ["Lines", "Tick", "Update", "bytes_bar", "each", "report_step", "shown_steps", "steps_bar"]
+from recolorist.cli.progress import Lines, describe_progress
 
-T = TypeVar("T")
+__all__ = ["Tick", "Update", "bytes_bar", "report_step", "shown_steps", "steps_bar"]
+
 Tick = Callable[[str, int, int | None], None]  #: takes the name of a file, its bytes that are here, and the bytes there will be
 
-_SECONDS: Final = 60.0  # between two lines
 _UNIT: Final = 1e6
 
 
@@ -23,48 +23,6 @@ class Update(Protocol):
 
     def __call__(self, done: int, total: int | None, text: str = "", *, name: str = "") -> None:
         """Show it; a name replaces the one the display began with."""
-
-
-class Lines:
-    """Progress as lines of text: at most one a minute for each name, and one at its end.
-
-    Args:
-        stream: Where the lines go.
-        clock: Returns the time in seconds.
-    """
-
-    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
-        self._stream, self._clock = stream, clock
-        self._written: dict[str, float] = {}
-        self._left = ""  # the newest line, until it is written
-        self.is_used = False  # whether a line was written
-
-    def tick(self, name: str, done: int, total: int | None) -> None:
-        """Take note of how many bytes of a file are here, and write a line if it is time."""
-        of = "" if total is None else f" of {total / _UNIT:,.1f}"
-        self._take(name, f"{name}: {done / _UNIT:,.1f}{of} MB", is_last=done == total)
-
-    def step(self, key: str, line: str) -> None:
-        """Take note of a line, and write it if the last one is a minute old."""
-        self._take(key, line, is_last=False)
-
-    def finish(self) -> None:
-        """Write the newest line, unless it is written."""
-        if self._left:
-            self._write(self._left)
-
-    def _take(self, key: str, line: str, *, is_last: bool) -> None:
-        now = self._clock()
-        last = self._written.setdefault(key, now)
-        self._left = line
-        if is_last or now - last >= _SECONDS:
-            self._written[key] = now
-            self._write(line)
-
-    def _write(self, line: str) -> None:
-        self._stream.write(f"{line}\n")
-        self._stream.flush()
-        self._left, self.is_used = "", True
 
 
 @contextmanager
@@ -79,7 +37,13 @@ def bytes_bar() -> Iterator[Tick]:
         ...     tick("a.zip", 10, 20)
     """
     if not sys.stderr.isatty():
-        yield Lines(sys.stderr).tick
+        lines = Lines(sys.stderr)
+
+        def write(name: str, done: int, total: int | None) -> None:
+            of = "" if total is None else f" of {total / _UNIT:,.1f}"
+            lines.add(name, f"{name}: {done / _UNIT:,.1f}{of} MB", is_last=done == total)
+
+        yield write
         return
     tasks: dict[str, Any] = {}
     with _bar("name", "bar", "bytes", "rate", "left") as bar:
@@ -122,7 +86,7 @@ def steps_bar(
         lines = Lines(sys.stderr, clock)
 
         def write(done: int, total: int | None, text: str = "", *, name: str = name) -> None:
-            lines.step("", _line(name, done, total, text))
+            lines.add("", describe_progress(name, done, total, text))
 
         try:
             yield write
@@ -166,32 +130,6 @@ def report_step(done: int, total: int, text: str = "") -> None:
     update = _REPORTED.get()
     if update is not None:
         update(done, total, text)
-
-
-def each(results: Iterable[T], count: int, name: str, *, clock: Callable[[], float] = time.monotonic) -> Iterator[T]:
-    """Pass results on and show how many have come; without a terminal, only of work that takes longer than a minute.
-
-    Example:
-        >>> list(each([1, 2], 2, "measuring"))
-        [1, 2]
-    """
-    if sys.stderr.isatty():
-        from recolorist.cli.common import progress
-
-        yield from progress(results, count, name)
-        return
-    lines = Lines(sys.stderr, clock)
-    lines.step("", _line(name, 0, count, ""))
-    for number, result in enumerate(results, 1):
-        yield result
-        lines.step("", _line(name, number, count, ""))
-    if lines.is_used:
-        lines.finish()
-
-
-def _line(name: str, done: int, total: int | None, text: str) -> str:
-    of = "" if total is None else f" of {total:,}"
-    return f"{name}: {done:,}{of}{text and f', {text}'}"
 
 
 def _bar(*columns: str, is_kept: bool = False) -> Any:

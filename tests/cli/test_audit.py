@@ -94,8 +94,8 @@ def test_no_report_is_written_if_one_of_them_exists(data: Path, tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("words", "name"),
-    [(["--max-clip", "7"], "clip=7"), (["--max-gain", "-1"], "max_gain=-1"), (["--mask", "liver"], "mask='liver'"),
-     (["--engine", "dask"], "engine='dask'")],
+    [(["--max-clip", "7"], "--max-clip 7"), (["--max-gain", "-1"], "--max-gain -1"), (["--mask", "liver"], "--mask liver"),
+     (["--engine", "dask"], "--engine dask")],
 )  # fmt: skip
 def test_wrong_options_are_refused_before_anything_is_written(data: Path, tmp_path: Path, words: list[str], name: str) -> None:
     assert name in refused("audit", data, *words, "--lines", tmp_path / "l.jsonl")

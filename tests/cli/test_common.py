@@ -1,59 +1,15 @@
-"""What commands share: failures, exit codes, reports and progress."""
+"""What commands share: levels, reports and progress."""
 
 from __future__ import annotations
 
-import io
-import json
-import sys
-from itertools import count
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import typer
 
 from recolorist.cli import common
-from recolorist.collections.chunks import Failure
 from recolorist.collections.options import Where
 from recolorist.errors import OptionError, RecoloristError
-
-FAILURES = [Failure(f"{i}.png", "it is\n  empty") for i in range(23)]
-
-
-class TestFinish:
-    def test_all_done_is_no_exit(self, capsys: pytest.CaptureFixture[str]) -> None:
-        common.finish({"images": 3}, [], as_json=True)
-        assert json.loads(capsys.readouterr().out) == {"images": 3, "failures": []}
-
-    def test_without_json_nothing_is_printed(self, capsys: pytest.CaptureFixture[str]) -> None:
-        common.finish({"images": 3}, [], as_json=False)
-        assert capsys.readouterr() == ("", "")
-
-    @pytest.mark.parametrize(("code", "expected"), [(0, 3), (common.DRIFTED, 4)])
-    def test_some_failed_is_3_unless_a_code_goes_before_it(self, code: int, expected: int) -> None:
-        with pytest.raises(typer.Exit) as left:
-            common.finish({}, FAILURES[:1], as_json=False, code=code)
-        assert left.value.exit_code == expected
-
-    def test_json_has_every_failure_and_standard_error_the_first_twenty(self, capsys: pytest.CaptureFixture[str]) -> None:
-        with pytest.raises(typer.Exit):
-            common.finish({}, FAILURES, as_json=True)
-        out, err = capsys.readouterr()
-        assert len(json.loads(out)["failures"]) == 23
-        lines = err.splitlines()
-        assert lines[0] == "recolorist: 0.png: it is empty"
-        assert lines[20:] == ["recolorist: and 3 more; --json lists all"]
-
-    def test_a_name_is_not_repeated(self, capsys: pytest.CaptureFixture[str]) -> None:
-        common.name_failures([Failure("a.png", "a.png is empty")])
-        assert capsys.readouterr().err == "recolorist: a.png is empty\n"
-
-
-def test_an_interrupt_leaves_with_130_and_names_resume(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as left:
-        common.interrupted()
-    assert left.value.code == 130
-    assert "--resume" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["", "1.5", "first"])
@@ -84,10 +40,21 @@ class TestReports:
 
     def test_any_of_several_files_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "b").touch()
-        common.refuse_existing(False, None, tmp_path / "a")
-        common.refuse_existing(True, tmp_path / "b")
+        assert not common.check_reports(None, tmp_path / "a", force=False)
+        assert not common.check_reports(tmp_path / "b", force=True)
         with pytest.raises(OptionError, match="exists"):
-            common.refuse_existing(False, None, tmp_path / "a", tmp_path / "b")
+            common.check_reports(None, tmp_path / "a", tmp_path / "b", force=False)
+
+    def test_a_dash_is_standard_output(self, capsys: pytest.CaptureFixture[str]) -> None:
+        common.write_text(Path("-"), "text\n", force=False)
+        assert capsys.readouterr() == ("text\n", "")
+        assert not Path("-").exists()
+        assert common.check_reports(Path("-"), None, force=False)
+
+    @pytest.mark.parametrize(("paths", "as_json"), [((Path("-"), Path("-")), False), ((Path("-"),), True)])
+    def test_standard_output_takes_one_report(self, paths: tuple[Path, ...], as_json: bool) -> None:
+        with pytest.raises(OptionError, match="one report at a time"):
+            common.check_reports(*paths, force=False, as_json=as_json)
 
     def test_charts_are_named_svg(self) -> None:
         common.refuse_other_than_svg(None)
@@ -96,32 +63,8 @@ class TestReports:
             common.refuse_other_than_svg(Path("a.pdf"))
 
 
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-class TestProgress:
-    def test_results_pass_through_in_order_without_a_terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        stream = io.StringIO()
-        monkeypatch.setattr(sys, "stderr", stream)
-        assert list(common.progress(iter("abc"), 3, "done")) == ["a", "b", "c"]
-        assert stream.getvalue() == ""
-
-    @pytest.mark.parametrize(("step", "is_shown"), [(0.001, False), (5.0, True)])
-    def test_a_terminal_shows_a_bar_once_it_takes_long(
-        self, monkeypatch: pytest.MonkeyPatch, step: float, is_shown: bool
-    ) -> None:
-        clock, stream = SimpleNamespace(monotonic=count(0.0, step).__next__), Terminal()
-        monkeypatch.setattr("recolorist.cli.common.time", clock)
-        monkeypatch.setattr(sys, "stderr", stream)
-        assert list(common.progress(iter("abc"), 3, "measured")) == ["a", "b", "c"]
-        assert ("measured" in stream.getvalue()) is is_shown
-
-    def test_a_bar_changes_nothing_else_of_where_the_work_is_done(self) -> None:
-        where = common.with_bar(Where(jobs=3), "done")
-        assert (where.jobs, where.engine) == (3, "local")
-        assert where.progress is not None
-        assert list(where.progress([1, 2], 2)) == [1, 2]
+def test_a_bar_changes_nothing_else_of_where_the_work_is_done() -> None:
+    where = common.with_bar(Where(jobs=3), "done")
+    assert (where.jobs, where.engine) == (3, "local")
+    assert where.progress is not None
+    assert list(where.progress([1, 2], 2)) == [1, 2]

@@ -80,7 +80,7 @@ def test_reports_are_written_and_replaced_only_by_force(data: Path, bank: Path, 
 
 @pytest.mark.parametrize(
     ("words", "name"),
-    [(["--coverage", "2"], "coverage"), (["--mask", "liver"], "mask='liver'"), (["--plot", "p.png"], ".svg")],
+    [(["--coverage", "2"], "coverage"), (["--mask", "liver"], "--mask liver"), (["--plot", "p.png"], ".svg")],
 )
 def test_wrong_options_are_refused(data: Path, bank: Path, words: list[str], name: str) -> None:
     assert name in refused("drift", data, "--bank", bank, *words)

@@ -46,7 +46,7 @@ class TestDemo:
         self, shown: tuple[subprocess.CompletedProcess[str], Path]
     ) -> None:
         assert (shown[0].returncode, shown[0].stderr) == (0, "")
-        assert "x' = ?" in shown[0].stdout
+        assert "x' = a*x + b" in shown[0].stdout
 
     def test_needs_no_matplotlib_torch_scipy_or_network(self, shown: tuple[subprocess.CompletedProcess[str], Path]) -> None:
         assert shown[0].stdout.splitlines()[-1] == "[]"

@@ -255,7 +255,7 @@ class TestResume:
         out = tmp_path / "out"
         batch.augment(folder, out, bank)
         before = contents(out)
-        with pytest.raises(OptionError, match=r"7 of the outputs exist.*--resume.*--force"):
+        with pytest.raises(OptionError, match=r"7 of the outputs exist.*resume=True.*force=True"):
             batch.augment(folder, out, bank, seed=1)
         assert contents(out) == before
         batch.augment(folder, out, bank, seed=1, force=True)

@@ -22,7 +22,7 @@ from tests.docs.reading import ROOT, SHELLS, Block, blocks, commands_in, name_of
 SESSIONS: Final = (
     *("README.md", "docs/index.md", "docs/start.md", "docs/method.md", "docs/privacy.md", "docs/collections.md", "docs/drift.md"),
     *("docs/slides.md", "docs/foreground.md", "docs/samplers.md", "docs/torch.md", "docs/augmentations.md", "docs/datasets.md"),
-    *("docs/training.md", "docs/blank.md"),
+    *("docs/training.md", "docs/blank.md", "docs/deployment.md"),
 )
 #: Pages whose blocks are run elsewhere, or cannot be, and why.
 ELSEWHERE: Final = {
@@ -34,6 +34,7 @@ ELSEWHERE: Final = {
 }
 NEEDS: Final = {
     "docs/start.md": ("torch", "torchvision"),
+    "docs/deployment.md": ("torch",),
     "docs/torch.md": ("torch", "torchvision"),
     "docs/augmentations.md": ("torch", "torchvision", "cv2"),
     "docs/training.md": ("torch", "timm"),

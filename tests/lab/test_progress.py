@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-import io
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from recolorist_lab.progress import Lines, bytes_bar, each, steps_bar
+from recolorist_lab.progress import bytes_bar, steps_bar
 
 
 class Clock:
@@ -21,27 +19,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
-
-
-def test_a_line_a_minute_and_one_at_the_end() -> None:
-    stream, clock = io.StringIO(), Clock()
-    lines = Lines(stream, clock)
-    for second in range(151):
-        clock.now = float(second)
-        lines.tick("a.zip", second * 1_000_000, 150_000_000)
-    assert stream.getvalue() == "a.zip: 60.0 of 150.0 MB\na.zip: 120.0 of 150.0 MB\na.zip: 150.0 of 150.0 MB\n"
-
-
-def test_each_file_has_its_own_minute() -> None:
-    stream, clock = io.StringIO(), Clock()
-    lines = Lines(stream, clock)
-    lines.tick("a", 0, None)
-    clock.now = 59.0
-    lines.tick("b", 0, None)
-    clock.now = 61.0
-    lines.tick("a", 1_500_000, None)
-    lines.tick("b", 2_000_000, None)
-    assert stream.getvalue() == "a: 1.5 MB\n"
 
 
 def test_standard_error_gets_the_lines(capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,26 +73,6 @@ class TestSteps:
         shown = capsys.readouterr().err
         assert "2/3" in shown
         assert "1 running, 0 failed" in shown
-
-
-class TestEach:
-    def results(self, clock: Clock, seconds: float) -> Iterator[int]:
-        for number in range(4):
-            clock.now += seconds
-            yield number
-
-    def test_is_silent_for_less_than_a_minute(self, capsys: pytest.CaptureFixture[str]) -> None:
-        clock = Clock()
-        assert list(each(self.results(clock, 10), 4, "measuring", clock=clock)) == [0, 1, 2, 3]
-        assert capsys.readouterr().err == ""
-
-    def test_writes_a_line_a_minute_and_one_at_the_end(self, capsys: pytest.CaptureFixture[str]) -> None:
-        clock = Clock()
-        assert list(each(self.results(clock, 30), 4, "measuring", clock=clock)) == [0, 1, 2, 3]
-        assert capsys.readouterr().err == "measuring: 2 of 4\nmeasuring: 4 of 4\n"
-        clock = Clock()
-        assert list(each(self.results(clock, 25), 4, "measuring", clock=clock)) == [0, 1, 2, 3]
-        assert capsys.readouterr().err == "measuring: 3 of 4\nmeasuring: 4 of 4\n"
 
 
 def test_no_other_module_of_the_lab_makes_bars() -> None:

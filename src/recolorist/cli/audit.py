@@ -10,6 +10,7 @@ import typer
 
 from recolorist.cli import common
 from recolorist.cli.options import with_options
+from recolorist.cli.outcome import finish
 from recolorist.collections.options import AuditOptions, SourceOptions, Where
 from recolorist.io.images import Reading
 
@@ -18,13 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-_Bank = Annotated[Path | None, typer.Option("--bank", help="Also try every image against styles of this bank.")]
-_Html = Annotated[Path | None, typer.Option("--html", help="Write a report with pictures: one file, no scripts.")]
+_Bank = Annotated[Path | None, typer.Option("--bank", metavar="FILE", help="Also try every image against styles of this bank.")]
+_Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a report with pictures: one file, no scripts.")]
 
 _CLIP: Final = "Share clipped by the median style from which an image is flagged."
 _LOSS: Final = "Share of patches without half of their detail in the median style from which an image is flagged."
-_MaxClip = Annotated[float, typer.Option("--max-clip", help=_CLIP)]
-_MaxLoss = Annotated[float, typer.Option("--max-loss", help=_LOSS)]
+_MaxClip = Annotated[float, typer.Option("--max-clip", metavar="SHARE", help=_CLIP)]
+_MaxLoss = Annotated[float, typer.Option("--max-loss", metavar="SHARE", help=_LOSS)]
 
 
 def register(app: typer.Typer) -> None:
@@ -56,7 +57,7 @@ def audit(
     from recolorist.collections.journal import as_line
     from recolorist.collections.tasks import audit_images, open_bank
 
-    common.refuse_existing(force, lines, html)
+    is_piped = common.check_reports(lines, html, force=force, as_json=as_json)
     opened = None if bank is None else open_bank(bank)
     result = audit_images(source, opened, options, select, reading, common.with_bar(where, "audited"))
     if lines is not None:
@@ -66,15 +67,15 @@ def audit(
 
         common.write_text(html, audit_page(result, source, reading, split=select.split, root=select.root), force=force)
     if not as_json:
-        _print(result)
-    common.finish({**result.summary, "images_flagged": _flagged(result)}, result.failures, result.passed, as_json=as_json)
+        _print(result, is_piped=is_piped)
+    finish({**result.summary, "images_flagged": _flagged(result)}, result.failures, result.passed, as_json=as_json)
 
 
 def _flagged(result: AuditResult) -> list[dict[str, Any]]:
     return [{"source": line["source"], "flags": line["flags"]} for line in result.lines if line["flags"]]
 
 
-def _print(result: AuditResult) -> None:
+def _print(result: AuditResult, *, is_piped: bool) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -83,7 +84,7 @@ def _print(result: AuditResult) -> None:
     from recolorist.collections.flags import flags_of_summary
     from recolorist.io.reading import display_path
 
-    console = Console()
+    console = Console(stderr=is_piped)
     told = result.summary
     table = Table(title=f"{told['images']} images, {told['unflagged']} without a flag", title_justify="left", box=SIMPLE_HEAD)
     table.add_column("flag", no_wrap=True)

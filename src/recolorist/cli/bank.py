@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recolorist.cli import common
+from recolorist.cli.app import App
 from recolorist.cli.options import with_options
+from recolorist.cli.outcome import finish
 from recolorist.collections.options import BankOptions, SourceOptions, Where
 from recolorist.io.images import Reading
 
@@ -20,10 +22,10 @@ __all__ = ["register"]
 
 _Bank = Annotated[Path, typer.Argument(help="A bank file.")]
 _Banks = Annotated[list[Path], typer.Argument(help="Two or more bank files.")]
-_Out = Annotated[Path, typer.Option("--out", "-o", help="The bank file to write; .json writes JSON.")]
-_Plot = Annotated[Path, typer.Option("--out", "-o", help="The picture to write (SVG).")]
-_Step = Annotated[float, typer.Option("--step", help="Round to this many levels of 255.")]
-_AtLeast = Annotated[int, typer.Option("--at-least", help="Leave out styles that fewer images share.")]
+_Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The bank file to write; .json writes JSON.")]
+_Plot = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The picture to write (SVG).")]
+_Step = Annotated[float, typer.Option("--step", metavar="N", help="Round to this many levels of 255.")]
+_AtLeast = Annotated[int, typer.Option("--at-least", metavar="N", help="Leave out styles that fewer images share.")]
 _KeepLabels = Annotated[bool, typer.Option("--labels", help="Keep the labels.")]
 _KeepDomains = Annotated[bool, typer.Option("--domains/--no-domains", help="Keep the domains.")]
 _Drop = Annotated[bool, typer.Option("--drop-outliers", help="Leave out failed scans, and blank images as always.")]
@@ -37,7 +39,7 @@ def register(app: typer.Typer) -> None:
     >>> [group.name for group in app.registered_groups]
     ['bank']
     """
-    bank = typer.Typer(help="Style banks: the moments of a training split, without its pixels.", no_args_is_help=True)
+    bank = App(help="Style banks: the moments of a training split, without its pixels.")
     for command in (build, info, merge, plot, share):
         bank.command(command.__name__)(command)
     app.add_typer(bank, name="bank")
@@ -60,16 +62,16 @@ def build(
     from recolorist.collections.tasks import measure_bank
     from recolorist.io.reading import display_path
 
-    common.refuse_existing(force, out)
+    common.check_reports(out, force=force)
     result = measure_bank(source, options, select, reading, common.with_bar(where, "measured"))
     bank = result.bank.drop_outliers() if drop_outliers else result.bank
     _save(bank, out, force=force)
     if not as_json:
-        typer.echo(f"{len(bank)} styles, {len(bank.domains)} domains, {len(bank.labels)} labels in {out}")
+        common.echo(f"{len(bank)} styles, {len(bank.domains)} domains, {len(bank.labels)} labels in {out}")
         if bank.left_out:
             named = ", ".join(display_path(gone.key) for gone in bank.left_out[:3]) + (", …" if len(bank.left_out) > 3 else "")
-            typer.echo(f"{len(bank.left_out)} blank image(s) left out: {named}")
-    common.finish({"bank": str(out), **bank.summary()}, result.failures, result.passed, as_json=as_json)
+            common.echo(f"{len(bank.left_out)} blank image(s) left out: {named}")
+    finish({"bank": str(out), **bank.summary()}, result.failures, result.passed, as_json=as_json)
 
 
 def info(bank: _Bank, *, as_json: common.Json = False) -> None:
@@ -79,7 +81,7 @@ def info(bank: _Bank, *, as_json: common.Json = False) -> None:
     opened = open_bank(bank)
     told = opened.summary() | {"outlier_keys": [opened.keys[row] for row in opened.outliers()]}
     if as_json:
-        typer.echo(json.dumps(told, indent=2))
+        common.echo(json.dumps(told, indent=2))
     else:
         _print(opened, told)
 
@@ -88,12 +90,12 @@ def merge(banks: _Banks, *, out: _Out, force: common.Force = False, as_json: com
     """Make one bank of several."""
     from recolorist.collections.tasks import open_bank
 
-    common.refuse_existing(force, out)
+    common.check_reports(out, force=force)
     first, *others = [open_bank(path) for path in banks]
     merged = first.merge(*others)
     _save(merged, out, force=force)
     told = {"bank": str(out), **merged.summary()}
-    typer.echo(json.dumps(told, indent=2) if as_json else f"{len(merged)} styles of {len(banks)} banks in {out}")
+    common.echo(json.dumps(told, indent=2) if as_json else f"{len(merged)} styles of {len(banks)} banks in {out}")
 
 
 def plot(bank: _Bank, *, out: _Plot, force: common.Force = False, as_json: common.Json = False) -> None:
@@ -103,7 +105,7 @@ def plot(bank: _Bank, *, out: _Plot, force: common.Force = False, as_json: commo
 
     common.refuse_other_than_svg(out)
     common.write_text(out, bank_chart(open_bank(bank)), force=force)
-    typer.echo(json.dumps({"picture": str(out)}) if as_json else f"picture in {out}")
+    common.echo(json.dumps({"picture": str(out)}) if as_json else f"picture in {out}")
 
 
 def share(
@@ -121,7 +123,7 @@ def share(
     from recolorist.bank import share as bank_share
     from recolorist.collections.tasks import open_bank
 
-    common.refuse_existing(force, out)
+    common.check_reports(out, force=force)
     given = bank_share.share(open_bank(bank), step, at_least, keep_labels=labels, keep_domains=domains)
     _save(given.bank, out, force=force)
     told = {
@@ -135,11 +137,11 @@ def share(
         f"{len(given.bank)} styles in {out}, {given.left_out} left out; "
         f"{given.alone_before:.1%} of the styles stood alone before, {given.alone_after:.1%} do now"
     )
-    typer.echo(json.dumps(told, indent=2) if as_json else words)
+    common.echo(json.dumps(told, indent=2) if as_json else words)
 
 
 def _save(bank: StyleBank, out: Path, *, force: bool) -> None:
-    common.refuse_existing(force, out)
+    common.check_reports(out, force=force)
     bank.save(out)
 
 

@@ -1,38 +1,33 @@
-"""What the commands for files and folders share: options, progress, what is said of failures, exit codes."""
+"""What the commands for files and folders share: options, reports, exit codes."""
 
 from __future__ import annotations
 
-import json
 import sys
-import time
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from recolorist.cli.progress import show_progress
+
 if TYPE_CHECKING:
-    from recolorist.collections.chunks import Failure
     from recolorist.collections.options import Where
-    from recolorist.io.listing import Passed
 
 __all__ = [
     "DRIFTED",
     "INTERRUPTED",
     "SOME_FAILED",
+    "STANDARD_OUTPUT",
     "EngineName",
     "Force",
     "Jobs",
     "Json",
     "Lines",
     "Source",
-    "finish",
-    "interrupted",
+    "check_reports",
+    "echo",
     "level_of",
-    "name_failures",
-    "progress",
-    "refuse_existing",
     "refuse_other_than_svg",
     "with_bar",
     "write_text",
@@ -41,20 +36,28 @@ __all__ = [
 SOME_FAILED: Final = 3  # the rest was done
 DRIFTED: Final = 4
 INTERRUPTED: Final = 130
-_PATIENCE: Final = 2.0  # seconds before a progress bar is worth looking at
-_NAMED: Final = 20  # failures that are printed; --json has all
+STANDARD_OUTPUT: Final = Path("-")
 
 Source = Annotated[Path, typer.Argument(help="Folder, manifest (CSV, Parquet), list (.txt), .npz, .npy or image.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Processes; by default one per core. Same result for any.")]
-EngineName = Annotated[str, typer.Option("--engine", help="'local' processes, or a 'ray' cluster.")]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", "-j", metavar="N", help="Processes; by default one per core. Same result for any.")
+]
+EngineName = Annotated[str, typer.Option("--engine", metavar="NAME", help="'local' processes, or a 'ray' cluster.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
-Lines = Annotated[Path | None, typer.Option("--lines", help="Write one line of JSON per image.")]
+Lines = Annotated[
+    Path | None, typer.Option("--lines", metavar="FILE", help="Write one line of JSON per image; - is standard output.")
+]
+
+
+def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print a text in the encoding of standard output or standard error; `typer.echo` alone writes UTF-8 where that is ASCII."""
+    typer.echo(text, file=sys.stderr if err else sys.stdout, nl=nl)
 
 
 def with_bar(where: Where, what: str) -> Where:
     """Return the same place of work with a progress bar for people."""
-    return replace(where, progress=lambda results, count: progress(results, count, what))
+    return replace(where, progress=lambda results, count: show_progress(results, count, what))
 
 
 def level_of(text: Any) -> int | None:
@@ -71,56 +74,6 @@ def level_of(text: Any) -> int | None:
         raise typer.BadParameter(f"{text!r} is neither a whole number nor 'none'") from None
 
 
-def progress(results: Iterable[Any], count: int, what: str) -> Iterator[Any]:
-    """Pass results on; show a bar on a terminal if it takes longer than two seconds."""
-    if not sys.stderr.isatty():
-        yield from results
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=False, auto_refresh=False) as bar:
-        task = bar.add_task(what, total=count, rate="", visible=False)
-        start = shown = time.monotonic()
-        for number, result in enumerate(results, 1):
-            yield result
-            now = time.monotonic()
-            if now - start > _PATIENCE and now - shown > 0.1:
-                shown = now
-                bar.update(task, completed=number, rate=f"{number / (now - start):.1f}/s", visible=True)
-                bar.refresh()
-
-
-def finish(result: dict[str, Any], failures: list[Failure], passed: Passed, *, as_json: bool, code: int = 0) -> None:
-    """Print JSON if asked, name what failed or was not read, and leave with ``code``, or with that of failures if it is 0."""
-    if as_json:
-        listed = [{"source": failure.key, "error": failure.message} for failure in failures]
-        typer.echo(json.dumps(result | {"failures": listed, "ignored": passed.to_dict()}, indent=2))
-    for sentence in passed.sentences():
-        typer.echo(f"recolorist: {sentence}", err=True)
-    name_failures(failures)
-    if code or failures:
-        raise typer.Exit(code or SOME_FAILED)
-
-
-def name_failures(failures: list[Failure]) -> None:
-    """One line each on standard error."""
-    from recolorist.io.reading import display_path
-
-    for one in failures[:_NAMED]:
-        message = " ".join(one.message.split())
-        typer.echo(f"recolorist: {'' if display_path(one.key) in message else display_path(one.key) + ': '}{message}", err=True)
-    if len(failures) > _NAMED:
-        typer.echo(f"recolorist: and {len(failures) - _NAMED} more; --json lists all", err=True)
-
-
-def interrupted() -> NoReturn:
-    """Say that nothing is half-written, and leave as an interrupted program does."""
-    typer.echo("recolorist: interrupted; every file written is whole, and --resume goes on from here", err=True)
-    sys.exit(INTERRUPTED)
-
-
 def refuse_other_than_svg(path: Path | None) -> None:
     """Charts are SVG, which every browser shows at any size; a file named otherwise would mislead."""
     from recolorist.errors import OptionError
@@ -130,17 +83,36 @@ def refuse_other_than_svg(path: Path | None) -> None:
 
 
 def write_text(path: Path, text: str, *, force: bool) -> None:
-    """Write a report, whole or not at all, over nothing that is there unless forced."""
+    """Write a report, whole or not at all, over nothing that is there unless forced; ``-`` is standard output."""
     from recolorist.io.files import atomic_write
 
-    refuse_existing(force, path)
+    if path == STANDARD_OUTPUT:
+        echo(text, nl=False)
+        return
+    check_reports(path, force=force)
     atomic_write(path, text.encode("utf-8", "backslashreplace"))
 
 
-def refuse_existing(force: bool, *paths: Path | None) -> None:
-    """Refuse before the work is done, not after."""
+def check_reports(*paths: Path | None, force: bool, as_json: bool = False) -> bool:
+    """Check where reports go, before the work is done and not after.
+
+    Args:
+        paths: The files to write; ``-`` is standard output.
+        force: Whether files that exist are replaced.
+        as_json: Whether the result is printed as JSON.
+
+    Returns:
+        Whether a report goes to standard output, so that what people read must go to standard error.
+
+    Raises:
+        OptionError: A file exists, or two things would go to standard output.
+    """
     from recolorist.errors import OptionError
 
+    printed = [path for path in paths if path == STANDARD_OUTPUT]
+    if len(printed) + as_json > 1:
+        raise OptionError("standard output (-, --json) takes one report at a time; give the others the name of a file")
     for path in paths:
-        if path is not None and path.exists() and not force:
+        if path is not None and path not in printed and path.exists() and not force:
             raise OptionError(f"{path} exists; pass --force to replace it")
+    return bool(printed)

@@ -45,7 +45,7 @@ def doctor(*, as_json: common.Json = False) -> None:
     """Say what this installation consists of, and test it on a small image."""
     told = examined()
     if as_json:
-        typer.echo(json.dumps(told, indent=2))
+        common.echo(json.dumps(told, indent=2))
     else:
         _print(told)
     if not told["self_test"]["passed"]:
@@ -109,18 +109,18 @@ def _self_test() -> dict[str, Any]:
 
 def _print(told: dict[str, Any]) -> None:
     loops = {"c": "compiled (C)", "numpy": "NumPy twins; same bits, more slowly (was a C compiler there when it was installed?)"}
-    typer.echo(f"recolorist       {told['recolorist']}, Python {told['python']}")
-    typer.echo(f"hot loops        {loops[told['loops']]}")
-    typer.echo(f"cores            {told['cores']}")
+    common.echo(f"recolorist       {told['recolorist']}, Python {told['python']}")
+    common.echo(f"hot loops        {loops[told['loops']]}")
+    common.echo(f"cores            {told['cores']}")
     for name, version in told["packages"].items():
-        typer.echo(f"{name:<16} {version or 'MISSING'}")
+        common.echo(f"{name:<16} {version or 'MISSING'}")
     for name, version in told["extras"].items():
-        typer.echo(f"{name:<16} {version or 'not installed'} (for {_EXTRAS[name]})")
-    typer.echo(f"image limit      {told['max_pixels']:,} pixels at once; larger TIFF, NPY, Zarr and slides go through in strips")
-    typer.echo(f"GPU              {told['gpu'] or 'none seen'}")
-    typer.echo("cache            none: nothing is kept outside the files you name")
+        common.echo(f"{name:<16} {version or 'not installed'} (for {_EXTRAS[name]})")
+    common.echo(f"image limit      {told['max_pixels']:,} pixels at once; larger TIFF, NPY, Zarr and slides go through in strips")
+    common.echo(f"GPU              {told['gpu'] or 'none seen'}")
+    common.echo("cache            none: nothing is kept outside the files you name")
     passed = told["self_test"]["passed"]
-    typer.echo(f"self-test        {'passed' if passed else 'FAILED'}: {told['self_test']['what']}")
+    common.echo(f"self-test        {'passed' if passed else 'FAILED'}: {told['self_test']['what']}")
     if not passed:
-        typer.echo("recolorist: the compiled loops give other results; set RECOLORIST_KERNEL=numpy and report this", err=True)
+        common.echo("recolorist: the compiled loops give other results; set RECOLORIST_KERNEL=numpy and report this", err=True)
     sys.stdout.flush()

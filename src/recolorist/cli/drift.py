@@ -10,6 +10,7 @@ import typer
 
 from recolorist.cli import common
 from recolorist.cli.options import with_options
+from recolorist.cli.outcome import finish
 from recolorist.collections.options import DriftOptions, SourceOptions, Where
 from recolorist.io.images import Reading
 
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-_Bank = Annotated[Path, typer.Option("--bank", help="The bank of the training data.")]
+_Bank = Annotated[Path, typer.Option("--bank", metavar="FILE", help="The bank of the training data.")]
 _GROUP: Final = "Sub-folder level that names the group, or 'none'."
 _Groups = Annotated[int | None, typer.Option("--group-from", parser=common.level_of, metavar="LEVEL", help=_GROUP)]
-_FailOver = Annotated[float | None, typer.Option("--fail-over", help="Exit with 4 if a larger share of any group is outside.")]
-_Plot = Annotated[Path | None, typer.Option("--plot", help="Draw both clouds (SVG).")]
+_FailOver = Annotated[
+    float | None, typer.Option("--fail-over", metavar="SHARE", help="Exit with 4 if a larger share of any group is outside.")
+]
+_Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw both clouds (SVG).")]
 
 
 def register(app: typer.Typer) -> None:
@@ -57,7 +60,7 @@ def drift(
     from recolorist.collections.tasks import compare_images, open_bank
 
     common.refuse_other_than_svg(plot)
-    common.refuse_existing(force, lines, plot)
+    is_piped = common.check_reports(lines, plot, force=force, as_json=as_json)
     trained, coverage = open_bank(bank), options.coverage
     select = replace(select, domain_from=group_from)
     result = compare_images(trained, source, options, select, reading, common.with_bar(where, "measured"))
@@ -68,11 +71,11 @@ def drift(
 
         common.write_text(plot, drift_chart(trained, result.measured, result.region), force=force)
     if not as_json:
-        _print(result, coverage)
+        _print(result, coverage, is_piped=is_piped)
     over = fail_over is not None and any(group.share > fail_over for group in (result.overall, *result.groups))
     told = _told(result) | {"coverage": coverage, "fail_over": fail_over, "over": over}
     code = common.DRIFTED if over else 0  # before failed files: drift is what a pipeline asked about
-    common.finish(told, result.failures, result.passed, as_json=as_json, code=code)
+    finish(told, result.failures, result.passed, as_json=as_json, code=code)
 
 
 def _told(result: DriftResult) -> dict[str, Any]:
@@ -87,7 +90,7 @@ def _told(result: DriftResult) -> dict[str, Any]:
     }
 
 
-def _print(result: DriftResult, coverage: float) -> None:
+def _print(result: DriftResult, coverage: float, *, is_piped: bool) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -95,7 +98,7 @@ def _print(result: DriftResult, coverage: float) -> None:
 
     from recolorist.io.reading import display_path
 
-    console = Console()
+    console = Console(stderr=is_piped)
     table = Table(box=SIMPLE_HEAD)
     table.add_column("group", overflow="fold")
     for name in ("images", "outside", "expected", "chance"):

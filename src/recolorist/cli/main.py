@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import sys
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,19 +11,19 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-from typer.core import TyperGroup
 
 from recolorist._version import __version__
 from recolorist.bank.making import PreprocessingWarning
 from recolorist.cli import audit as cli_audit
 from recolorist.cli import bank as cli_bank
+from recolorist.cli import common
 from recolorist.cli import doctor as cli_doctor
 from recolorist.cli import drift as cli_drift
 from recolorist.cli import match as cli_match
 from recolorist.cli import recolour as cli_recolour
 from recolorist.cli import studio as cli_studio
-from recolorist.cli.common import interrupted
-from recolorist.errors import RecoloristError
+from recolorist.cli.app import App, run_app
+from recolorist.cli.wording import for_commands
 
 if TYPE_CHECKING:
     from recolorist.demo.pairs import Pair
@@ -34,34 +32,17 @@ if TYPE_CHECKING:
 __all__ = ["app", "main"]
 
 
-class _Commands(TyperGroup):
-    """Commands that answer Ctrl-C with a sentence; Click itself would only say that it was aborted."""
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            interrupted()
-
-
-app = typer.Typer(
-    cls=_Commands,
-    help="Exact, fast and auditable colour matching for images.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,  # a bug should show Python's own traceback, which people know how to report
-)
+app = App(help="Exact, fast and auditable colour matching for images.")
 
 
 def _version(*, asked: bool) -> None:
     if asked:
-        typer.echo(f"recolorist {__version__}")
+        common.echo(f"recolorist {__version__}")
         raise typer.Exit
 
 
 _Version = Annotated[bool, typer.Option("--version", help="Print the version and leave.", callback=_version, is_eager=True)]
-_Out = Annotated[Path, typer.Option("--out", help="Folder for the pictures; made if it is not there.")]
+_Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Folder for the pictures; made if it is not there.")]
 _Json = Annotated[bool, typer.Option("--json", help="Print the table as JSON instead.")]
 
 
@@ -77,7 +58,7 @@ def demo(*, out: _Out = Path("recolorist-demo"), as_json: _Json = False) -> None
 
     result = run(out)
     if as_json:
-        typer.echo(result.to_json())
+        common.echo(result.to_json())
     else:
         _print(result)
 
@@ -87,23 +68,16 @@ for _module in (cli_match, cli_bank, cli_recolour, cli_audit, cli_drift, cli_stu
 
 
 def main() -> None:
-    """Run the command line; an error of ours is one sentence on standard error and exit code 1."""
-    for output in (sys.stdout, sys.stderr):
-        if isinstance(output, io.TextIOWrapper):
-            output.reconfigure(errors="replace")  # a terminal without Greek letters gets question marks, not a traceback
+    """Run the command line; warnings of ours are one line on standard error."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", PreprocessingWarning)
         warnings.showwarning = _show_warning  # type: ignore[assignment]  # the other arguments are not shown
-        try:
-            app()
-        except RecoloristError as error:
-            typer.echo(f"recolorist: {' '.join(str(error).split())}", err=True)
-            sys.exit(1)
+        run_app(app, "recolorist", for_commands)
 
 
 def _show_warning(message: Warning | str, *_: Any) -> None:
     """Print a warning as one line on standard error, without the place in the code that Python adds."""
-    typer.echo(f"recolorist: warning: {' '.join(str(message).split())}", err=True)
+    common.echo(f"recolorist: warning: {for_commands(' '.join(str(message).split()))}", err=True)
 
 
 def _print(result: DemoResult) -> None:

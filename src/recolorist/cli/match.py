@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -25,12 +25,22 @@ __all__ = ["register"]
 
 _Content = Annotated[Path, typer.Argument(help="The image to change.")]
 _Style = Annotated[str | None, typer.Argument(help="The image, or BANK[:domain], whose colours it gets.")]
-_Out = Annotated[Path, typer.Option("--out", "-o", help="The file to write; its suffix chooses the format.")]
-_PlanIn = Annotated[Path | None, typer.Option("--plan", help="Apply this plan (JSON) instead of matching a style.")]
-_PlanOut = Annotated[Path | None, typer.Option("--save-plan", help="Write the plan as JSON.")]
-_AuditOut = Annotated[Path | None, typer.Option("--audit", help="Write what was done to the image, one line of JSON.")]
-_Triptych = Annotated[Path | None, typer.Option("--triptych", help="Write content, style and output side by side (PNG).")]
-_MaskFile = Annotated[str | None, typer.Option("--mask", help="Pixels to measure: a file (0 is outside), 'tissue' or 'fundus'.")]
+_Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write; its suffix chooses the format.")]
+_PlanIn = Annotated[
+    Path | None, typer.Option("--plan", metavar="FILE", help="Apply this plan (JSON) instead of matching a style.")
+]
+_PlanOut = Annotated[
+    Path | None, typer.Option("--save-plan", metavar="FILE", help="Write the plan as JSON; - is standard output.")
+]
+_AUDIT: Final = "Write what was done to the image, one line of JSON; - is standard output."
+_AuditOut = Annotated[Path | None, typer.Option("--audit", metavar="FILE", help=_AUDIT)]
+_Triptych = Annotated[
+    Path | None, typer.Option("--triptych", metavar="FILE", help="Write content, style and output side by side (PNG).")
+]
+_MaskFile = Annotated[
+    str | None,
+    typer.Option("--mask", metavar="FILE|NAME", help="Pixels to measure: a file (0 is outside), 'tissue' or 'fundus'."),
+]
 _Pyramid = Annotated[bool, typer.Option("--pyramid", help="Add smaller levels to a huge TIFF.")]
 
 
@@ -69,7 +79,7 @@ def match(
     given = _given(style, plan, options)
     if save_plan is not None and plan is None and options.needs_pixels:
         raise OptionError(f"method={options.method!r} has no plan to write; use mean_std or covariance, or drop --save-plan")
-    common.refuse_existing(force, save_plan, audit, triptych)
+    is_piped = common.check_reports(save_plan, audit, triptych, force=force, as_json=as_json)
     done = match_file(content, given, out, options, masks=masks, output=output, reading=reading, pyramid=pyramid)
     if save_plan is not None and done.plan is not None:
         common.write_text(save_plan, done.plan.to_json() + "\n", force=force)
@@ -79,7 +89,7 @@ def match(
         common.write_text(audit, done.audit.to_json() + "\n", force=force)
     if triptych is not None:
         _write_triptych(triptych, done)
-    _tell(done, out, as_json=as_json)
+    _print(done, out, as_json=as_json, is_piped=is_piped)
 
 
 def _given(style: str | None, plan: Path | None, options: MatchOptions) -> str | Plan:
@@ -98,22 +108,23 @@ def _given(style: str | None, plan: Path | None, options: MatchOptions) -> str |
         raise OptionError(f"{plan} cannot be read: {error}") from error
 
 
-def _tell(done: Matched, out: Path, *, as_json: bool) -> None:
+def _print(done: Matched, out: Path, *, as_json: bool, is_piped: bool) -> None:
     if as_json:
-        told: dict[str, Any] = {"output": str(out), "size": list(done.size)}
-        told["contrast"] = done.contrast
-        told["plan"] = None if done.plan is None else json.loads(done.plan.to_json())
-        told["audit"] = None if done.audit is None else json.loads(done.audit.to_json())
-        typer.echo(json.dumps(told, indent=2))
+        result: dict[str, Any] = {"output": str(out), "size": list(done.size)}
+        result["contrast"] = done.contrast
+        result["plan"] = None if done.plan is None else json.loads(done.plan.to_json())
+        result["audit"] = None if done.audit is None else json.loads(done.audit.to_json())
+        common.echo(json.dumps(result, indent=2))
         return
     if done.plan is not None:
-        typer.echo(str(done.plan))
+        common.echo(str(done.plan), err=is_piped)
     if done.audit is not None:
         for line in _audit_lines(done.audit):
-            typer.echo(line)
+            common.echo(line, err=is_piped)
     if done.contrast < 1 and done.plan is not None:
-        typer.echo(f"to keep the limits: {done.contrast:.0%} of the style's contrast, strength {done.plan.strength:.2f}")
-    typer.echo(f"{done.size[1]} x {done.size[0]} pixels in {out}")
+        share = f"{done.contrast:.0%} of the style's contrast"
+        common.echo(f"to keep the limits: {share}, strength {done.plan.strength:.2f}", err=is_piped)
+    common.echo(f"{done.size[1]} x {done.size[0]} pixels in {out}", err=is_piped)
 
 
 def _audit_lines(audit: Audit) -> list[str]:

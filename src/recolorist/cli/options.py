@@ -10,6 +10,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Final, get_type_hints
@@ -42,60 +43,116 @@ _GATE: Final = (
 _LOSS: Final = "Largest share of patches that may lose more than half of their detail."
 _DOMAIN: Final = "Sub-folder level that names the domain, or 'none'."
 
-#: Type, limits and help of every field that commands offer.
+#: Type and help of every field that commands offer; the library checks the values.
 OPTIONS: Final[Mapping[str, Any]] = MappingProxyType(
     {
         # MatchOptions
-        "method": Annotated[str, typer.Option(help="mean_std, covariance, histogram or exact_histogram.")],
-        "space": Annotated[str, typer.Option(help="Colour space: rgb, ycbcr, lab, hed, …")],
-        "strength": Annotated[float, typer.Option(help="0 leaves images as they are, 1 matches them fully.")],
-        "max_gain": Annotated[float, typer.Option(help="Largest factor on a channel.")],
-        "eps_mode": Annotated[str, typer.Option(help="'exact', or 'paper' for equation (1) as printed.")],
+        "method": Annotated[str, typer.Option(metavar="NAME", help="mean_std, covariance, histogram or exact_histogram.")],
+        "space": Annotated[str, typer.Option(metavar="NAME", help="Colour space: rgb, ycbcr, lab, hed, …")],
+        "strength": Annotated[float, typer.Option(metavar="SHARE", help="0 leaves images as they are, 1 matches them fully.")],
+        "max_gain": Annotated[float, typer.Option(metavar="N", help="Largest factor on a channel.")],
+        "eps_mode": Annotated[str, typer.Option(metavar="NAME", help="'exact', or 'paper' for equation (1) as printed.")],
         "strict": Annotated[bool, typer.Option("--strict", help="Refuse a style with a flat channel.")],
-        "max_clip": Annotated[float | None, typer.Option(help="Largest share of values that may be clipped.")],
-        "max_loss": Annotated[float | None, typer.Option(help=_LOSS)],
-        "apply_to": Annotated[str, typer.Option(help="Change 'all' pixels, or those of the 'mask'.")],
+        "max_clip": Annotated[
+            float | None, typer.Option(metavar="SHARE", help="Largest share of values (0.02 is 2 %) that may be clipped.")
+        ],
+        "max_loss": Annotated[float | None, typer.Option(metavar="SHARE", help=_LOSS)],
+        "apply_to": Annotated[str, typer.Option(metavar="NAME", help="Change 'all' pixels, or those of the 'mask'.")],
         # AugmentOptions, HarmoniseOptions
-        "copies": Annotated[int, typer.Option("--copies", "-k", min=1, help="Copies of each image, each in another style.")],
-        "p": Annotated[float, typer.Option(help="Probability that an image is changed.")],
-        "seed": Annotated[int, typer.Option(min=0, help="Equal seeds give equal outputs.")],
-        "sampler": Annotated[str, typer.Option(help="How styles are drawn: uniform, interpolate, gaussian, …")],
-        "mask": Annotated[str | None, typer.Option(help="Measure the foreground only: 'tissue' or 'fundus'.")],
+        "copies": Annotated[
+            int, typer.Option("--copies", "-k", metavar="N", help="Copies of each image, each in another style.")
+        ],
+        "p": Annotated[float, typer.Option(metavar="SHARE", help="Probability from 0 to 1 that an image is changed.")],
+        "seed": Annotated[int, typer.Option(metavar="N", help="Equal seeds give equal outputs.")],
+        "sampler": Annotated[str, typer.Option(metavar="NAME", help="How styles are drawn: uniform, interpolate, gaussian, …")],
+        "mask": Annotated[str | None, typer.Option(metavar="NAME", help="Measure the foreground only: 'tissue' or 'fundus'.")],
         "allow_split": Annotated[bool, typer.Option("--allow-split", help="Accept a bank that is not of a training split.")],
-        "blank": Annotated[str, typer.Option(help="Blank images: 'keep' them as they are, or 'match' them like all others.")],
+        "blank": Annotated[
+            str, typer.Option(metavar="NAME", help="'keep' blank images as they are, or 'match' them like all others.")
+        ],
         "pool": Annotated[bool, typer.Option("--pool", help="Measure all images of a folder (tiles of a slide) together.")],
-        "gate": Annotated[str | None, typer.Option(help=_GATE)],
+        "gate": Annotated[str | None, typer.Option(metavar="NAME", help=_GATE)],
         # Masks, BankOptions, DriftOptions
-        "style_mask": Annotated[str | None, typer.Option(help="Pixels of the style to measure, given in the same way.")],
-        "name": Annotated[str | None, typer.Option(help="Name of the bank; by default that of the folder.")],
-        "preprocessing": Annotated[str, typer.Option(help="What was done to the images, in your words.")],
+        "style_mask": Annotated[
+            str | None, typer.Option(metavar="FILE|NAME", help="Pixels of the style to measure, given in the same way.")
+        ],
+        "name": Annotated[str | None, typer.Option(metavar="TEXT", help="Name of the bank; by default that of the folder.")],
+        "preprocessing": Annotated[str, typer.Option(metavar="TEXT", help="What was done to the images, in your words.")],
         "with_histograms": Annotated[bool, typer.Option("--histograms", help="Keep histograms, for the histogram methods.")],
         "with_blank": Annotated[bool, typer.Option("--with-blank", help="Keep the styles of blank images.")],
-        "coverage": Annotated[float, typer.Option(help="Share of images like the training data that count as inside.")],
+        "coverage": Annotated[
+            float, typer.Option(metavar="SHARE", help="Share of images like the training data that count as inside.")
+        ],
         # SourceOptions
         "label_from": Annotated[int | None, typer.Option(parser=common.level_of, metavar="LEVEL", help=_LABEL)],
         "domain_from": Annotated[int | None, typer.Option(parser=common.level_of, metavar="LEVEL", help=_DOMAIN)],
-        "split": Annotated[str | None, typer.Option(help="Split of a manifest or MedMNIST file; recorded in banks.")],
-        "root": Annotated[Path | None, typer.Option(help="Folder that the paths of a manifest or list are relative to.")],
+        "split": Annotated[str | None, typer.Option(metavar="NAME", help="Split of a manifest or .npz; recorded in banks.")],
+        "root": Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where the paths of a manifest or list begin.")],
         "follow_links": Annotated[bool, typer.Option("--follow-links", help="Read links that lead out of the folder.")],
         # OutputOptions
-        "quality": Annotated[int, typer.Option(min=1, max=100, help="JPEG quality of outputs.")],
+        "quality": Annotated[int, typer.Option(metavar="N", help="JPEG quality of outputs, 1 to 100.")],
         "keep_icc": Annotated[bool, typer.Option("--keep-icc", help="Keep colour profiles; all other metadata is dropped.")],
         "full_audit": Annotated[bool, typer.Option("--full-audit", help="Also record correlations and inversions.")],
         "force": common.Force,
         "resume": Annotated[bool, typer.Option("--resume", help="Continue an earlier run; its outputs are verified and kept.")],
         # Reading
-        "max_pixels": Annotated[int, typer.Option(min=1, help="Largest image that is decoded as a whole.")],
+        "max_pixels": Annotated[int, typer.Option(metavar="N", help="Largest image that is decoded as a whole.")],
         "convert": Annotated[bool, typer.Option("--convert", help="Turn palette, CMYK, 1-bit and grey-alpha into RGB or grey.")],
-        "bits": Annotated[int | None, typer.Option(min=9, max=16, help="Bits in use in 16-bit files, for example 12.")],
-        "data_range": Annotated[float | None, typer.Option(help="White in float files; 1.0 by default.")],
-        "level": Annotated[int, typer.Option(min=0, help="Level of slides and pyramids; 0 is the finest.")],
+        "grey": Annotated[str, typer.Option(metavar="NAME", help="'keep' grey images grey, or read them as 'rgb'.")],
+        "bits": Annotated[int | None, typer.Option(metavar="N", help="Bits in use in 16-bit files, 9 to 16.")],
+        "data_range": Annotated[float | None, typer.Option(metavar="N", help="White in float files; 1.0 by default.")],
+        "level": Annotated[int, typer.Option(metavar="N", help="Level of slides and pyramids; 0 is the finest.")],
         # Where
         "jobs": common.Jobs,
         "engine": common.EngineName,
-        "address": Annotated[str | None, typer.Option(help="Ray cluster to use; without it one is started here.")],
+        "address": Annotated[str | None, typer.Option(metavar="TEXT", help="Ray cluster to use; without it one is started.")],
     }
 )
+_MASKS: Final = ("mask", "style_mask")
+_CAPS: Final = ("max_clip", "max_loss")
+_PANELS: Final = {
+    "Matching": (
+        "method",
+        "space",
+        "strength",
+        "max_gain",
+        "eps_mode",
+        "strict",
+        "apply_to",
+        "mask",
+        "style_mask",
+        "max_clip",
+        "max_loss",
+    ),
+    "Drawing styles": ("copies", "p", "seed", "sampler", "allow_split"),
+    "The style": ("gate", "pool"),
+    "Which images": ("label_from", "domain_from", "split", "root", "follow_links"),
+    "Reading files": ("max_pixels", "convert", "grey", "bits", "data_range", "level"),
+    "Writing files": ("quality", "keep_icc", "full_audit", "force", "resume"),
+    "Processes": ("jobs", "engine", "address"),
+}
+
+
+def _complete_from(module: str, name: str) -> Callable[[], list[str]]:
+    """Return a function that lists the keys of a table for the completion of the shell; the table is loaded when it is asked."""
+    return lambda: list(getattr(import_module(module), name))
+
+
+_COMPLETIONS: Final = {
+    "method": _complete_from("recolorist.core.options", "MATCHERS"),
+    "space": _complete_from("recolorist.core.spaces", "SPACES"),
+    "sampler": _complete_from("recolorist.augment.samplers", "SAMPLERS"),
+    "mask": _complete_from("recolorist.core.foreground", "RULES"),
+    "eps_mode": lambda: ["exact", "paper"],
+    "apply_to": lambda: ["all", "mask"],
+    "grey": lambda: ["keep", "rgb"],
+    "gate": lambda: ["centre", "edge", "off"],
+    "engine": lambda: ["local", "ray"],
+}
+for _panel, _fields in _PANELS.items():
+    for _field in _fields:
+        OPTIONS[_field].__metadata__[0].rich_help_panel = _panel
+        OPTIONS[_field].__metadata__[0].autocompletion = _COMPLETIONS.get(_field)
 
 
 def with_options(*hidden: str, **other: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:

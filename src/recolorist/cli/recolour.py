@@ -11,6 +11,7 @@ import typer
 
 from recolorist.cli import common
 from recolorist.cli.options import strength_of, with_options
+from recolorist.cli.outcome import finish
 from recolorist.collections.options import AugmentOptions, HarmoniseOptions, OutputOptions, SourceOptions, Where
 from recolorist.io.images import Reading
 
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _Out = Annotated[Path, typer.Argument(help="Folder to write into; it gets the structure of the source.")]
-_Bank = Annotated[Path, typer.Option("--bank", help="The bank styles are drawn from.")]
+_Bank = Annotated[Path, typer.Option("--bank", metavar="FILE", help="The bank styles are drawn from.")]
 _Cross = Annotated[bool, typer.Option("--cross-domain", help="Styles of other domains only (sampler other_domain).")]
 _RANGE: Final = "A number from 0 to 1, or a range to draw from: 0.5-1."
 _Strength = Annotated[float, typer.Option(parser=strength_of, metavar="STRENGTH", help=_RANGE)]
-_To = Annotated[str, typer.Option("--to", help="The style: an image, a bank, or BANK:domain.")]
+_To = Annotated[str, typer.Option("--to", metavar="STYLE", help="The style: an image, a bank, or BANK:domain.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -109,13 +110,15 @@ def _tell(result: RunResult, out: Path, *, as_json: bool) -> None:
         told["gate"] = dict(gate) | {"still_outside": beyond}
     if not as_json:
         kept = f", {result.kept} kept from before" if result.kept else ""
-        typer.echo(f"{told['written']} written{kept}, {told['failed']} failed; provenance.jsonl in {out} says what was done")
+        common.echo(f"{told['written']} written{kept}, {told['failed']} failed; provenance.jsonl in {out} says what was done")
         if "gate" in told:
-            typer.echo(f"{gate['inside']} inside the bank and left as they are, {gate['outside']} outside and moved")
+            common.echo(f"{gate['inside']} inside the bank and left as they are, {gate['outside']} outside and moved")
             if beyond:
-                typer.echo(f"{beyond} of them lie outside still: their channels vary together otherwise; try --method covariance")
+                common.echo(
+                    f"{beyond} of them lie outside still: their channels vary together otherwise; try --method covariance"
+                )
         if told["blank"]:
-            typer.echo(f"{told['blank']} are blank and stay as they are, flagged 'blank'; --blank match gives them other colours")
+            common.echo(f"{told['blank']} are blank and stay as they are, flagged 'blank'; --blank match changes them too")
         if clipped:
-            typer.echo(f"clipped {100 * told['clipped_mean']:.2f} % on average, {100 * told['clipped_worst']:.2f} % at worst")
-    common.finish(told, result.failures, result.passed, as_json=as_json)
+            common.echo(f"clipped {100 * told['clipped_mean']:.2f} % on average, {100 * told['clipped_worst']:.2f} % at worst")
+    finish(told, result.failures, result.passed, as_json=as_json)

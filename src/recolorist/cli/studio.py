@@ -8,9 +8,11 @@ from typing import Annotated
 
 import typer
 
+from recolorist.cli import common
+
 __all__ = ["register"]
 
-_Out = Annotated[Path, typer.Option("--out", "-o", help="The file to write.")]
+_Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write.")]
 _Open = Annotated[bool, typer.Option("--open", help="Open it in the browser.")]
 _Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")]
 
@@ -31,6 +33,6 @@ def studio(*, out: _Out = Path("studio.html"), open_it: _Open = False, force: _F
     from recolorist.studio import write  # draws the examples, so it is loaded only when asked for
 
     path = write(out, overwrite=force).resolve()
-    typer.echo(f"{path} ({path.stat().st_size / 1e6:.1f} MB): open it in any browser; it needs no server and no network.")
+    common.echo(f"{path} ({path.stat().st_size / 1e6:.1f} MB): open it in any browser; it needs no server and no network.")
     if open_it and not webbrowser.open(path.as_uri()):
-        typer.echo("No browser could be started; open the file by hand.", err=True)
+        common.echo("No browser could be started; open the file by hand.", err=True)

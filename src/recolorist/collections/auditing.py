@@ -328,13 +328,13 @@ def _counts(opened: check.Opened, mask: Mask) -> NDArray[Any]:
         if counts.shape[1] == high + 1:
             return counts
         if counts[:, high + 1 :].any():
-            raise ImageError(f"it holds levels above its declared range of {high}; declare the right one (--bits)")
+            raise ImageError(f"it holds levels above its declared range of {high}; declare the right one with bits=12, say")
         return counts[:, : high + 1]
     if math.isinf(opened.data_range):
-        raise ImageError("float images without a declared range cannot be audited; declare it (--data-range)")
+        raise ImageError("float images without a declared range cannot be audited; declare it with data_range=1.0, say")
     pixels = opened.colour if mask is None else opened.colour[mask]
     values = pixels.reshape(-1, opened.channels).astype(np.float64) / opened.data_range
     if not np.isfinite(values).all() or values.min() < 0 or values.max() > 1:
-        raise ImageError(f"it holds values outside its declared range 0 to {opened.data_range:g} (--data-range)")
+        raise ImageError(f"it holds values outside its declared range 0 to {opened.data_range:g}; declare data_range")
     levels = np.rint(values * _FLOAT_LEVELS).astype(np.int64)
     return np.stack([np.bincount(levels[:, c], minlength=_FLOAT_LEVELS + 1) for c in range(opened.channels)])

@@ -133,7 +133,7 @@ def inside(path: Path, root: Path) -> Path:
         relative = path.resolve().relative_to(root.resolve()) if path.resolve().is_relative_to(root.resolve()) else Path("..")
     if ".." in relative.parts or relative.is_absolute() or not relative.parts:
         raise OptionError(
-            f"{display_path(path)} does not lie below {display_path(root)}; name the common folder with root (--root)"
+            f"{display_path(path)} does not lie below {display_path(root)}; name the common folder with root='FOLDER'"
         )
     return relative
 
@@ -246,7 +246,7 @@ def _images_member(archive: zipfile.ZipFile, split: str | None) -> tuple[str, st
     if split is None and len(found) == 1:
         return f"{found[0]}_images.npy", found[0]
     if split is None or split not in found:
-        raise OptionError(f"it has the splits {', '.join(found) or 'none'}, and {split!r} was asked for; pass split (--split)")
+        raise OptionError(f"it has the splits {', '.join(found) or 'none'}, and {split!r} was asked for; pass split='NAME'")
     return f"{split}_images.npy", split
 
 

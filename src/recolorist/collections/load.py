@@ -17,6 +17,7 @@ from recolorist.core import foreground
 from recolorist.core import image as check
 from recolorist.io.images import FORMATS, HUGE_FORMATS, HugeError, Reading, decode, open_file, open_strips
 from recolorist.io.npy import npy_stack
+from recolorist.io.reading import spread_grey
 from recolorist.io.strips import Strips
 from recolorist.io.write import OUTPUT_SUFFIX, output_name
 
@@ -44,7 +45,8 @@ def load(item: Item, reading: Reading, *, digest: bool = False) -> Loaded:
     """Read one item, as strips where it is too large to be decoded as a whole."""
     if item.index is not None:
         pixels = _stack(item.path)[item.index]
-        return Loaded("STACK", _sha256(pixels) if digest else "", pixels, reading.range_of(pixels.dtype))
+        told = _sha256(pixels) if digest else ""
+        return Loaded("STACK", told, spread_grey(pixels, reading), reading.range_of(pixels.dtype))
     form, data = open_file(item.path, reading)
     told = _digest(item.path, data) if digest else ""
     if form != "SLIDE":

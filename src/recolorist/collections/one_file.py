@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -98,7 +98,7 @@ def match_file(
     path = Path(out)
     target = Target(str(path.parent), output.force)
     if target.exists(path.name) and not output.force:
-        raise OptionError(f"{display_path(out)} exists; pass force (--force) to replace it")
+        raise OptionError(f"{display_path(out)} exists; pass force=True to replace it")
     if path.suffix.lower() != ".zarr":
         format_of(path.suffix)
     loaded = load(Item(Path(content).name, str(content)), reading)
@@ -237,7 +237,9 @@ def _mask(mask: str | None, opened: check.Opened, reading: Reading, name: str) -
 
 
 def _mask_strips(mask: str | None, reading: Reading) -> Any:
-    return nullcontext() if mask is None or mask in foreground.RULES else open_strips(mask, reading, always=True)
+    if mask is None or mask in foreground.RULES:
+        return nullcontext()
+    return open_strips(mask, replace(reading, grey="keep"), always=True)
 
 
 def _small_slide(style: str | Path, reading: Reading) -> NDArray[Any] | None:

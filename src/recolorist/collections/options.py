@@ -15,6 +15,7 @@ from recolorist.core import image as check
 from recolorist.core.options import Blank, MatchOptions
 from recolorist.core.spaces import SPACES
 from recolorist.errors import OptionError
+from recolorist.io.reading import check_whole
 
 __all__ = [
     "AuditOptions",
@@ -82,7 +83,7 @@ class OutputOptions:
 
     def __post_init__(self) -> None:
         """Check the quality."""
-        _check_whole(self.quality, 1, 100, "quality")
+        check_whole(self.quality, 1, 100, "quality")
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,8 +347,3 @@ def _check_rule(rule: Any) -> None:
 def _check_coverage(value: Any) -> None:
     if not check.is_number(value) or not 0.5 <= float(value) < 1:
         raise OptionError(f"coverage={value!r}; accepted are numbers from 0.5 to below 1")
-
-
-def _check_whole(value: Any, low: int, high: int, name: str) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise OptionError(f"{name}={value!r}; accepted are whole numbers from {low} to {high}")

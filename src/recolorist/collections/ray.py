@@ -44,7 +44,7 @@ def _run(work: Work, chunks: list[Chunk], jobs: int, address: str | None) -> Ite
 def _started(jobs: int, address: str | None) -> Any:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anyone
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    ray = optional.load("ray", "run on a cluster (--engine ray)")
+    ray = optional.load("ray", "run with engine='ray'")
     quiet = {"logging_level": "ERROR", "log_to_driver": False, "ignore_reinit_error": True}
     try:
         if address is None:

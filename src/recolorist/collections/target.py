@@ -82,7 +82,7 @@ class Target:
             try:
                 make(part)
                 if self.exists(name) and not self.force:
-                    raise ImageError(f"{display_path(name)} exists in the target; pass force (--force) to replace it")
+                    raise ImageError(f"{display_path(name)} exists in the target; pass force=True to replace it")
                 if final.is_dir() and not final.is_symlink():
                     shutil.rmtree(final)
                 part.replace(final)
@@ -166,9 +166,7 @@ def _nameless(last: str, data: bytes, at: int) -> bool:
 
 def _refuse_other_content(last: str, data: bytes, at: int | str) -> None:
     if _read(last, at) != data:
-        raise ImageError(
-            f"{display_path(last)} exists in the target with other content; pass force (--force) to replace it"
-        ) from None
+        raise ImageError(f"{display_path(last)} exists in the target with other content; pass force=True to replace it") from None
 
 
 def _opened_folder(root: str, folders: list[str]) -> int:

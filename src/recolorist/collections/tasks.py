@@ -121,7 +121,7 @@ def measure_bank(source: Source, options: BankOptions, select: SourceOptions, re
     with collected(source, select) as images:
         if select.split is None and len(images.splits) > 1 and not options.any_split:
             raise OptionError(
-                f"the manifest has the splits {', '.join(images.splits)}; say which one the bank is made of (--split train), or "
+                f"the manifest has the splits {', '.join(images.splits)}; say which one the bank is made of (split='train'), or "
                 "styles of test images would leak into training"
             )
         values = _in_order(run(Measure(reading, options.measure), images.items, where), len(images))
@@ -165,7 +165,7 @@ def write_harmonised(
         warn_of_other_mask(style.mask, options.mask, "these images")
     if options.pool and options.match.is_limited:
         raise OptionError(
-            "pool maps all images of a folder alike, and max_clip and max_loss hold for each image; leave out pool (--pool) or "
+            "pool maps all images of a folder alike, and max_clip and max_loss hold for each image; leave out pool=True or "
             "the limits"
         )
     harmoniser = Harmoniser.with_options(style, options.match, options.gate, options.coverage, options.style_name)
@@ -366,7 +366,7 @@ def _refuse_overwriting(target: Target, names: Mapping[str, list[str]]) -> None:
     if there:
         raise OptionError(
             f"{len(there)} of the outputs exist in {display_path(target.folder)} already ({display_path(there[0])} is one); pass "
-            "resume (--resume) to go on with an earlier run, or force (--force) to replace them"
+            "resume=True to go on with an earlier run, or force=True to replace them"
         )
 
 
@@ -377,6 +377,6 @@ def identity_of(what: str, options: Mapping[str, Any], style: str, reading: Read
         "library": __version__,
         "options": options,
         "style": style,
-        "reading": [reading.convert, reading.bits, reading.data_range, reading.level],
+        "reading": [reading.convert, reading.bits, reading.data_range, reading.level, reading.grey],
     }
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]

@@ -231,7 +231,7 @@ class Recolour(ABC):
             if found is None:
                 return False
             if found != digest and not self.target.force:
-                raise ImageError(f"{output} in the target differs from what was recorded; remove it, or pass force (--force)")
+                raise ImageError(f"{output} in the target differs from what was recorded; remove it, or pass force=True")
         told = source_digest(item, self.reading)
         return all(self.target.digest(output) == digest and source == told for output, digest, source in item.done)
 

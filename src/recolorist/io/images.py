@@ -15,8 +15,18 @@ from numpy.typing import NDArray
 from recolorist.errors import ImageError, RecoloristError
 from recolorist.io.formats import FORMATS, HUGE_FORMATS, WHOLE_FORMATS, format_from_start, sniff
 from recolorist.io.listing import list_folder, list_images
-from recolorist.io.reading import DEFAULT, MAX_PIXELS, HugeError, Picture, Reading, describe_error, display_path, refuse_huge
-from recolorist.io.strips import ArrayStrips, Strips, refuse_bomb
+from recolorist.io.reading import (
+    DEFAULT,
+    MAX_PIXELS,
+    HugeError,
+    Picture,
+    Reading,
+    describe_error,
+    display_path,
+    refuse_huge,
+    spread_grey,
+)
+from recolorist.io.strips import ArrayStrips, ColourStrips, Strips, refuse_bomb
 
 __all__ = [
     "DEFAULT",
@@ -106,7 +116,8 @@ def open_file(path: str | Path, reading: Reading = DEFAULT) -> tuple[str, bytes 
 def decode(path: str | Path, form: str, reading: Reading, data: bytes | None = None) -> Picture:
     """Decode a file whose format is known; ``data`` are its bytes if the caller has them already."""
     try:
-        return _decode(Path(path), form, reading, data)
+        picture = _decode(Path(path), form, reading, data)
+        return picture._replace(pixels=spread_grey(picture.pixels, reading))
     except RecoloristError as error:
         raise type(error)(f"{display_path(path)}: {error}") from error
     except Exception as error:  # decoders raise nearly anything on a damaged file
@@ -184,7 +195,7 @@ def open_strips(path: str | Path, reading: Reading, *, always: bool = False) -> 
             refuse_bomb(source, Path(path).stat().st_size)
     except RecoloristError as error:
         raise type(error)(f"{display_path(path)}: {error}") from error
-    return source
+    return ColourStrips(source) if reading.grey == "rgb" and source.shape[2] == 1 else source
 
 
 def _open_rows(path: Path, form: str, reading: Reading) -> Strips:

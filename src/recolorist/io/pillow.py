@@ -40,7 +40,7 @@ def refuse_mode(mode: str, reading: Reading) -> None:
     """Raise ImageError for a mode that is not accepted, or accepted only with ``convert``."""
     if reading.convert and mode in _CONVERTED:
         return
-    hint = "pass convert (--convert) to turn it into grey or RGB" if mode in _CONVERTED else "convert it first"
+    hint = "pass convert=True to turn it into grey or RGB" if mode in _CONVERTED else "convert it first"
     raise ImageError(f"it has mode {mode!r}; accepted are grey, RGB and RGBA: {hint}")
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.errors import ImageError
+from recolorist.core.image import option
+from recolorist.errors import ImageError, OptionError
 
 __all__ = [
     "DEFAULT",
@@ -18,13 +19,21 @@ __all__ = [
     "HugeError",
     "Picture",
     "Reading",
+    "check_whole",
     "describe_error",
     "display_path",
     "refuse_dtype",
     "refuse_huge",
+    "spread_grey",
 ]
 
 MAX_PIXELS: Final = 89_478_485  # a quarter of a gibibyte of RGB; larger files are read in strips
+
+
+def check_whole(value: Any, low: int, high: int | None, name: str) -> None:
+    """Raise OptionError unless the value is a whole number within the limits."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < low or (high is not None and value > high):
+        raise OptionError(f"{name}={value!r}; accepted are whole numbers from {low}{'' if high is None else f' to {high}'}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +46,15 @@ class Reading:
         bits: How many of 16 bits are used (12, say); None for all.
         data_range: The value of white in float files; None if it is not declared.
         level: The level of a slide or pyramid, 0 for the finest.
+        grey: ``"rgb"`` reads grey files as three equal channels, ``"keep"`` as they are.
+
+    Raises:
+        OptionError: If a value lies outside its limits.
+
+    Example:
+        >>> Reading(bits=20)
+        Traceback (most recent call last):
+        recolorist.errors.OptionError: bits=20; accepted are whole numbers from 9 to 16
     """
 
     max_pixels: int = MAX_PIXELS
@@ -44,6 +62,15 @@ class Reading:
     bits: int | None = None
     data_range: float | None = None
     level: int = 0
+    grey: Literal["keep", "rgb"] = "keep"
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        check_whole(self.max_pixels, 1, None, "max_pixels")
+        check_whole(self.level, 0, None, "level")
+        if self.bits is not None:
+            check_whole(self.bits, 9, 16, "bits")
+        option(self.grey, ("keep", "rgb"), "grey")
 
     def range_of(self, dtype: np.dtype[Any]) -> float | None:
         """Return the range to declare for pixels of this dtype; None for the dtype's own.
@@ -70,6 +97,18 @@ class Picture(NamedTuple):
     pixels: NDArray[Any]
     data_range: float | None = None
     icc: bytes | None = None
+
+
+def spread_grey(pixels: NDArray[Any], reading: Reading) -> NDArray[Any]:
+    """Return grey pixels (H, W) or (H, W, 1) as three equal channels, if ``reading`` asks for it; all others as they are.
+
+    Example:
+        >>> spread_grey(np.zeros((2, 3), np.uint8), Reading(grey="rgb")).shape
+        (2, 3, 3)
+    """
+    if reading.grey == "keep" or (pixels.ndim == 3 and pixels.shape[2] != 1):
+        return pixels
+    return np.repeat(pixels[..., None] if pixels.ndim == 2 else pixels, 3, axis=2)
 
 
 def refuse_huge(pixels: int, limit: int) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from recolorist.errors import ImageError
 
-__all__ = ["BAND_BYTES", "MOST_BAND_BYTES", "TILE", "ArrayStrips", "Strips", "refuse_bomb"]
+__all__ = ["BAND_BYTES", "MOST_BAND_BYTES", "TILE", "ArrayStrips", "ColourStrips", "Strips", "refuse_bomb"]
 
 BAND_BYTES: Final = 8 << 20  # what is worked on at a time
 MOST_BAND_BYTES: Final = 512 << 20  # the most that one row of tiles may need
@@ -85,6 +85,29 @@ class ArrayStrips(Strips):
 
     def close(self) -> None:
         """Do nothing; a mapping is closed with its last reference."""
+
+
+class ColourStrips(Strips):
+    """A grey image read as three equal channels.
+
+    Example:
+        >>> ColourStrips(ArrayStrips(np.zeros((6, 4), np.uint8))).rows(0, 2).shape
+        (2, 4, 3)
+    """
+
+    def __init__(self, grey: Strips) -> None:
+        """Take an image of one channel."""
+        self._grey = grey
+        self.shape, self.dtype, self.data_range = (*grey.shape[:2], 3), grey.dtype, grey.data_range
+        self.step, self.packed, self.orientation = grey.step, grey.packed, grey.orientation
+
+    def rows(self, start: int, stop: int) -> NDArray[Any]:
+        """Return the rows."""
+        return np.repeat(self._grey.rows(start, stop), 3, axis=2)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._grey.close()
 
 
 def refuse_bomb(source: Strips, size: int) -> None:

@@ -33,5 +33,5 @@ def write(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
     """
     target = Path(path)
     if target.exists() and not overwrite:
-        raise RecoloristError(f"{target} exists already; choose another name, or overwrite it (--force on the command line)")
+        raise RecoloristError(f"{target} exists already; choose another name, or pass overwrite=True to replace it")
     return atomic_write(target, page().encode())

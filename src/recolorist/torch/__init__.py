@@ -8,14 +8,19 @@
 :class:`ParameterCollate` is for drawing in the worker and applying on the GPU.
 """
 
+from recolorist import _adapters as adapters
 from recolorist.augment.epochs import RepeatedEpochWarning
-from recolorist.torch.colormatch import ColorMatch, Draws
-from recolorist.torch.dataset import ColoristDataset
-from recolorist.torch.fused import ToNormalizedTensor
-from recolorist.torch.harmonise import Harmonise
-from recolorist.torch.parameters import ParameterCollate, Parameters, WithParameters
-from recolorist.torch.samples import ColoristIterable, ColoristMapper
-from recolorist.torch.tensors import DetachedWarning
+
+try:
+    from recolorist.torch.colormatch import ColorMatch, Draws
+    from recolorist.torch.dataset import ColoristDataset
+    from recolorist.torch.fused import ToNormalizedTensor
+    from recolorist.torch.harmonise import Harmonise
+    from recolorist.torch.parameters import ParameterCollate, Parameters, WithParameters
+    from recolorist.torch.samples import ColoristIterable, ColoristMapper
+    from recolorist.torch.tensors import DetachedWarning
+except ModuleNotFoundError as error:
+    raise adapters.explain_missing("torch", error) from error
 
 __all__ = [
     "ColorMatch",

@@ -1,4 +1,4 @@
-"""Zip and tar, seen through one small door that lets out regular files only."""
+"""Zip and tar through one interface, which gives regular files only."""
 
 from __future__ import annotations
 
@@ -10,15 +10,51 @@ import struct
 import tarfile
 import zipfile
 from collections.abc import Iterator
-from typing import IO, Any, Final
+from dataclasses import dataclass
+from typing import IO, Any, Final, Protocol
 
-from recolorist_lab.assets.archives import ArchiveError, Caps, Member
+from recolorist.errors import RecoloristError
+from recolorist_lab.data.cards import GIB
+
+__all__ = ["ArchiveError", "Caps", "Member", "OpenArchive", "open_tar", "open_zip"]
 
 _UNZIPPED: Final = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
 _ONE_READ: Final = 4 << 20  # headers are read in pieces of 512 bytes and we copy by the mebibyte: more is a bomb
 _METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 _ENTRY_BYTES: Final = 512  # of the directory at the end of a zip; real ones take about 150
 _ENCRYPTED: Final = 0x1
+
+
+class ArchiveError(RecoloristError):
+    """An archive that is refused as a whole; nothing of it was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """The most that an archive may unpack to. ``ratio`` is bytes unpacked per byte packed, above one mebibyte."""
+
+    files: int = 500_000
+    bytes: int = 64 * GIB
+    ratio: float = 200.0
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A file or folder in an archive, as its header declares it."""
+
+    name: str
+    size: int
+    folder: bool
+
+
+class OpenArchive(Protocol):
+    """An archive that can be listed, and then read in the same order."""
+
+    def members(self, caps: Caps) -> Iterator[Member]:
+        """All members; raises :class:`ArchiveError` for one that is neither a regular file nor a folder."""
+
+    def contents(self) -> Iterator[tuple[str, IO[bytes]]]:
+        """Name and content of every regular file."""
 
 
 def open_zip(file: IO[bytes]) -> _Zip:

@@ -7,56 +7,24 @@ opens them. Zip and tar (plain, gzip, bzip2, xz) are told by their first bytes.
 
 from __future__ import annotations
 
-import shutil
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final, Protocol
+from typing import IO, Final
 
-from recolorist.errors import RecoloristError
 from recolorist.io.files import atomic_path
 from recolorist.io.reading import display_path
-from recolorist_lab.data.cards import GIB
+from recolorist_lab.assets.archive_formats import ArchiveError, Caps, Member, OpenArchive, open_tar, open_zip
+from recolorist_lab.disk import refuse_full_disk
+
+__all__ = ["ArchiveError", "Caps", "Member", "safe_name", "unpack"]
 
 _CHUNK: Final = 1 << 20
 _JUNK: Final = ("__MACOSX", ".DS_Store", "Thumbs.db")  # checked like all others, and not written
 _LONGEST_PART: Final = 200  # bytes
 _LONGEST: Final = 1000
 _RESERVED: Final = {"con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(1, 10))}
-
-
-class ArchiveError(RecoloristError):
-    """An archive that is refused as a whole; nothing of it was written."""
-
-
-@dataclass(frozen=True, slots=True)
-class Caps:
-    """The most that an archive may unpack to. ``ratio`` is bytes unpacked per byte packed, above one mebibyte."""
-
-    files: int = 500_000
-    bytes: int = 64 * GIB
-    ratio: float = 200.0
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A file or folder in an archive, as its header declares it."""
-
-    name: str
-    size: int
-    folder: bool
-
-
-class Opened(Protocol):
-    """An archive that can be listed, and then read in the same order."""
-
-    def members(self, caps: Caps) -> Iterator[Member]:
-        """All members; raises :class:`ArchiveError` for one that is neither a regular file nor a folder."""
-
-    def contents(self) -> Iterator[tuple[str, IO[bytes]]]:
-        """Name and content of every regular file."""
 
 
 def unpack(archive: str | Path, target: str | Path, caps: Caps | None = None) -> int:
@@ -108,9 +76,7 @@ def safe_name(name: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Opened]:
-    from recolorist_lab.assets.archive_formats import open_tar, open_zip
-
+def _opened(path: Path) -> Iterator[OpenArchive]:
     with path.open("rb") as file:
         start = file.read(4)
         file.seek(0)
@@ -120,7 +86,7 @@ def _opened(path: Path) -> Iterator[Opened]:
             yield open_tar(file, path.stat().st_size)
 
 
-def _checked(opened: Opened, packed: int, caps: Caps) -> dict[str, int]:
+def _checked(opened: OpenArchive, packed: int, caps: Caps) -> dict[str, int]:
     """The files to write, as paths, with their sizes. Reads all headers and no content."""
     seen: dict[str, bool] = {}  # name as the strictest system compares it, and whether it is a folder
     plan: dict[str, int] = {}
@@ -153,7 +119,7 @@ def _note(seen: dict[str, bool], parts: tuple[str, ...], member: Member) -> None
     seen[key] = member.folder
 
 
-def _write(opened: Opened, plan: dict[str, int], goal: Path) -> None:
+def _write(opened: OpenArchive, plan: dict[str, int], goal: Path) -> None:
     with atomic_path(goal) as fresh:
         fresh.mkdir(0o755)
         made: set[Path] = set()
@@ -180,10 +146,3 @@ def _write_one(path: Path, content: IO[bytes], size: int, made: set[Path]) -> No
             file.write(block)
     if left:
         raise ArchiveError(f"{path.name!r} is not of the {size:,} bytes that it declares")
-
-
-def refuse_full_disk(folder: Path, need: int, kind: type[RecoloristError], what: str = "it") -> None:
-    """Find out before anything is written that there is no room for all of it."""
-    free = shutil.disk_usage(folder).free
-    if need > free:
-        raise kind(f"{what} needs {need:,} bytes and {free:,} are free in {display_path(folder)}")

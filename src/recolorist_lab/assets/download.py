@@ -19,6 +19,8 @@ from recolorist.io.reading import describe_error
 from recolorist_lab.data.cards import File
 from recolorist_lab.progress import Tick
 
+__all__ = ["CutOffError", "FetchError", "Link", "address", "note_of", "refuse_address", "transfer"]
+
 _CHUNK: Final = 1 << 18
 _RANGE: Final = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
 _AGENT: Final = "recolorist-lab"

@@ -20,6 +20,8 @@ from recolorist_lab.assets.download import CutOffError, FetchError, Link, note_o
 from recolorist_lab.data.cards import Card, File, Source
 from recolorist_lab.progress import Tick
 
+__all__ = ["RECORD", "Fetched", "fetch", "fetch_files", "instructions"]
+
 RECORD: Final = "fetched.json"
 _CHUNK: Final = 1 << 20
 _MAGIC: Final = {".npz": b"PK\3\4", ".zip": b"PK\3\4", ".gz": b"\x1f\x8b"}

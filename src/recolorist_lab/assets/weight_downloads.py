@@ -10,7 +10,7 @@ from typing import Final
 
 from recolorist_lab.assets.download import FetchError, Link
 from recolorist_lab.assets.fetch import fetch_files
-from recolorist_lab.assets.weights import DownloadError, WeightFile, WeightsError
+from recolorist_lab.assets.weight_table import DownloadError, WeightFile, WeightsError
 from recolorist_lab.data.cards import File
 from recolorist_lab.progress import Tick
 

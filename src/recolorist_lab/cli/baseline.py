@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from recolorist.cli import common
+from recolorist.cli.app import App
 from recolorist_lab.cli import baseline_files as files
 from recolorist_lab.cli import baseline_train
 from recolorist_lab.cli.plugin import Plugins
@@ -24,7 +25,7 @@ def register(app: typer.Typer) -> None:
     >>> [group.name for group in app.registered_groups]
     ['baseline']
     """
-    group = typer.Typer(help="The thirteen style-transfer networks of the paper.", no_args_is_help=True)
+    group = App(help="The thirteen style-transfer networks of the paper.")
     for name, command in (
         ("list", list_),
         ("info", info),

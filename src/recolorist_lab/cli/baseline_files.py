@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from recolorist.cli import common
+from recolorist.cli.progress import show_progress
 from recolorist.errors import OptionError
 from recolorist_lab.cli.plugin import Plugins
-from recolorist_lab.progress import each
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -69,11 +69,11 @@ def stylise(
 
     shares = _shares(mix)
     jobs = _jobs(_images(content), [one for given in style for one in _images(given)], content, out, mixed=shares is not None)
-    common.refuse_existing(force, *(job.out for job in jobs))
+    common.check_reports(*(job.out for job in jobs), force=force)
     place = device_of(device)
     model = ready(method, weights, device=place, **parsed(method, option or ()))
     told = []
-    for job in each(jobs, len(jobs), "stylising"):
+    for job in show_progress(jobs, len(jobs), "stylising"):
         job.out.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(job.out, _stylised(model, job, size, shares, place))
         told.append({"content": str(job.content), "styles": [str(one) for one in job.styles], "out": str(job.out)})
@@ -100,7 +100,7 @@ def convert(
 
     if out.suffix != ".safetensors":
         raise OptionError(f"{out} does not end in .safetensors; that is what is written")
-    common.refuse_existing(force, out)
+    common.check_reports(out, force=force)
     files = {part: Path(path) for part, path in pairs(source, "--from").items()}
     seen = pretrained.convert(method, files, out, checksums=pairs(sha256 or (), "--sha256"), **parsed(method, option or ()))
     if as_json:

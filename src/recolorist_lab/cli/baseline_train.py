@@ -89,7 +89,7 @@ def train(
     }
     cell = cell_of("transfer_train", values, ("method", "dataset", "seed"))
     _refuse_recipe(cell.config, recipe)
-    common.refuse_existing(force, *([] if out is None else [out / "result.json"]))
+    common.check_reports(None if out is None else out / "result.json", force=force)
     result = run_by_hand(cell, Ledger(ledger), shown_steps("training"))
     if out is not None:
         copy_files(result, out)

@@ -10,8 +10,8 @@ from typing import Annotated, Final
 import typer
 
 from recolorist.cli import common
+from recolorist.cli.progress import show_progress
 from recolorist_lab.cli.plugin import Plugins
-from recolorist_lab.progress import each
 
 __all__ = ["register"]
 
@@ -94,7 +94,7 @@ def compare(
                 Request(images, out, training, seeds, test_share, count),
                 say=typer.echo,
                 shown=lambda name: bar(name, shown=not as_json),
-                bar=lambda files, number: each(files, number, "opening files"),
+                bar=lambda files, number: show_progress(files, number, "opening files"),
             )
     except KeyboardInterrupt:
         typer.echo("recolorist-lab: interrupted; what is finished is kept, and the same command goes on from here", err=True)

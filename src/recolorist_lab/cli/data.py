@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recolorist.cli import common
+from recolorist.cli.app import App
+from recolorist.cli.progress import show_progress
 from recolorist.errors import OptionError
-from recolorist_lab.progress import each
 
 if TYPE_CHECKING:
     from recolorist_lab.data.cards import Card
@@ -56,7 +57,7 @@ def register(app: typer.Typer) -> None:
     >>> [group.name for group in app.registered_groups]
     ['data']
     """
-    group = typer.Typer(help="The nineteen datasets, your own, and synthetic ones.", no_args_is_help=True)
+    group = App(help="The nineteen datasets, your own, and synthetic ones.")
     for name, command in (
         ("list", list_),
         ("info", info),
@@ -258,7 +259,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _bar(what: str) -> Bar:
-    return lambda results, count: each(results, count, what)
+    return lambda results, count: show_progress(results, count, what)
 
 
 def _say(manifest: Manifest, path: Path) -> None:

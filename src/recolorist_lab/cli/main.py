@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import io
+import importlib.util
 import sys
 from typing import Annotated, Final
 
 import typer
 
 from recolorist._version import __version__
-from recolorist.errors import RecoloristError
+from recolorist.cli.app import App, run_app
+from recolorist.optional import how_to_install
 from recolorist_lab.cli import baseline as cli_baseline
 from recolorist_lab.cli import compare as cli_compare
 from recolorist_lab.cli import data as cli_data
@@ -23,12 +24,23 @@ from recolorist_lab.cli import zoo as cli_zoo
 
 __all__ = ["app", "main"]
 
-app: Final = typer.Typer(
-    help="The study behind Recolorist: datasets, sweeps, tables.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,  # a bug should show Python's own traceback, which people know how to report
-)
+app: Final = App(help="The study behind Recolorist: datasets, sweeps, tables.")
+_NEEDED: Final = {  # what the extra `lab` installs, by the name it is imported with
+    "torch": "torch",
+    "torchvision": "torchvision",
+    "pyarrow": "pyarrow",
+    "codecarbon": "codecarbon",
+    "lpips": "lpips",
+    "huggingface_hub": "huggingface_hub",
+    "lightning_fabric": "lightning-fabric",
+    "matplotlib": "matplotlib",
+    "cv2": "opencv-python-headless",
+    "safetensors": "safetensors",
+    "sklearn": "scikit-learn",
+    "timm": "timm",
+    "torch_fidelity": "torch-fidelity",
+    "torchmetrics": "torchmetrics",
+}
 
 
 def _version(*, asked: bool) -> None:
@@ -61,15 +73,20 @@ for _register in (
 
 
 def main() -> None:
-    """Run the command line; an error of ours is one sentence on standard error and exit code 1."""
-    for output in (sys.stdout, sys.stderr):
-        if isinstance(output, io.TextIOWrapper):
-            output.reconfigure(errors="replace")  # a terminal without Greek letters gets question marks, not a traceback
-    try:
-        app()
-    except RecoloristError as error:
-        typer.echo(f"recolorist-lab: {' '.join(str(error).split())}", err=True)
+    """Run the command line; without the extra `lab`, one sentence says how to install it."""
+    missing = [package for module, package in _NEEDED.items() if not _is_installed(module)]
+    if missing:
+        names = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
+        typer.echo(f"recolorist-lab: {names} missing; install what the study needs with: {how_to_install('lab')}", err=True)
         sys.exit(1)
+    run_app(app, "recolorist-lab")
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ValueError:  # a module that was put in place by hand, or blocked
+        return sys.modules.get(module) is not None
 
 
 if __name__ == "__main__":

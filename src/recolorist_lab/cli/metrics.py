@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 import typer
 
 from recolorist.cli import common
+from recolorist.cli.progress import show_progress
 from recolorist.errors import OptionError
 from recolorist_lab.cli.plugin import Plugins
-from recolorist_lab.progress import each
 
 if TYPE_CHECKING:
     from recolorist_lab.metrics import Evaluation, Triple
@@ -99,7 +99,7 @@ def metrics(
 
     triples = (_triple(one, size, resize, audit=audit) for one in files)
     found = evaluate(
-        each(triples, len(files), "measuring"),
+        show_progress(triples, len(files), "measuring"),
         metrics=asked,
         fid_backend=fid_backend,
         ssim_form=ssim_form,

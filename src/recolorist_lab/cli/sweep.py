@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from recolorist.cli import common
+from recolorist.cli.app import App
 from recolorist.core.image import option
 from recolorist.errors import OptionError
 from recolorist_lab.cli.plugin import Plugins
@@ -46,7 +47,7 @@ def register(app: typer.Typer) -> None:
     >>> [group.name for group in app.registered_groups]
     ['sweep']
     """
-    group = typer.Typer(help="Run studies, see how far they are, verify them, make their tables.", no_args_is_help=True)
+    group = App(help="Run studies, see how far they are, verify them, make their tables.")
     for command in (run, status, retry, verify, gc, export):
         group.command(command.__name__)(command)
     app.add_typer(group, name="sweep")
@@ -206,7 +207,7 @@ def export(
 
     if (out is None) == (not as_json):
         raise OptionError("name a file with --out (.csv, .parquet or .json), or print the rows with --json")
-    common.refuse_existing(force, out)
+    common.check_reports(out, force=force)
     rows = table.rows(load(study), Ledger(ledger, must_exist=True), partial=partial, timings=timings)
     if out is None:
         typer.echo(table.render(rows, ".json").decode(), nl=False)

@@ -73,7 +73,7 @@ def train(
     given = {**named, **({} if probability is None else {"probability": probability})}
     values = {**given, **_others(more or [], given)}
     cell, book = cell_of("classify", values, ("dataset", "seed")), Ledger(ledger)
-    common.refuse_existing(force, *([] if out is None else [out / "result.json"]))
+    common.check_reports(None if out is None else out / "result.json", force=force)
     result = run_by_hand(cell, book, bar())
     if out is not None:
         copy_files(result, out)

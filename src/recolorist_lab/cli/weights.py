@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from recolorist.cli import common
+from recolorist.cli.app import App
 from recolorist.errors import OptionError
 
 __all__ = ["register"]
@@ -26,7 +27,7 @@ def register(app: typer.Typer) -> None:
     >>> [group.name for group in app.registered_groups]
     ['weights']
     """
-    group = typer.Typer(help="Weights of networks: what there is, what is here, downloads.", no_args_is_help=True)
+    group = App(help="Weights of networks: what there is, what is here, downloads.")
     for name, command in (("list", list_), ("fetch", fetch), ("check", check)):
         group.command(name)(command)
     app.add_typer(group, name="weights")

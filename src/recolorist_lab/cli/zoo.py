@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from recolorist.cli import common
+from recolorist.cli.app import App
 
 __all__ = ["register"]
 
@@ -36,7 +37,7 @@ def register(app: typer.Typer) -> None:
     >>> [group.name for group in app.registered_groups]
     ['zoo']
     """
-    group = typer.Typer(help="The authors' 57 published classifiers: list, load, evaluate.", no_args_is_help=True)
+    group = App(help="The authors' 57 published classifiers: list, load, evaluate.")
     group.command("list")(list_all)
     group.command("load")(load)
     group.command("evaluate")(evaluate)
@@ -46,10 +47,12 @@ def register(app: typer.Typer) -> None:
 def list_all(*, as_json: common.Json = False) -> None:
     """List the checkpoints with what their authors published for them."""
     from recolorist_lab.assets.zoo import CHECKPOINTS
+    from recolorist_lab.paper.numbers import ZOO
 
     rows: list[dict[str, Any]] = [
-        {"name": one.name, "dataset": one.dataset, "seed": one.seed, "repository": one.repository, **one.printed._asdict()}
-        for one in CHECKPOINTS.values()
+        {"name": checkpoint.name, "dataset": checkpoint.dataset, "seed": checkpoint.seed, "repository": checkpoint.repository}
+        | ZOO[checkpoint.their_dataset]._asdict()
+        for checkpoint in CHECKPOINTS.values()
     ]
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
@@ -62,10 +65,10 @@ def list_all(*, as_json: common.Json = False) -> None:
 
 def load(name: _Name, *, folder: _Folder = None, revision: _Revision = None, as_json: common.Json = False) -> None:
     """Find a checkpoint (downloading it if it is nowhere here), check that every tensor fits, and say what it is."""
-    from recolorist_lab.assets import zoo
+    from recolorist_lab.training import published
     from recolorist_lab.training.models import parameters
 
-    found = zoo.load(name, folder, revision=revision)
+    found = published.load(name, folder, revision=revision)
     told = {
         "name": found.name,
         "architecture": found.architecture,
@@ -97,14 +100,18 @@ def evaluate(
 ) -> None:
     """Test a checkpoint on a dataset."""
     from recolorist.errors import OptionError
-    from recolorist_lab.assets import zoo
+    from recolorist_lab.assets.zoo import CHECKPOINTS
+    from recolorist_lab.data.named import named
+    from recolorist_lab.paper.numbers import ZOO
+    from recolorist_lab.training import published
 
-    found = zoo.load(name, folder, revision=revision)
-    known = zoo.CHECKPOINTS.get(found.name)
+    found = published.load(name, folder, revision=revision)
+    known = CHECKPOINTS.get(found.name)
     chosen = dataset or (known.dataset if known else found.config.get("dataset"))
     if not isinstance(chosen, str):
         raise OptionError(f"{found.name} does not say what it was trained on; name a dataset with --dataset")
-    scores = zoo.evaluate(found, chosen, split=split, root=root, size=size, resize=resize, batch=batch, workers=workers)
+    images = named(chosen, root)
+    scores: Any = published.evaluate(found, images, split=split, size=size, resize=resize, batch=batch, workers=workers)
     if as_json:
         typer.echo(json.dumps({"checkpoint": found.name, "dataset": chosen, "split": split, **scores}, indent=2))
         return
@@ -113,4 +120,5 @@ def evaluate(
         f"accuracy {scores['accuracy']:.4f}, ECE {scores['ece']:.4f}; mean and deviation {scores['normalised_with']}."
     )
     if known is not None:
-        typer.echo(f"Published over three seeds: {known.printed.colorist:.2f} ± {known.printed.deviation:.2f} %.")
+        printed = ZOO[known.their_dataset]
+        typer.echo(f"Published over three seeds: {printed.colorist:.2f} ± {printed.deviation:.2f} %.")

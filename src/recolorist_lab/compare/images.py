@@ -14,7 +14,7 @@ import numpy as np
 from recolorist.errors import OptionError
 from recolorist_lab.data.errors import MissingDataError
 from recolorist_lab.data.index import Bar
-from recolorist_lab.data.layouts import pictures, relative
+from recolorist_lab.data.layouts.files import pictures, relative
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.manifest import Entry, Manifest, is_manifest
 from recolorist_lab.data.own import Columns, Plan, index_folder, index_table

@@ -23,7 +23,7 @@ def can_conclude(comparison: Comparison) -> list[str]:
         Sentences, the most important first.
     """
     base = comparison.baseline
-    if base.unseen.mean() < comparison.chance + _NEAR_CHANCE and base.known.mean() < comparison.chance + _NEAR_CHANCE:
+    if base.known.mean() < comparison.chance + _NEAR_CHANCE:
         return [_nothing_learnt(comparison)]
     sentences = [_verdict(method, comparison) for method in comparison.methods if method.difference is not None]
     return [_shift(comparison), *sentences, _harmonised(comparison), _highest(comparison)]
@@ -53,7 +53,8 @@ def cannot_conclude(comparison: Comparison) -> list[str]:
     started = "random weights" if not training.weights else "the weights given"
     sentences.append(
         f"What a larger network would gain: this is {training.model} from {started}, on images of {training.size} pixels, "
-        f"for {training.epochs} epochs. Repeat the comparison with the network that you use (--model, --weights, --size)."
+        f"for {training.epochs} {'epoch' if training.epochs == 1 else 'epochs'}. Repeat it with the network that you use "
+        "(--model, --weights, --size)."
     )
     compared = len(comparison.methods) - 1
     if compared > 1:

@@ -21,8 +21,10 @@ from recolorist.errors import RecoloristError
 from recolorist.io.files import atomic_path
 from recolorist.io.npy import npy_header, refuse_bomb
 from recolorist.io.reading import display_path
-from recolorist_lab.assets.archives import refuse_full_disk
 from recolorist_lab.data.cards import GIB, SPLITS
+from recolorist_lab.disk import refuse_full_disk
+
+__all__ = ["NAMES", "ArrayError", "check_images", "convert", "open_array"]
 
 NAMES: Final = tuple(f"{split}_{what}" for split in SPLITS for what in ("images", "labels"))
 _LARGEST: Final = 64 * GIB  # of one array; PathMNIST, the largest, has 13

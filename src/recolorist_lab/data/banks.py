@@ -14,6 +14,8 @@ from recolorist.errors import RecoloristError
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.runs.fingerprint import code_fingerprint
 
+__all__ = ["cached_bank", "style_bank"]
+
 _WRITABLE: Final = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from recolorist_lab.data.cards import SPLITS, Card, File, Source
 from recolorist_lab.data.statistics import Summary
 
+__all__ = ["described", "stats_rows"]
+
 
 def described(card: Card) -> str:
     """A card as a page of text.

@@ -10,26 +10,28 @@ from typing import Any, Final
 
 from recolorist.errors import OptionError, RecoloristError
 from recolorist.io.images import read_picture
-from recolorist_lab.data import layouts_arrays, layouts_folders, layouts_tables
 from recolorist_lab.data.cards import Card
 from recolorist_lab.data.errors import MissingDataError
-from recolorist_lab.data.layouts import Found
+from recolorist_lab.data.layouts import arrays, folders, tables
+from recolorist_lab.data.layouts.files import Found
 from recolorist_lab.data.loader import READING
 from recolorist_lab.data.manifest import Entry, Excluded, Facts, Manifest
 from recolorist_lab.data.statistics import differences
+
+__all__ = ["Bar", "CountError", "Finder", "check", "index", "look", "opened_files"]
 
 Finder = Callable[[Card, Path, Mapping[str, str]], Found]
 Bar = Callable[[Iterable[Any], int], Iterable[Any]]
 
 _FINDERS: Final[dict[str, Finder]] = {
-    "medmnist": layouts_arrays.medmnist,
-    "camelyon17": layouts_tables.camelyon17,
-    "epistr": layouts_folders.epistr,
-    "fitzpatrick17k": layouts_tables.fitzpatrick17k,
-    "ddi": layouts_tables.ddi,
-    "peripheral_blood": layouts_folders.blood,
-    "bone_marrow": layouts_folders.blood,
-    "retina": layouts_tables.retina,
+    "medmnist": arrays.medmnist,
+    "camelyon17": tables.camelyon17,
+    "epistr": folders.epistr,
+    "fitzpatrick17k": tables.fitzpatrick17k,
+    "ddi": tables.ddi,
+    "peripheral_blood": folders.blood,
+    "bone_marrow": folders.blood,
+    "retina": tables.retina,
 }
 _OPTIONS: Final[dict[str, tuple[str, ...]]] = {"retina": ("idrid",)}
 
@@ -57,7 +59,7 @@ def index(
     found = _find(card, folder, given)
     opened, broken = opened_files(found.entries, folder, jobs, bar)
     facts = replace(Facts.of(card), excluded=(*found.excluded, *broken), options=tuple(found.options))
-    manifest = Manifest.of(layouts_folders.divide(opened), facts)
+    manifest = Manifest.of(folders.divide(opened), facts)
     return _held_against(manifest, card, allow_different=allow_different)
 
 

@@ -21,6 +21,8 @@ from recolorist_lab.data.arrays import open_array
 from recolorist_lab.data.manifest import Entry, Manifest
 from recolorist_lab.data.pixels import Box, Bytes, Resize, resized, rgb8
 
+__all__ = ["READING", "Label", "Sample", "Samples"]
+
 READING: Final = Reading(convert=True)  #: how image files of datasets are read
 Label: TypeAlias = "int | NDArray[np.float32]"
 

@@ -20,6 +20,8 @@ from recolorist.errors import RecoloristError
 from recolorist.io.files import atomic_write
 from recolorist_lab.data.cards import EXTRA_SPLITS, SPLITS, Card, Task
 
+__all__ = ["COLUMNS", "FORMAT", "Entry", "Excluded", "Facts", "Manifest", "ManifestError", "is_manifest"]
+
 FORMAT: Final = "recolorist.manifest/1"
 _WHY: Final = "read and write manifests"
 _TEXT: Final = ("dataset", "split", "domain", "path", "label", "source_label", "group")

@@ -14,6 +14,8 @@ import numpy as np
 
 from recolorist.demo.fields import Array, along, cloud, smooth, step
 
+__all__ = ["MORPHOLOGIES", "Morphology", "dyes"]
+
 _SHEET: Final = 384  # pixels a side of the ground that tiles are cut from
 _SOFT: Final = 0.8  # pixels of blur through which spreads are made equal: what scanners leave of small nuclei
 _TRIES: Final = 400

@@ -12,8 +12,10 @@ from recolorist.errors import OptionError
 from recolorist_lab.data.cards import EXTRA_SPLITS, SPLITS, Task
 from recolorist_lab.data.errors import MissingDataError
 from recolorist_lab.data.index import Bar, opened_files
-from recolorist_lab.data.layouts import pictures, relative, table
+from recolorist_lab.data.layouts.files import pictures, relative, table
 from recolorist_lab.data.manifest import Entry, Excluded, Facts, Manifest
+
+__all__ = ["Columns", "Plan", "index_folder", "index_table"]
 
 _SYNONYMS: Final = {"training": "train", "validation": "val", "valid": "val", "dev": "val", "testing": "test"}
 _BOX: Final = ("x0", "y0", "x1", "y1")

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from recolorist.augment.streams import stream
 from recolorist.errors import OptionError
 
+__all__ = ["COUNT", "Pairs", "draw_pairs"]
+
 COUNT: Final = 800
 _CONTENT, _STYLE = 101, 102  # purposes of the random streams
 

@@ -10,6 +10,8 @@ from PIL import Image
 
 from recolorist.errors import ImageError, OptionError
 
+__all__ = ["Box", "Bytes", "Resize", "resized", "rgb8"]
+
 Bytes: TypeAlias = NDArray[np.uint8]
 Box: TypeAlias = tuple[int, int, int, int]  # x0, y0, x1, y1
 Resize: TypeAlias = Literal["squash", "letterbox"]

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from recolorist_lab.data.cards import SPLITS, Card
 from recolorist_lab.data.manifest import Manifest
 
+__all__ = ["Summary", "differences", "entropy", "imbalance", "summary"]
+
 
 def imbalance(counts: Sequence[int]) -> float:
     """Largest class over smallest; infinite if a class has no image.

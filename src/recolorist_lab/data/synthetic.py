@@ -23,6 +23,8 @@ from recolorist_lab.data.manifest import Entry, Facts, Manifest
 from recolorist_lab.data.morphology import MORPHOLOGIES, dyes
 from recolorist_lab.data.pixels import Bytes
 
+__all__ = ["NAME", "Recipe", "Tiles", "hospital", "make", "tile", "write"]
+
 NAME: Final = "synthetic"
 _ARRAY: Final = "tiles.npy"
 _HOSPITAL, _TILE = 201, 202  # purposes of the random streams

@@ -88,10 +88,6 @@ class TestTable:
         assert one.licence
         assert one.what
 
-    def test_no_two_are_of_one_name(self) -> None:
-        files = [file for one in WEIGHTS.values() for file in (one.file, *one.names)]
-        assert len(set(files)) == len(files)
-
     def test_an_unknown_name_is_told_what_is_known(self) -> None:
         with pytest.raises(OptionError, match="'resnet' are not known; known are fid_inception, "):
             path_of("resnet")

@@ -17,8 +17,8 @@ from safetensors.torch import save_file
 from recolorist.errors import OptionError
 from recolorist_lab.assets import zoo
 from recolorist_lab.data.registry import CARDS
-from recolorist_lab.training.run import run
-from tests.lab.training.contexts import TINY, Memory, small
+from recolorist_lab.paper.numbers import ZOO
+from recolorist_lab.training import published
 
 NAME = "colorist_densenet121_ddi_s71397589"
 
@@ -43,19 +43,20 @@ def made(folder: Path, name: str = NAME, classes: int = 2, architecture: str = "
 class TestNames:
     def test_there_are_fifty_seven_one_for_every_dataset_and_seed(self) -> None:
         assert len(zoo.CHECKPOINTS) == 57
+        assert tuple(ZOO) == zoo.THEIR_DATASETS
         assert {one.dataset for one in zoo.CHECKPOINTS.values()} == set(CARDS)
         assert zoo.CHECKPOINTS[NAME].repository == "sdoerrich97/colorist_densenet121_ddi_s71397589"
-        assert all(len(CARDS[one.dataset].classes) == one.printed.classes for one in zoo.CHECKPOINTS.values())
+        assert all(len(CARDS[one.dataset].classes) == ZOO[one.their_dataset].classes for one in zoo.CHECKPOINTS.values())
 
     def test_an_unknown_one_is_refused_with_its_neighbour(self) -> None:
         with pytest.raises(OptionError, match="did you mean 'colorist_densenet121_ddi_s71397589'"):
-            zoo.load("colorist_densenet121_ddi_s7139758")
+            published.load("colorist_densenet121_ddi_s7139758")
 
 
 class TestLoading:
     def test_from_a_folder_of_checkpoints(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         made(tmp_path, num_classes=2, mean=[0.5, 0.4, 0.3], std=[0.2, 0.2, 0.2])
-        found = zoo.load(NAME, tmp_path)
+        found = published.load(NAME, tmp_path)
         assert (found.architecture, found.classes, found.mean) == ("densenet121", 2, (0.5, 0.4, 0.3))
         assert not found.classifier.training
         torch.manual_seed(0)
@@ -68,19 +69,19 @@ class TestLoading:
         assert zoo.find(str(tmp_path / NAME)) == tmp_path / NAME
 
     def test_what_is_not_said_is_found_out(self, tmp_path: Path) -> None:
-        found = zoo.load(str(made(tmp_path, classes=5)))
+        found = published.load(str(made(tmp_path, classes=5)))
         assert (found.architecture, found.classes, found.mean, found.std) == ("densenet121", 5, None, None)
 
     def test_statistics_as_timm_writes_them(self, tmp_path: Path) -> None:
         told = {"mean": [0.1, 0.2, 0.3], "std": [1, 1, 1]}
         place = made(tmp_path, "own", 3, "test_resnet", architecture_="x", model="test_resnet", pretrained_cfg=told)
-        assert zoo.load(str(place)).mean == (0.1, 0.2, 0.3)
+        assert published.load(str(place)).mean == (0.1, 0.2, 0.3)
 
     def test_a_wrappers_prefix_is_taken_off(self, tmp_path: Path) -> None:
         place = made(tmp_path, "own", 3, "test_resnet", model="test_resnet")
         net = network("test_resnet", num_classes=3)
         save_file({f"module.{key}": value for key, value in net.state_dict().items()}, place / "model.safetensors")
-        found = zoo.load(str(place)).classifier.net.state_dict()
+        found = published.load(str(place)).classifier.net.state_dict()
         assert all(torch.equal(found[key], value) for key, value in net.state_dict().items())
 
     @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ class TestLoading:
         place = made(tmp_path, "own", 3, "test_resnet", model="test_resnet")
         change(place)
         with pytest.raises(zoo.ZooError, match=said):
-            zoo.load(str(place))
+            published.load(str(place))
 
     def test_offline_it_says_what_goes_where(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("RECOLORIST_CACHE", str(tmp_path))
@@ -157,11 +158,11 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loopback: str) -> Itera
 
 class TestDownloading:
     def test_it_is_fetched_once_and_then_taken_from_the_cache(self, hub: list[str]) -> None:
-        assert zoo.load(NAME, revision=COMMIT).classes == 2
+        assert published.load(NAME, revision=COMMIT).classes == 2
         assert all(f"/resolve/{COMMIT}/" in path for path in hub)
         asked = len(hub)
-        assert zoo.load(NAME).classes == 2
-        assert zoo.load(NAME, revision=COMMIT).classes == 2
+        assert published.load(NAME).classes == 2
+        assert published.load(NAME, revision=COMMIT).classes == 2
         assert len(hub) == asked
 
     def test_a_branch_is_pinned_to_its_commit(self, hub: list[str]) -> None:
@@ -205,25 +206,3 @@ class TestDownloading:
         with pytest.raises(zoo.ZooError, match="remove the folder"):
             zoo.find(NAME, revision="f" * 40)
         assert hub == []
-
-
-class TestEvaluating:
-    def test_a_run_of_our_own_scores_as_it_did(self, tmp_path: Path) -> None:
-        context = Memory()
-        result: Any = run(small(), context)
-        for name in ("model.safetensors", "config.json"):
-            (tmp_path / name).write_bytes(context.kept[name])
-        found: Any = zoo.evaluate(zoo.load(str(tmp_path)), TINY, batch=16, accelerator="cpu")
-        for name in ("balanced_accuracy", "loss", "auc", "ece"):
-            assert found[name] == pytest.approx(result["test"][name], abs=1e-6)
-        assert (found["size"], found["normalised_with"]) == (32, "of the checkpoint")
-
-    def test_without_statistics_those_of_the_training_split_serve(self, tmp_path: Path) -> None:
-        loaded = zoo.load(str(made(tmp_path, "own", 4, "test_resnet", model="test_resnet")))
-        found = zoo.evaluate(loaded, TINY, size=32, accelerator="cpu")
-        assert found["normalised_with"] == "of the training split here"
-
-    def test_other_classes_are_refused(self, tmp_path: Path) -> None:
-        loaded = zoo.load(str(made(tmp_path, "own", 3, "test_resnet", model="test_resnet")))
-        with pytest.raises(OptionError, match="has 4 classes"):
-            zoo.evaluate(loaded, TINY, size=32, accelerator="cpu")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from recolorist_lab.data.blood_labels import PREFIXED, RAW, raw_labels
 from recolorist_lab.data.cards import SPLITS, Card
 from recolorist_lab.data.describe import described
-from recolorist_lab.data.layouts_folders import kept_counts
+from recolorist_lab.data.layouts.blood_labels import PREFIXED, RAW, raw_labels
+from recolorist_lab.data.layouts.folders import kept_counts
 from recolorist_lab.data.registry import CARDS, card_of
 from recolorist_lab.data.statistics import entropy, imbalance
 

@@ -70,7 +70,7 @@ MATTERS: list[tuple[str, dict[str, Any], str, str, str]] = [
     ),
     ("classify", {"dataset": DATA, "seed": 1}, "recolorist_lab/runs/seeds.py", "[:8]", "[:7]"),
     ("spaces", {"dataset": DATA}, "recolorist_lab/metrics/structure.py", "_K1, _K2 = 0.01, 0.03", "_K1, _K2 = 0.01, 0.02"),
-    ("spaces", {"dataset": DATA}, "recolorist_lab/assets/weights.py", "ed45cb790e0d3eb2", "fd45cb790e0d3eb2"),
+    ("spaces", {"dataset": DATA}, "recolorist_lab/assets/weight_table.py", "ed45cb790e0d3eb2", "fd45cb790e0d3eb2"),
     (
         "transfer_check",
         {"space": "rgb", "method": "mean_std"},
@@ -142,8 +142,8 @@ DOES_NOT: list[tuple[str, dict[str, Any], str, str, str]] = [
         "import annotations\n\nEXTRA = 1\n",
     ),
     ("transfer", ADAIN, "recolorist_lab/assets/download.py", "import annotations\n", "import annotations\n\nWAIT = 60\n"),
-    ("transfer", ADAIN, "recolorist_lab/assets/weights.py", "AdaIN's decoder, as published", "the decoder of AdaIN"),
-    ("transfer", ADAIN, "recolorist_lab/assets/weights.py", "releases/download/v0.0.0", "releases/download/v0.0.1"),
+    ("transfer", ADAIN, "recolorist_lab/assets/weight_table.py", "AdaIN's decoder, as published", "the decoder of AdaIN"),
+    ("transfer", ADAIN, "recolorist_lab/assets/weight_table.py", "releases/download/v0.0.0", "releases/download/v0.0.1"),
     ("spaces", {"dataset": DATA}, "recolorist_lab/paper/numbers.py", "0.30, 0.74", "0.31, 0.74"),
     ("classify", {"dataset": DATA, "seed": 1}, "recolorist_lab/augmentations/hed.py", "1.0 + self.scale", "1.1 + self.scale"),
     (

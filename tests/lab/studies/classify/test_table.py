@@ -11,6 +11,7 @@ from recolorist.errors import OptionError
 from recolorist_lab.assets.zoo import CHECKPOINTS
 from recolorist_lab.data.registry import CARDS
 from recolorist_lab.paper import numbers as paper
+from recolorist_lab.paper.numbers import ZOO
 from recolorist_lab.report import figures
 from recolorist_lab.report.table import Column, text_of
 from recolorist_lab.report.writers import markdown
@@ -19,7 +20,7 @@ from recolorist_lab.studies.classify import probability_figure
 from recolorist_lab.studies.classify import table as classify_table
 from recolorist_lab.studies.classify.table import DIGITS, MEDMNIST, OOD, aggregates, main_table, method_of, sets, summary
 
-PUBLISHED = {one.dataset: one.printed for one in CHECKPOINTS.values()}
+PUBLISHED = {one.dataset: ZOO[one.their_dataset] for one in CHECKPOINTS.values()}
 
 
 def row(method: str, dataset: str, seed: int, value: float, **more: Any) -> dict[str, Any]:

@@ -12,10 +12,12 @@ from typing import Final
 import numpy as np
 
 from recolorist.augment.streams import stream
-from recolorist_lab.data.blood_labels import PREFIXED, Raw, raw_labels
 from recolorist_lab.data.cards import Card
-from recolorist_lab.data.layouts import Found, folders, needed, pictures, relative
+from recolorist_lab.data.layouts.blood_labels import PREFIXED, Raw, raw_labels
+from recolorist_lab.data.layouts.files import Found, folders, needed, pictures, relative
 from recolorist_lab.data.manifest import Entry
+
+__all__ = ["FRACTION", "SEED", "TO_SPLIT", "blood", "divide", "epistr", "held_out", "kept_counts"]
 
 _EPISTR_SPLITS: Final = {"NKI": "train", "VGH": "val", "IHC": "test"}
 _EPISTR_LABELS: Final = ("epi", "str")

@@ -12,8 +12,8 @@ import pytest
 from recolorist.errors import OptionError
 from recolorist_lab.data.errors import MissingDataError
 from recolorist_lab.data.index import CountError, check, index
-from recolorist_lab.data.layouts import base_of, pictures, table
-from recolorist_lab.data.layouts_folders import divide, held_out, kept_counts
+from recolorist_lab.data.layouts.files import base_of, pictures, table
+from recolorist_lab.data.layouts.folders import divide, held_out, kept_counts
 from recolorist_lab.data.manifest import Entry
 from tests.lab.fakes import blood, retina
 from tests.lab.fakes.parts import Fake, picture, write_table

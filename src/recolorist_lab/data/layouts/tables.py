@@ -9,8 +9,10 @@ from typing import Final
 
 from recolorist.errors import OptionError
 from recolorist_lab.data.cards import Card
-from recolorist_lab.data.layouts import Found, base_of, by_name, missing, needed, pictures, relative, table
+from recolorist_lab.data.layouts.files import Found, base_of, by_name, missing, needed, pictures, relative, table
 from recolorist_lab.data.manifest import Entry
+
+__all__ = ["IDRID_CHOICES", "camelyon17", "ddi", "fitzpatrick17k", "retina"]
 
 _HOSPITAL_SPLITS: Final = {1: "val", 2: "test"}
 _STORED_SPLITS: Final = {0: "train", 1: "id_val"}

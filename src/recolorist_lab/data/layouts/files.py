@@ -15,6 +15,8 @@ from recolorist_lab.data.cards import Card
 from recolorist_lab.data.errors import MissingDataError
 from recolorist_lab.data.manifest import Entry, Excluded
 
+__all__ = ["PICTURES", "Found", "base_of", "by_name", "folders", "missing", "needed", "pictures", "relative", "table"]
+
 PICTURES: Final = tuple(suffix for suffix, form in FORMATS.items() if form in ("PNG", "JPEG", "TIFF"))
 
 

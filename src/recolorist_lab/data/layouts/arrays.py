@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from recolorist_lab.data.arrays import ArrayError, check_images, convert, open_array
 from recolorist_lab.data.cards import SPLITS, Card
-from recolorist_lab.data.layouts import Found, missing
+from recolorist_lab.data.layouts.files import Found, missing
 from recolorist_lab.data.manifest import Entry
+
+__all__ = ["medmnist"]
 
 
 def medmnist(card: Card, root: Path, _options: Mapping[str, str]) -> Found:

@@ -1,0 +1,1 @@
+"""How the datasets lie on disk: one function for each layout, which lists its images."""

@@ -1,0 +1,166 @@
+"""Published checkpoints as networks, and their scores on a dataset.
+
+What a checkpoint leaves unsaid is filled in and said so: classes from the head's shape, mean and deviation from the training
+split it is evaluated with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from recolorist.errors import OptionError
+from recolorist_lab.assets.zoo import CONFIG, WEIGHTS, ZooError, find, read_config
+from recolorist_lab.augmentations import TrainingImages
+from recolorist_lab.data.named import Named
+from recolorist_lab.runs.config import Json
+from recolorist_lab.training import models
+from recolorist_lab.training.algorithms.base import Task
+from recolorist_lab.training.feed import Feed
+from recolorist_lab.training.models import Classifier
+from recolorist_lab.training.normalise import Normalise
+from recolorist_lab.training.predict import Reader, predict
+from recolorist_lab.training.scores import scores
+
+__all__ = ["LoadedCheckpoint", "evaluate", "load"]
+
+_ARCHITECTURE: Final = ("architecture", "model", "model_name", "arch", "backbone")
+
+
+@dataclass(frozen=True)
+class LoadedCheckpoint:
+    """A checkpoint in memory. ``config`` is its own; ``mean`` and ``std`` are None where it does not say."""
+
+    name: str
+    classifier: Classifier
+    architecture: str
+    classes: int
+    mean: tuple[float, ...] | None
+    std: tuple[float, ...] | None
+    config: Mapping[str, Json]
+
+
+def load(name: str, folder: str | Path | None = None, *, revision: str | None = None) -> LoadedCheckpoint:
+    """Load a checkpoint as a network in evaluation mode; every key must fit, and none may be missing or left over.
+
+    Args:
+        name: One of the 57, a folder below ``folder``, or a folder itself.
+        folder: Folder of checkpoints by name; by default RECOLORIST_ZOO.
+        revision: Commit, tag or branch to download.
+
+    Returns:
+        The network and what its configuration says.
+
+    Raises:
+        ZooError: It is not to be had, or does not fit.
+    """
+    place = find(name, folder, revision=revision)
+    config, state = read_config(place / CONFIG), _state(place / WEIGHTS)
+    architecture = _architecture(config, place)
+    classes = _classes(config, state, place)
+    classifier = models.build(architecture, classes, own_head=False)
+    try:
+        classifier.net.load_state_dict(state)
+    except RuntimeError as error:
+        told = " ".join(str(error).split())[:300]
+        raise ZooError(f"{place / WEIGHTS} does not fit {architecture} with {classes} classes: {told}") from error
+    classifier.eval()
+    mean, std = (_triple(config, names, place) for names in (("mean", "means"), ("std", "stds")))
+    return LoadedCheckpoint(place.name, classifier, architecture, classes, mean, std, config)
+
+
+def _state(path: Path) -> dict[str, Any]:
+    """Tensors, whatever prefix a wrapper left on all of them."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        state = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise ZooError(f"{path} cannot be read as safetensors: {error}") from error
+    for prefix in ("module.", "model.", "net.", "backbone."):
+        if state and all(key.startswith(prefix) for key in state):
+            state = {key[len(prefix) :]: tensor for key, tensor in state.items()}
+    return state
+
+
+def _architecture(config: Mapping[str, Any], place: Path) -> str:
+    """The name of the network; a checkpoint whose folder is named after it need not say it twice."""
+    found = next((config[name] for name in _ARCHITECTURE if isinstance(config.get(name), str)), None)
+    return str(found or ("densenet121" if "densenet121" in place.name else _refuse_unnamed(place)))
+
+
+def _refuse_unnamed(place: Path) -> str:
+    raise ZooError(f"{place / CONFIG} names no network; expected is one of the keys {', '.join(_ARCHITECTURE)}")
+
+
+def _classes(config: Mapping[str, Any], state: Mapping[str, Any], place: Path) -> int:
+    """Outputs of the head; what the configuration says must agree."""
+    heads = [tensor for key, tensor in state.items() if key.endswith(("classifier.bias", "fc.bias", "head.bias"))]
+    told = next((config[name] for name in ("num_classes", "n_classes", "num_labels") if isinstance(config.get(name), int)), None)
+    found = int(heads[-1].shape[0]) if heads else told
+    if found is None or (told is not None and told != found):
+        raise ZooError(f"{place}: the weights have {found} outputs and the configuration says {told}")
+    return int(found)
+
+
+def _triple(config: Mapping[str, Any], names: tuple[str, ...], place: Path) -> tuple[float, ...] | None:
+    """Mean or deviation, where the configuration has it, at its top or as timm writes it."""
+    nested = config.get("pretrained_cfg")
+    tables = [config, nested if isinstance(nested, dict) else {}]
+    value = next((table[name] for table in tables for name in names if name in table), None)
+    if value is None:
+        return None
+    if not isinstance(value, list) or len(value) != 3 or not all(isinstance(number, int | float) for number in value):
+        raise ZooError(f"{place / CONFIG}: {names[0]} is {value!r}; expected are three numbers")
+    return tuple(float(number) for number in value)
+
+
+def evaluate(
+    loaded: LoadedCheckpoint,
+    images: Named,
+    *,
+    split: str = "test",
+    size: int | None = None,
+    resize: str | None = None,
+    batch: int = 64,
+    workers: int = 0,
+    accelerator: str = "auto",
+) -> dict[str, Json]:
+    """Compute all scores of a checkpoint on a split.
+
+    Args:
+        loaded: The checkpoint.
+        images: The dataset.
+        split: The split to test on.
+        size: Side of the images; by default the checkpoint's, else 224.
+        resize: How images become square; by default the checkpoint's way, else letterboxed.
+        batch: Images at a time.
+        workers: Processes that read images.
+        accelerator: Where it runs.
+
+    Returns:
+        The scores, and what the images were normalised with.
+
+    Raises:
+        OptionError: The dataset has another number of classes.
+    """
+    from lightning_fabric import Fabric
+
+    config = loaded.config
+    how: dict[str, Any] = {"size": size or config.get("size") or 224, "resize": resize or config.get("resize") or "letterbox"}
+    facts = images.manifest.facts
+    if len(facts.classes) != loaded.classes:
+        raise OptionError(f"{images.title} has {len(facts.classes)} classes, and {loaded.name} tells {loaded.classes} apart")
+    if loaded.mean is None or loaded.std is None:
+        normalise, origin = Normalise.of(TrainingImages(images.samples("train", **how)).bank()), "of the training split here"
+    else:
+        normalise, origin = Normalise(loaded.mean, loaded.std), "of the checkpoint"
+    fabric = Fabric(accelerator=accelerator, devices=1)
+    loaded.classifier.to(fabric.device)
+    task = Task(loaded.classes, multilabel=facts.task == "multilabel")
+    reader = Reader.of(Feed(images.samples(split, **how)), fabric, batch, workers)
+    found_scores = scores(predict(loaded.classifier, reader, normalise, task, fabric), facts.classes)
+    return {**found_scores, "normalised_with": origin, "size": how["size"], "resize": how["resize"]}

@@ -1,0 +1,19 @@
+"""Room on the disk."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from recolorist.errors import RecoloristError
+from recolorist_lab.disk import refuse_full_disk
+
+
+def test_more_than_is_free_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=10))
+    refuse_full_disk(tmp_path, 10, RecoloristError)
+    with pytest.raises(RecoloristError, match=r"a\.npz needs 11 bytes and 10 are free"):
+        refuse_full_disk(tmp_path, 11, RecoloristError, "a.npz")
