@@ -35,7 +35,7 @@ _NAMES: Final = {"key": "sample", "label": "label", "domain": "domain"}
 
 
 class Colorist(ImageOnlyTransform):
-    """With probability ``p``, give an image the colour statistics of a style drawn from a bank.
+    """With probability ``p`` (0.3 by default), give an image the colour statistics of a style drawn from a bank.
 
     The drawn parameters are a few numbers: the style's name, the strength, the plan. In a stack (``images``, ``volume``) all
     images take the same style, each by its own plan; further images (``additional_targets``) get the map of ``image``.

@@ -52,7 +52,7 @@ _NUMBERS: Final = 2**63 - 1
 
 
 class RandColorist(RandomizableTransform):
-    """With probability ``prob``, give an image the colour statistics of a style drawn from a bank.
+    """With probability ``prob`` (0.3 by default), give an image the colour statistics of a style drawn from a bank.
 
     Images are channel-first, ``(C, H, W)`` or ``(C, H, W, D)``: a volume takes one style by one plan. The dtype is kept. Float
     images are taken as 0 to 1; MONAI often leaves 8-bit values in floats, and then ``data_range=255`` says so.

@@ -37,7 +37,7 @@ _FIRST, _LAST = 0, 2**63 - 1
 
 
 class Colorist(v2.Transform):
-    """With probability ``p``, give the images of a sample the colour statistics of one style drawn from a bank.
+    """With probability ``p`` (0.3 by default), give the images of a sample the colour statistics of one style drawn from a bank.
 
     Images (PIL, ``tv_tensors.Image``, plain tensors; uint8, uint16, or floating point in 0 to ``data_range``) and videos keep
     their type, dtype, shape and device. Masks, boxes, key points and everything else pass through untouched. Put it before
