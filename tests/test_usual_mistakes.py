@@ -40,6 +40,16 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     "16 bits in use of 99": (lambda: Reading(bits=99), "accepted are whole numbers from 9 to 16"),
     "a bank of the test split": (lambda: rc.Colorist(rc.StyleBank.build(TILES, split="test")), "training split"),
     "percent for a probability": (lambda: rc.Colorist(rc.StyleBank.build(TILES, split="train"), p=30), "from 0 to 1"),
+    "a range that falls": (
+        lambda: rc.Colorist(rc.StyleBank.build(TILES, split="train"), strength=(1, 0.5)),
+        "in ascending order",
+    ),
+    "a negative gain": (lambda: rc.match(IMAGE, STYLE, max_gain=-1), "accepted are numbers from"),
+    "a range of nothing": (lambda: rc.match(IMAGE, STYLE, data_range=0), "the largest value the image may hold"),
+    "alpha of one channel": (lambda: rc.match(IMAGE[..., 0], STYLE[..., 0], alpha=True), "needs a colour channel"),
+    "a masked array": (lambda: rc.match(np.ma.masked_array(IMAGE), STYLE), "mask=~image.mask"),
+    "where to apply": (lambda: rc.match(IMAGE, STYLE, apply_to="inside"), "choose from 'all', 'mask'"),
+    "too many bits": (lambda: rc.match(UNIT.astype(np.complex64), UNIT), "accepted are NumPy arrays"),
     "an unknown sampler": (lambda: rc.Colorist(rc.StyleBank.build(TILES, split="train"), sampler="random"), "choose from"),
 }
 
@@ -61,6 +71,15 @@ WITH_COMMANDS: dict[str, tuple[list[str], str]] = {
     "a web page named .png": (["match", "{tmp}/page.png", "{tmp}/b.png", "-o", "{tmp}/o.png"], "the download has failed"),
     "a picture of a phone": (["match", "{tmp}/photo.heic", "{tmp}/b.png", "-o", "{tmp}/o.png"], "save it as PNG"),
     "a split that must be chosen": (["bank", "build", "{tmp}/table.csv", "-o", "{tmp}/x.rcb"], "--split train"),
+    "an unknown rule": (["audit", "{tmp}/data", "--mask", "liver"], "choose from 'tissue', 'fundus'"),
+    "a style by its pixels": (
+        ["harmonise", "{tmp}/data", "{tmp}/o", "--to", "{tmp}/a.png", "--method", "histogram"],
+        "mean_std",
+    ),
+    "a level that is negative": (["audit", "{tmp}/data", "--level", "-1"], "--level -1; accepted are whole numbers from 0"),
+    "bits that do not exist": (["audit", "{tmp}/data", "--bits", "99"], "--bits 99; accepted are whole numbers from 9 to 16"),
+    "quality in shares": (["match", "{tmp}/a.png", "{tmp}/b.png", "-o", "{tmp}/o.jpg", "--quality", "0"], "from 1 to 100"),
+    "a list without images": (["audit", "{tmp}/list.txt"], "the list is empty; give at least one image file"),
     "a manifest without paths": (["audit", "{tmp}/no_path.csv"], "has no column 'path'"),
     "an unknown engine": (["audit", "{tmp}/data", "--engine", "dask"], "choose from 'local', 'ray'"),
     "no process at all": (["audit", "{tmp}/data", "-j", "0"], "--jobs 0; at least one process is needed"),
@@ -87,6 +106,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Image.fromarray(pixels).save(folder / f"{name}.png")
     Image.fromarray(IMAGE).save(folder / "a.bmp")
     (folder / "table.csv").write_text("path,split\na.png,train\nb.png,test\n")
+    (folder / "list.txt").write_text("")
     (folder / "no_path.csv").write_text("file\na.png\n")
     (folder / "page.png").write_bytes(b"<!DOCTYPE html><p>404")
     (folder / "photo.heic").write_bytes(b"\0\0\0\x18ftypheic" + bytes(40))
