@@ -240,7 +240,8 @@ def _match_command(case: Case, folder: Path) -> NDArray[Any]:
 
 def _harmonise_command(case: Case, folder: Path) -> NDArray[Any]:
     source, image = _files(case, folder)
-    _command("harmonise", source.parent, folder / "out", "--to", _style_file(case, folder, image), "--jobs", 1, *_words(case))
+    style = _style_file(case, folder, image)
+    _command("harmonise", source.parent, folder / "out", "--to", style, "--gate", "off", "--jobs", 1, *_words(case))
     return read_image(folder / "out" / source.name)
 
 
