@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -150,7 +151,8 @@ class TestApplyToMask:
         masks, options = Masks("tissue"), MatchOptions(apply_to="mask")
         plan = rc.plan(rc.measure(pixels), STYLE)
         for name, reading in (("whole", Reading()), ("strips", STRIPS)):
-            match_file(source, plan, tmp_path / f"{name}.npy", options, masks=masks, reading=reading)
+            with nullcontext() if tissue_rows == 150 else pytest.warns(PreprocessingWarning, match="finds no foreground"):
+                match_file(source, plan, tmp_path / f"{name}.npy", options, masks=masks, reading=reading)
         whole, strips = (read_image(tmp_path / f"{name}.npy") for name in ("whole", "strips"))
         assert np.array_equal(whole, strips)
         assert np.array_equal(whole[150:], pixels[150:]) is (tissue_rows == 150)

@@ -51,7 +51,7 @@ CODES: Final = {"drift": (0, 4)}
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with everything that the pages take for granted: images of two hospitals, one pair, a bank."""
     for name in ("train", "data/train", "today", "incoming"):
-        collection(tmp_path / name, count=16)
+        collection(tmp_path / name, count=32)
     for place, name in enumerate(("content.png", "style.png", "scan.png", "reference.png")):
         Image.fromarray(picture(90 + place)).save(tmp_path / name)
     monkeypatch.chdir(tmp_path)

@@ -17,7 +17,7 @@ from recolorist.bank.style_bank import StyleBank
 from recolorist.collections.items import Item
 from recolorist.collections.load import Loaded, load, rule_mask
 from recolorist.collections.options import Masks, MeasureOptions, OutputOptions
-from recolorist.collections.strips import MeasuredStrips, measure_strips, write_strips
+from recolorist.collections.strips import MeasuredStrips, measure_strips, rule_in_use, write_strips
 from recolorist.collections.target import Target
 from recolorist.collections.tasks import open_bank, reference
 from recolorist.core import foreground
@@ -109,6 +109,8 @@ def match_file(
         return result
     with loaded.strips as source, _mask_strips(masks.mask, reading) as file:
         measured = MeasuredStrips(source, masks.mask if masks.mask in foreground.RULES else file, options)
+        if masks.mask in foreground.RULES and rule_in_use(source, masks.mask, measured.moments) is None:
+            _warn_of_no_foreground("mask", masks.mask)
         plan, contrast = _plan_strips(measured, style, masks, reading)
         write_strips(target, path.name, source, plan, measured.changed, pyramid=pyramid)
         return Matched(plan, None, None, None, None, source.shape[:2], contrast)
@@ -222,11 +224,7 @@ def _mask(mask: str | None, opened: check.Opened, reading: Reading, name: str) -
     if mask in foreground.RULES:
         found = rule_mask(opened, mask)
         if found is None:
-            warnings.warn(
-                f"{name} {mask!r} finds no foreground, so all pixels are measured; the image may be blank",
-                PreprocessingWarning,
-                stacklevel=2,
-            )
+            _warn_of_no_foreground(name, mask)
         return check.open_mask(found, opened, name)
     pixels = read_picture(mask, Reading(reading.max_pixels, convert=True)).pixels
     if pixels.ndim == 3:
@@ -234,6 +232,14 @@ def _mask(mask: str | None, opened: check.Opened, reading: Reading, name: str) -
             f"{display_path(mask)} has {pixels.shape[2]} channels; a mask is grey, 0 outside and anything else inside"
         )
     return check.open_mask(pixels, opened, name)
+
+
+def _warn_of_no_foreground(name: str, mask: str | None) -> None:
+    warnings.warn(
+        f"{name} {mask!r} finds no foreground, so all pixels are measured; the image may be blank",
+        PreprocessingWarning,
+        stacklevel=3,
+    )
 
 
 def _mask_strips(mask: str | None, reading: Reading) -> Any:
