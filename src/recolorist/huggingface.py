@@ -17,7 +17,9 @@ __all__ = ["ColoristTransform"]
 
 
 class ColoristTransform:
-    """Augment the images of a batch and leave its other columns as they are.
+    """With probability ``p`` (0.3 by default), give each image of a batch the colour statistics of a style drawn from a bank.
+
+    Other columns are left as they are.
 
     Args:
         bank: A :class:`recolorist.StyleBank`, or the path of a saved one.

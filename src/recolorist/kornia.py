@@ -69,7 +69,7 @@ class _Styles(RandomGeneratorBase):
 
 
 class RandomColorist(IntensityAugmentationBase2D):
-    """With probability ``p`` per sample, give it the colour statistics of a style drawn from a bank.
+    """With probability ``p`` (0.3 by default), give each sample of a batch the colour statistics of a style drawn from a bank.
 
     Mean and deviation are matched. Samplers that need labels or domains do not work here, since Kornia does not say which image
     a sample is. ``_params`` holds the style of each sample, so that ``augmentation(batch, params=augmentation._params)`` repeats
