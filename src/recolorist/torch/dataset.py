@@ -15,9 +15,11 @@ from recolorist.augment.colorist import Colorist
 from recolorist.augment.epochs import RepeatedEpochWarning
 from recolorist.bank.names import format_name
 from recolorist.bank.style_bank import StyleBank
+from recolorist.core import image as check
 from recolorist.errors import OptionError
 from recolorist.torch.parameters import WithParameters, affine_of
 from recolorist.torch.samples import Part, change_image, get_part, open_colorist, put_image
+from recolorist.torch.skips import READ_ERRORS, OnError, Skips
 from recolorist.torch.tensors import image_of
 
 __all__ = ["ColoristDataset", "MapStyle"]
@@ -52,10 +54,13 @@ class ColoristDataset(Dataset[Any]):
         mask: Where the mask is.
         transform: Called with the image afterwards; a :class:`ToNormalizedTensor` is fused.
         parameters: Leave the image as it is and return what was drawn beside it, for :class:`ParameterCollate`.
+        on_error: ``"raise"``, or ``"skip"`` for a training that must not end because of one file. Then a sample that cannot be
+            read is replaced by another one of the dataset, drawn for (seed, epoch, index), and logged once.
         **options: Options of :class:`recolorist.Colorist`.
 
     Raises:
         OptionError: The dataset has no length, or an option is unknown or outside its limits.
+        ImageError: With ``on_error="skip"``, when a sample is asked for: neither it nor others can be read.
 
     Example:
         >>> import numpy as np
@@ -79,6 +84,7 @@ class ColoristDataset(Dataset[Any]):
         mask: Part | None = None,
         transform: Callable[[Any], Any] | None = None,
         parameters: bool = False,
+        on_error: OnError = "raise",
         **options: Any,
     ) -> None:
         """Check the options; nothing is loaded yet."""
@@ -92,6 +98,8 @@ class ColoristDataset(Dataset[Any]):
         }
         self.transform = transform
         self.parameters = parameters
+        skips = check.option(on_error, ("raise", "skip"), "on_error") == "skip"
+        self._skips = Skips(len(dataset), self.colorist.seed) if skips else None
         # how often each sample came while no epoch was set; then the setting that was last, and samples since then;
         # in memory that workers share, whenever they were started
         self._counts = torch.zeros(len(dataset) + 2, dtype=torch.int64).share_memory_()
@@ -109,6 +117,16 @@ class ColoristDataset(Dataset[Any]):
         """The present epoch."""
         return self.colorist.epoch
 
+    @property
+    def on_error(self) -> OnError:
+        """What happens when a sample cannot be read."""
+        return "raise" if self._skips is None else "skip"
+
+    @property
+    def skipped(self) -> int:
+        """How many samples were replaced because they cannot be read, in all loader workers and epochs."""
+        return 0 if self._skips is None else self._skips.count
+
     def __len__(self) -> int:
         """As many as the wrapped dataset has."""
         return len(self._counts) - 2
@@ -116,7 +134,7 @@ class ColoristDataset(Dataset[Any]):
     def __getitem__(self, index: int) -> Any:
         """Return one sample with new colours, or as it was with probability 1 - p."""
         setting, number = self._setting(), self._number(index)
-        return self._recolour(number, self.dataset[number], setting)
+        return self._finish(number, self._fetch(number), setting)
 
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
         """A whole batch, which torch asks for if it can; the same samples as one by one.
@@ -125,17 +143,16 @@ class ColoristDataset(Dataset[Any]):
         tables driven from the caches, and takes several times as long.
         """
         setting, numbers = self._setting(), [self._number(index) for index in indices]
-        together = getattr(self.dataset, "__getitems__", None)
-        samples = together(numbers) if callable(together) else [self.dataset[number] for number in numbers]
-        return [self._recolour(number, sample, setting) for number, sample in zip(numbers, samples, strict=True)]
+        samples = self._fetch_together(numbers)
+        return [self._finish(number, sample, setting) for number, sample in zip(numbers, samples, strict=True)]
 
     def __repr__(self) -> str:
         """The dataset, the augmentation and the epoch."""
         plain = type(self.dataset) in (list, tuple)  # their texts hold every pixel
         dataset = f"{type(self.dataset).__name__} of {len(self)} samples" if plain else repr(self.dataset)
         parts = "".join(f"{name}={part!r}, " for name, part in {"image": self.image, **self.parts}.items())
-        options = f"{parts}transform={self.transform!r}, parameters={self.parameters!r}, epoch={self.epoch}"
-        return f"ColoristDataset({dataset}, {self.colorist!r}, {options})"
+        options = f"{parts}transform={self.transform!r}, parameters={self.parameters!r}, on_error={self.on_error!r}"
+        return f"ColoristDataset({dataset}, {self.colorist!r}, {options}, epoch={self.epoch})"
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """A copy by value must share its memory with its own workers, too."""
@@ -152,8 +169,41 @@ class ColoristDataset(Dataset[Any]):
         """Return the epoch and how often one was set, before a sample is fetched: a pass that begins meanwhile is another one."""
         return self.colorist.epoch, self.colorist.epochs_set
 
-    def _recolour(self, number: int, sample: Any, setting: tuple[int, int]) -> Any:
+    def _fetch(self, number: int) -> Any:
+        """Return a sample of the wrapped dataset, or the error of one that is to be replaced."""
+        if self._skips is None:
+            return self.dataset[number]
+        try:
+            return self.dataset[number]
+        except READ_ERRORS as error:
+            return error
+
+    def _fetch_together(self, numbers: list[int]) -> list[Any]:
+        """Return samples in one call if the wrapped dataset has it; after an error in that call, one by one."""
+        together = getattr(self.dataset, "__getitems__", None)
+        if callable(together):
+            try:
+                return list(together(numbers))
+            except READ_ERRORS:
+                if self._skips is None:
+                    raise
+        return [self._fetch(number) for number in numbers]
+
+    def _finish(self, number: int, sample: Any, setting: tuple[int, int]) -> Any:
+        """Give a fetched sample its colours; with ``on_error="skip"``, or another one if it cannot be read."""
         epoch = self._epoch_of(number, *setting)  # after the sample was had: a missing one is the dataset's own error
+        if self._skips is None:
+            return self._recolour(number, sample, epoch)
+
+        def read(candidate: int) -> Any:
+            fetched = sample if candidate == number else self.dataset[candidate]
+            if isinstance(fetched, READ_ERRORS):
+                raise fetched
+            return self._recolour(candidate, fetched, epoch)  # an image that Pillow decodes late fails here
+
+        return self._skips.find_readable(number, epoch, read)
+
+    def _recolour(self, number: int, sample: Any, epoch: int) -> Any:
         content = {name: get_part(sample, part) for name, part in self.parts.items()}
         mask = content.pop("mask", None)
         draw = self.colorist.draw(index=number, epoch=epoch, **{name: format_name(value) for name, value in content.items()})
