@@ -112,7 +112,10 @@ def _read_members(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
             arrays = {name[:-4]: _read_array(archive, name) for name in archive.namelist()}
         facts = _verify_facts(arrays)
     except (OSError, ValueError, KeyError, zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, RecursionError) as error:
-        raise StatisticsError(f"{path} cannot be read as a style bank: {error}. Build it again, or copy it again.") from error
+        rule = " A bank is written by bank.save(path); pickles are never read." if isinstance(error, zipfile.BadZipFile) else ""
+        raise StatisticsError(
+            f"{path} cannot be read as a style bank: {error}.{rule} Build it again, or copy it again."
+        ) from error
     return arrays, facts
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -220,7 +221,8 @@ def _from_pil(image: Any, name: str) -> NDArray[Any]:
 def _plain_array(image: Any, name: str) -> NDArray[Any]:
     if not isinstance(image, np.ndarray):
         kind = type(image)
-        advice = "Convert it with numpy.asarray first."
+        is_path = isinstance(image, (str, os.PathLike))
+        advice = "Open it first: PIL.Image.open(path)." if is_path else "Convert it with numpy.asarray first."
         if kind.__module__.partition(".")[0] in ("torch", "torchvision", "monai"):
             advice = "Tensors go to recolorist.torchvision.Colorist, recolorist.torch or the adapter of your framework."
         raise ImageError(f"{name} is a {kind.__name__}; {_ACCEPTED}. {advice}")
