@@ -166,6 +166,15 @@ class TestMonai:
         finally:
             set_track_meta(True)
 
+    def test_a_result_without_gradients_is_announced(self) -> None:
+        subject = Subject("monai").seed(1)
+        from recolorist.torch import DetachedWarning
+
+        given = (subject.give(images("monai")[0]) / 255.0).requires_grad_()
+        with pytest.warns(DetachedWarning, match="ColorMatch"):
+            out = subject.call(given)
+        assert not out.requires_grad
+
     def test_a_cached_dataset_still_draws(self) -> None:
         subject = Subject("monai")
         import torch
