@@ -198,3 +198,17 @@ def test_blank_images_are_counted_apart_from_the_gate(tmp_path: Path) -> None:
     assert "1 are blank and stay as they are" in answer.out
     assert "inside the bank" not in answer.out
     assert run_json("harmonise", folder, tmp_path / "all", *gate, "--blank", "match")["blank"] == 0
+
+
+def test_images_that_lost_detail_are_counted(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    cell, style = rng.normal(190, 12, (128, 128, 3)), rng.normal(150, 95, (128, 128, 3))
+    cell[40:72, 40:72] = rng.normal(40, 14, (32, 32, 3))  # a nucleus
+    (tmp_path / "in").mkdir()
+    for name, pixels in (("in/cell.png", cell), ("in/other.png", style), ("style.png", style)):
+        Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8)).save(tmp_path / name)
+    words = ("harmonise", tmp_path / "in", "--to", tmp_path / "style.png", "--jobs", "1")
+    line = "1 lost detail in more than 2 % of the patches, flagged 'detail_lost'; --max-loss 0.01 keeps it"
+    assert line in run_here(*words, tmp_path / "a").out.splitlines()
+    assert "lost detail" not in run_here(*words, tmp_path / "b", "--max-loss", "0.01").out
+    assert run_json(*words, tmp_path / "c")["detail_lost"] == 1  # an image, although three channels are flagged

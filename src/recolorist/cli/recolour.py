@@ -60,7 +60,7 @@ def augment(
     if cross_domain:
         options = replace(options, sampler="other_domain")
     where = common.with_bar(where, "augmented")
-    _tell(write_augmented(source, out, open_bank(bank), options, select, output, reading, where), out, as_json=as_json)
+    _report(write_augmented(source, out, open_bank(bank), options, select, output, reading, where), out, as_json=as_json)
 
 
 @with_options("eps_mode", "strict", "label_from", "domain_from")
@@ -85,13 +85,13 @@ def harmonise(
 
     style = open_style(to, reading, options.match.space, options.mask)
     options, where = replace(options, style_name=Path(to).name), common.with_bar(where, "harmonised")
-    _tell(write_harmonised(source, out, style, options, select, output, reading, where), out, as_json=as_json)
+    _report(write_harmonised(source, out, style, options, select, output, reading, where), out, as_json=as_json)
 
 
-def _tell(result: RunResult, out: Path, *, as_json: bool) -> None:
+def _report(result: RunResult, out: Path, *, as_json: bool) -> None:
     clipped = [record["audit"]["clipped_overall"] for record in result.records if record["audit"]]
     flags = Counter(flag for record in result.records if record["audit"] for c in record["audit"]["flags"] for flag in c)
-    told: dict[str, Any] = {
+    summary: dict[str, Any] = {
         "folder": str(out),
         "written": len(result.records) - result.kept,
         "kept": result.kept,
@@ -99,26 +99,39 @@ def _tell(result: RunResult, out: Path, *, as_json: bool) -> None:
         "clipped_mean": sum(clipped) / len(clipped) if clipped else None,
         "clipped_worst": max(clipped, default=None),
         "flags": dict(flags),
-        "blank": sum(
-            "blank" in channel for record in result.records if record["audit"] for channel in record["audit"]["flags"][:1]
-        ),
+        "blank": _count_flagged(result.records, "blank"),
+        "detail_lost": _count_flagged(result.records, "detail_lost"),
     }
     judged = [record["gate"] for record in result.records if "gate" in record]
     gate = Counter(entry["reason"] for entry in judged)
     beyond = sum(entry["reason"] == "outside" and entry["distance_after"] > entry["edge"] for entry in judged)
     if {"inside", "outside"} & set(gate):
-        told["gate"] = dict(gate) | {"still_outside": beyond}
+        summary["gate"] = dict(gate) | {"still_outside": beyond}
     if not as_json:
         kept = f", {result.kept} kept from before" if result.kept else ""
-        common.echo(f"{told['written']} written{kept}, {told['failed']} failed; provenance.jsonl in {out} says what was done")
-        if "gate" in told:
+        common.echo(
+            f"{summary['written']} written{kept}, {summary['failed']} failed; provenance.jsonl in {out} says what was done"
+        )
+        if "gate" in summary:
             common.echo(f"{gate['inside']} inside the bank and left as they are, {gate['outside']} outside and moved")
             if beyond:
                 common.echo(
                     f"{beyond} of them lie outside still: their channels vary together otherwise; try --method covariance"
                 )
-        if told["blank"]:
-            common.echo(f"{told['blank']} are blank and stay as they are, flagged 'blank'; --blank match changes them too")
+        if summary["blank"]:
+            common.echo(f"{summary['blank']} are blank and stay as they are, flagged 'blank'; --blank match changes them too")
+        if summary["detail_lost"]:
+            common.echo(
+                f"{summary['detail_lost']} lost detail in more than 2 % of the patches, flagged 'detail_lost'; "
+                "--max-loss 0.01 keeps it"
+            )
         if clipped:
-            common.echo(f"clipped {100 * told['clipped_mean']:.2f} % on average, {100 * told['clipped_worst']:.2f} % at worst")
-    finish(told, result.failures, result.passed, as_json=as_json)
+            common.echo(
+                f"clipped {100 * summary['clipped_mean']:.2f} % on average, {100 * summary['clipped_worst']:.2f} % at worst"
+            )
+    finish(summary, result.failures, result.passed, as_json=as_json)
+
+
+def _count_flagged(records: list[dict[str, Any]], flag: str) -> int:
+    """Return the number of images of which a channel has the flag."""
+    return sum(any(flag in channel for channel in record["audit"]["flags"]) for record in records if record["audit"])
