@@ -92,8 +92,8 @@ class TestTable:
     def test_commands_offer_what_they_can_honour(self) -> None:
         command: Any = get_command(app)
         offered = {name: {parameter.name for parameter in node.params} for name, node in command.commands.items()}
-        assert {"eps_mode", "strict", "style_mask"} <= offered["match"]
-        assert not {"eps_mode", "strict", "label_from"} & offered["harmonise"]
+        assert {"eps_mode", "strict", "style_mask", "ties"} <= offered["match"]
+        assert not {"eps_mode", "strict", "label_from", "ties"} & offered["harmonise"]
         assert {"copies", "sampler", "max_clip", "label_from"} <= offered["augment"]
         assert "pool" in offered["harmonise"]
 

@@ -57,6 +57,9 @@ OPTIONS: Final[Mapping[str, Any]] = MappingProxyType(
             float | None, typer.Option(metavar="SHARE", help="Largest share of values (0.02 is 2 %) that may be clipped.")
         ],
         "max_loss": Annotated[float | None, typer.Option(metavar="SHARE", help=_LOSS)],
+        "ties": Annotated[
+            str, typer.Option(metavar="NAME", help="exact_histogram: order equal pixels by 'neighbours', or by 'position' alone.")
+        ],
         "apply_to": Annotated[str, typer.Option(metavar="NAME", help="Change 'all' pixels, or those of the 'mask'.")],
         # AugmentOptions, HarmoniseOptions
         "copies": Annotated[
@@ -123,6 +126,7 @@ _PANELS: Final = {
         "style_mask",
         "max_clip",
         "max_loss",
+        "ties",
     ),
     "Drawing styles": ("copies", "p", "seed", "sampler", "allow_split"),
     "The style": ("gate", "pool"),
@@ -145,6 +149,7 @@ _COMPLETIONS: Final = {
     "mask": _complete_from("recolorist.core.foreground", "RULES"),
     "eps_mode": lambda: ["exact", "paper"],
     "apply_to": lambda: ["all", "mask"],
+    "ties": lambda: ["neighbours", "position"],
     "grey": lambda: ["keep", "rgb"],
     "gate": lambda: ["centre", "edge", "off"],
     "engine": lambda: ["local", "ray"],

@@ -40,7 +40,7 @@ def register(app: typer.Typer) -> None:
     app.command("harmonise")(harmonise)
 
 
-@with_options("eps_mode", "strict", strength=_Strength)
+@with_options("eps_mode", "strict", "ties", strength=_Strength)
 def augment(
     source: common.Source,
     out: _Out,
@@ -63,7 +63,7 @@ def augment(
     _report(write_augmented(source, out, open_bank(bank), options, select, output, reading, where), out, as_json=as_json)
 
 
-@with_options("eps_mode", "strict", "label_from", "domain_from")
+@with_options("eps_mode", "strict", "ties", "label_from", "domain_from")
 def harmonise(
     source: common.Source,
     out: _Out,

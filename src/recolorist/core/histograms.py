@@ -1,9 +1,13 @@
-"""The two histogram methods: per-channel CDF matching, and exact specification by strict ordering (Coltuc 2006)."""
+"""The two histogram methods: per-channel CDF matching, and exact specification by strict ordering (Coltuc 2006).
+
+Both rank pixels, so equal pixels must compare as equal. In linear spaces the channels of integer images are whole numbers up to a
+scale (299 R + 587 G + 114 B), and these are ranked. Scale and offset of a space do not matter, so pixels are taken in its basis.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +18,20 @@ from recolorist.core.image import Opened, refuse_unknown_white
 from recolorist.core.moments import measure_opened
 from recolorist.core.options import MatchOptions
 from recolorist.core.plan import refuse_channels
-from recolorist.core.spaces import SPACES
+from recolorist.core.spaces import SPACES, mix_channels
 from recolorist.errors import StatisticsError
 
-__all__ = ["cdf_curve", "is_flat", "level_table", "match_exactly", "match_levels", "match_pixels"]
+__all__ = [
+    "WorkingChannel",
+    "cdf_curve",
+    "is_flat",
+    "level_table",
+    "match_exactly",
+    "match_levels",
+    "match_pixels",
+    "ring_sums",
+    "working_channels",
+]
 
 Mask = NDArray[np.bool_] | None
 Channel = NDArray[np.float64]
@@ -32,6 +46,8 @@ _RINGS: Final = (
 )
 
 
+_COUNTED: Final = 2**20  # whole numbers that span no more are counted level by level; others are sorted
+_PACKED: Final = 2**62  # several whole numbers are compared as one below this
 _NOISE: Final = 1e-7  # of the largest value: coefficients are published to eight digits, and 16-bit levels lie further apart
 
 
@@ -81,36 +97,70 @@ def _by_table(content: Opened, mask: Mask, style: Opened, style_mask: Mask, targ
 def _by_channel(
     content: Opened, mask: Mask, style: Opened, style_mask: Mask, target: NDArray[Any], options: MatchOptions
 ) -> None:
-    """Convert to the space, match each channel, convert back."""
-    pixels = _working_pixels(content, options.space)
-    style_pixels = _working_pixels(style, options.space)
-    if options.space == "rgb" and content.data_range != style.data_range:  # both finite, or they would be equal
-        style_pixels = style_pixels * (content.data_range / style.data_range)
-    chosen = style_pixels.reshape(-1, style.channels) if style_mask is None else style_pixels[style_mask]
-    matched = np.empty(pixels.shape, np.float64)
-    for c in range(content.channels):
+    """Take the channels of the space, match each, convert back."""
+    matched = np.empty(content.colour.shape, np.float64)
+    pairs = zip(working_channels(content, options.space), working_channels(style, options.space), strict=True)
+    for c, ((values, unit), (goal, style_unit)) in enumerate(pairs):
+        chosen = goal.ravel() if style_mask is None else goal[style_mask]
+        if unit != style_unit:  # both finite: a space needs a range, and in RGB both have one or neither
+            chosen = chosen * (unit / style_unit)
+        smallest = 1.0 if options.space == "rgb" else unit  # RGB may have no range
         if options.method == "histogram":
-            matched[..., c] = match_levels(pixels[..., c], mask, chosen[:, c])
+            goal_values = match_levels(values, mask, chosen, smallest)
         else:
-            matched[..., c] = match_exactly(pixels[..., c], mask, chosen[:, c])
-    if options.strength < 1:
-        matched = pixels + options.strength * (matched - pixels)
+            goal_values = match_exactly(values, mask, chosen, smallest, by_position=options.ties == "position")
+        matched[..., c] = goal_values if options.strength == 1 else values + options.strength * (goal_values - values)
+        if options.space != "rgb":
+            matched[..., c] /= unit
     if options.space != "rgb":
-        matched = SPACES[options.space].inverse(matched) * content.data_range
+        space = SPACES[options.space]
+        back = space.inverse(matched) if space.basis is None else mix_channels(matched, space.basis.inverse)
+        matched = back * content.data_range
     write_floats(content, target[..., : content.channels], matched, limits(content, clip=options.clip))
     if options.method == "exact_histogram":
         keep_outside(content, target, mask)  # pixels outside have no rank
 
 
-def _working_pixels(opened: Opened, space: str) -> NDArray[Any]:
-    """Pixels as the method sees them: in their own units in RGB, converted elsewhere; unusable ones as zero."""
-    if space == "rgb" and opened.is_integer:
-        return opened.colour
-    if space != "rgb":
-        return SPACES[space].forward(unit_pixels(opened, opened.colour))
-    pixels = opened.colour.astype(np.float64)
-    pixels[~np.isfinite(pixels)] = 0.0
-    return pixels
+class WorkingChannel(NamedTuple):
+    """One channel as the methods see it."""
+
+    values: NDArray[Any]
+    unit: float  #: the number that stands for 1 in the basis of the space; in RGB the range of the image
+
+
+def working_channels(opened: Opened, space: str) -> list[WorkingChannel]:
+    """Return the channels of an image in a space; whole numbers wherever the algebra gives such, unusable pixels as zero.
+
+    Args:
+        opened: The image.
+        space: A key of :data:`recolorist.SPACES`.
+
+    Returns:
+        The channels. Of a linear space they are those of its basis, without scale and offset.
+
+    Example:
+        >>> from recolorist.core.image import open_image
+        >>> image = open_image(np.array([[[10, 20, 30]]], np.uint8))
+        >>> [int(values[0, 0]) for values, _ in working_channels(image, "yuv")]
+        [18150, 11850, -8150]
+    """
+    colour, high = opened.colour, opened.data_range
+    if space == "rgb":
+        pixels = colour if opened.is_integer else np.where(np.isfinite(colour), colour, 0).astype(np.float64)
+        return [WorkingChannel(pixels[..., c], high) for c in range(opened.channels)]
+    chosen = SPACES[space]
+    if chosen.whole is not None and opened.is_integer:
+        red, green, blue = (colour[..., c].astype(np.int64) for c in range(3))
+        unit = chosen.whole.denominator * high
+        return [WorkingChannel(row[0] * red + row[1] * green + row[2] * blue, unit) for row in chosen.whole.rows]
+    pixels = unit_pixels(opened, colour)
+    converted = chosen.forward(pixels) if chosen.basis is None else mix_channels(pixels, chosen.basis.rows)
+    channels = [WorkingChannel(converted[..., c], 1.0) for c in range(3)]
+    if opened.is_integer and space == "hsv":
+        channels[2] = WorkingChannel(colour.max(axis=-1).astype(np.int64), high)
+    elif opened.is_integer and space == "hsi":
+        channels[2] = WorkingChannel(colour.sum(axis=-1, dtype=np.int64), 3 * high)
+    return channels
 
 
 def cdf_curve(levels: Channel, counts: NDArray[Any], style_levels: NDArray[Any], style_counts: NDArray[Any]) -> Channel:
@@ -128,23 +178,46 @@ def cdf_curve(levels: Channel, counts: NDArray[Any], style_levels: NDArray[Any],
     return np.asarray(np.interp(shares, style_shares, style_levels))
 
 
-def is_flat(low: Any, high: Any) -> bool:
+def is_flat(low: Any, high: Any, unit: float = 1.0) -> bool:
     """Whether a channel has one value but for rounding: the chroma of a grey image must not be spread over the style's.
 
     >>> is_flat(0.5, 0.5 + 1e-15), is_flat(0, 1)
     (True, False)
     """
-    return bool(float(high) - float(low) <= _NOISE * max(1.0, abs(float(low)), abs(float(high))))
+    return bool(float(high) - float(low) <= _NOISE * max(unit, abs(float(low)), abs(float(high))))
 
 
-def match_levels(values: Channel, inside: NDArray[np.bool_] | None, style: Channel) -> Channel:
-    """CDF matching of one channel; levels that occur outside the mask only are interpolated."""
-    levels, counts = np.unique(values if inside is None else values[inside], return_counts=True)
-    if is_flat(levels[0], levels[-1]):
+def match_levels(values: NDArray[Any], inside: Mask, style: NDArray[Any], unit: float = 1.0) -> Channel:
+    """CDF matching of one channel; levels that occur outside the mask only are interpolated.
+
+    >>> match_levels(np.array([[3, 1], [2, 9]]), None, np.array([10, 20, 30, 40])).tolist()
+    [[30.0, 10.0], [20.0, 40.0]]
+    """
+    levels, counts = _count_levels(values if inside is None else values[inside])
+    if is_flat(levels[0], levels[-1], unit):
         levels, counts = levels[:1], np.array([counts.sum()])
-    style_levels, style_counts = np.unique(style, return_counts=True)
+    style_levels, style_counts = _count_levels(style)
     curve = cdf_curve(levels.astype(np.float64), counts, style_levels.astype(np.float64), style_counts)
+    if inside is None and len(levels) > 1 and _is_counted(levels[0], levels[-1]):
+        table = np.empty(int(levels[-1]) - int(levels[0]) + 1)
+        table[levels - levels[0]] = curve
+        return np.asarray(table[values - levels[0]])
     return np.asarray(np.interp(values, levels, curve))
+
+
+def _is_counted(low: Any, high: Any) -> bool:
+    """Whether values between the two are whole numbers few enough to be counted."""
+    return low.dtype.kind in "iu" and int(high) - int(low) < _COUNTED
+
+
+def _count_levels(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The levels that occur, in order, and how often."""
+    low = values.min()
+    if not _is_counted(low, values.max()):
+        return np.unique(values, return_counts=True)
+    counts = np.bincount((values - low).ravel())
+    levels = np.flatnonzero(counts)
+    return levels + int(low), counts[levels]
 
 
 def level_table(counts: NDArray[Any], style_counts: NDArray[Any], scale: float) -> Channel:
@@ -154,30 +227,77 @@ def level_table(counts: NDArray[Any], style_counts: NDArray[Any], scale: float) 
     return np.asarray(np.interp(np.arange(len(counts)), levels, curve))
 
 
-def match_exactly(values: NDArray[Any], inside: NDArray[np.bool_] | None, style: NDArray[Any]) -> NDArray[Any]:
+def match_exactly(
+    values: NDArray[Any], inside: Mask, style: NDArray[Any], unit: float = 1.0, *, by_position: bool = False
+) -> NDArray[Any]:
     """Give one channel (H, W) exactly the style's histogram, whatever the two sizes.
 
     Pixels are put in strict order: by value, then by the means of growing neighbourhoods, and where all six agree by
     position. The pixel of rank r takes the style's value of the same relative rank. Pixels outside the mask stay.
 
-    >>> match_exactly(np.array([[3, 1], [2, 9]]), None, np.array([10, 20, 30, 40])).tolist()
-    [[30, 10], [20, 40]]
+    Args:
+        values: The channel.
+        inside: The pixels that are matched; None: all.
+        style: The values of the style, in the same units.
+        unit: The number that stands for 1, to tell a flat channel.
+        by_position: Order equal values by position alone, without looking at neighbours.
+
+    Returns:
+        The matched channel.
+
+    Example:
+        >>> match_exactly(np.array([[3, 1], [2, 9]]), None, np.array([10, 20, 30, 40])).tolist()
+        [[30, 10], [20, 40]]
     """
     chosen = np.arange(values.size) if inside is None else np.flatnonzero(inside)
     result = values.astype(np.result_type(values, style), copy=True).ravel()
     taken = values.ravel()[chosen]
-    if is_flat(taken.min(), taken.max()):
+    if is_flat(taken.min(), taken.max(), unit):
         result = result.astype(np.float64)
         result[chosen] = style.mean()
         return result.reshape(values.shape)
-    order = np.lexsort([ring.ravel()[chosen] for ring in reversed(_ring_sums(values))])
+    keys = [taken] if by_position else [ring.ravel()[chosen] for ring in ring_sums(values)]
     ranks = np.arange(len(chosen), dtype=np.int64)
-    result[chosen[order]] = np.sort(style, axis=None)[(2 * ranks + 1) * style.size // (2 * len(chosen))]
+    result[chosen[_strict_order(keys)]] = np.sort(style, axis=None)[(2 * ranks + 1) * style.size // (2 * len(chosen))]
     return result.reshape(values.shape)
 
 
-def _ring_sums(values: NDArray[Any]) -> list[NDArray[Any]]:
-    """The values, then the sum over each ring round every pixel, edges mirrored; integers stay exact."""
+def _strict_order(keys: list[NDArray[Any]]) -> NDArray[np.intp]:
+    """Order by the first key, then by the next, last by position; only what is tied is compared any further."""
+    first, *others = _pack(keys) if keys[0].dtype.kind in "iu" else keys
+    order = np.argsort(first, kind="stable")
+    starts = np.append(True, np.diff(first[order]) != 0)  # where a group of equal pixels begins
+    for key in others:
+        tied = ~(starts & np.append(starts[1:], True))
+        rest = order[tied]
+        order[tied] = rest[np.lexsort([key[rest], np.cumsum(starts)[tied]])]
+        starts[1:] |= np.diff(key[order]) != 0
+    return order
+
+
+def _pack(keys: list[NDArray[Any]]) -> list[NDArray[np.int64]]:
+    """Join whole numbers that follow each other into one, as digits, as long as they fit."""
+    packed: list[NDArray[np.int64]] = []
+    room = _PACKED
+    for key in keys:
+        low = int(key.min())
+        span = int(key.max()) - low + 1
+        digit = key.astype(np.int64) - low
+        if room * span < _PACKED:
+            packed[-1] = packed[-1] * span + digit
+            room *= span
+        else:
+            packed.append(digit)
+            room = span
+    return packed
+
+
+def ring_sums(values: NDArray[Any]) -> list[NDArray[Any]]:
+    """Return the values, then the sum over each ring round every pixel, edges mirrored; integers stay exact.
+
+    >>> [int(ring[0, 0]) for ring in ring_sums(np.ones((3, 3), np.uint8))]
+    [1, 4, 4, 4, 8, 4]
+    """
     work: NDArray[Any] = values.astype(np.int64 if values.dtype.kind in "iu" else np.float64)
     height, width = values.shape
     padded = np.pad(work, 2, mode="symmetric")

@@ -28,7 +28,7 @@ from recolorist.core.histograms import match_pixels
 from recolorist.core.image import OnNonFinite, Opened, open_image, open_mask
 from recolorist.core.limits import Fit, ImageLimits, fit_to_limits
 from recolorist.core.moments import Moments, float_pairs, integer_pairs, measure_opened
-from recolorist.core.options import MATCHERS, EpsMode, MatchOptions, match_options
+from recolorist.core.options import MATCHERS, EpsMode, MatchOptions, Ties, match_options
 from recolorist.core.plan import ChannelMap, Plan, plan_map
 from recolorist.core.spaces import SPACES
 from recolorist.errors import ImageError, StatisticsError
@@ -102,6 +102,7 @@ def match(
     on_nonfinite: OnNonFinite = "raise",
     alpha: bool | None = None,
     out: NDArray[Any] | None = None,
+    ties: Ties = "neighbours",
 ) -> Any:
     """Give the content the colour statistics of the style; what cannot be used is refused with a RecoloristError.
 
@@ -123,6 +124,7 @@ def match(
         on_nonfinite: ``"raise"`` for NaN and infinite pixels, or ``"mask"`` to leave them out.
         alpha: Whether the last channel is alpha; None: if there are four.
         out: An array to write to; it must overlap no input.
+        ties: How ``exact_histogram`` orders equal pixels: by their ``"neighbours"``, or by ``"position"`` alone.
 
     Returns:
         An image of the same type, shape, dtype and memory layout as the content.
@@ -132,7 +134,9 @@ def match(
         >>> bool(abs(match(content, style).mean() - style.mean()) < 0.1)
         True
     """
-    options = match_options(method, space, strength, max_gain, eps_mode, strict, clip, apply_to, on_nonfinite)
+    options = match_options(
+        method, space, strength, max_gain, eps_mode, strict, clip, apply_to, on_nonfinite, "match", None, None, ties
+    )
     opened = open_image(content, data_range, alpha, "content")
     inside = open_mask(mask, opened)
     styles = _open_styles(style, style_mask, style_range, alpha, options, len(opened.array) if opened.is_batch else None)

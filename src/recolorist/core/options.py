@@ -13,11 +13,12 @@ from recolorist.core.image import OnNonFinite
 from recolorist.core.spaces import SPACES
 from recolorist.errors import OptionError
 
-__all__ = ["MATCHERS", "ApplyTo", "Blank", "EpsMode", "MatchOptions", "Matcher", "OnNonFinite", "match_options"]
+__all__ = ["MATCHERS", "ApplyTo", "Blank", "EpsMode", "MatchOptions", "Matcher", "OnNonFinite", "Ties", "match_options"]
 
 EpsMode = Literal["exact", "paper"]
 ApplyTo = Literal["all", "mask"]
 Blank = Literal["keep", "match"]
+Ties = Literal["neighbours", "position"]
 
 _NAMES: Final = MappingProxyType(
     {
@@ -25,6 +26,7 @@ _NAMES: Final = MappingProxyType(
         "apply_to": ("all", "mask"),
         "on_nonfinite": ("raise", "mask"),
         "blank": ("keep", "match"),
+        "ties": ("neighbours", "position"),
     }
 )
 
@@ -72,11 +74,10 @@ class MatchOptions:
         clip: Clip outputs to the range of the image. False is for float images only.
         apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
         on_nonfinite: ``"raise"`` for NaN and infinite pixels, or ``"mask"`` to leave them out.
-    <<<<<<< HEAD
         blank: ``"keep"`` to leave blank images as they are, or ``"match"`` to match them like all others.
-    =======
         max_clip: Largest share of values that may be clipped.
         max_loss: Largest share of patches that may lose more than half of their detail.
+        ties: How ``exact_histogram`` orders equal pixels: by their ``"neighbours"``, or by ``"position"`` alone.
 
     Raises:
         OptionError: A name is unknown, a number lies outside its limits, or a limit does not go with the method.
@@ -101,6 +102,7 @@ class MatchOptions:
     blank: Blank = "match"
     max_clip: float | None = None
     max_loss: float | None = None
+    ties: Ties = "neighbours"
     #: Whether there is a limit on clipping or on lost detail.
     is_limited: bool = field(init=False, repr=False, compare=False)
     #: Whether the method needs the pixels of the style; moments are enough for the others.
@@ -129,6 +131,10 @@ class MatchOptions:
             raise OptionError(
                 f"max_loss={self.max_loss:g} and method={self.method!r}: a histogram method has no gain to reduce; use mean_std "
                 "or covariance, or leave max_loss out"
+            )
+        if self.ties != "neighbours" and self.method != "exact_histogram":
+            raise OptionError(
+                f"ties={self.ties!r} and method={self.method!r}: only exact_histogram orders equal pixels; leave ties out"
             )
         object.__setattr__(self, "measured_space", "rgb" if SPACES[self.space].is_linear else self.space)
         object.__setattr__(self, "by_channel", self.method == "mean_std" and self.space == "rgb")

@@ -19,8 +19,8 @@ units of the range given here.
 | hed | no | about 0…1.9 | haematoxylin, eosin, DAB; colours outside that gamut do not survive the round trip |
 | lalphabeta | no | l −9.4…0, α −0.97…0.87, β ±0.21 | Reinhard 2001: log10 of LMS; black is lifted to 2⁻¹⁸ first |
 
-YCbCr, YPbPr and YUV share one basis (Y, B − Y, R − Y) and differ in scale and offset only, to which mean–std matching is
-blind: they give the same image, bit for bit.
+YCbCr, YPbPr and YUV share one basis (Y, B − Y, R − Y) and differ in scale and offset only, to which mean–std, histogram and
+exact histogram matching are blind: they give the same image, bit for bit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from recolorist.core import kernels
 
-__all__ = ["SPACES", "Convert", "Mixing", "Pixels", "Space"]
+__all__ = ["SPACES", "Convert", "Mixing", "Pixels", "Space", "WholeRows", "mix_channels"]
 
 Pixels = NDArray[np.float64]
 Convert = Callable[[Pixels], Pixels]
@@ -47,6 +47,26 @@ class Mixing(NamedTuple):
 
     rows: Pixels
     inverse: Pixels
+
+
+class WholeRows(NamedTuple):
+    """A basis as whole numbers, so that the channels of integer images are whole numbers too."""
+
+    rows: NDArray[np.int64]
+    denominator: int  #: what the rows were multiplied by
+
+    @classmethod
+    def from_decimals(cls, basis: Pixels) -> WholeRows:
+        """Read coefficients that are published to at most eight digits.
+
+        Example:
+            >>> rows, denominator = WholeRows.from_decimals(np.array([[0.299, 0.587, 0.114]]))
+            >>> rows.tolist(), denominator
+            ([[299, 587, 114]], 1000)
+        """
+        rows = np.rint(basis * 10**8).astype(np.int64)
+        shared = int(np.gcd.reduce(rows, axis=None, initial=10**8))
+        return cls(rows // shared, 10**8 // shared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +84,7 @@ class Space:
     inverse: Convert = field(repr=False)  #: and back; the result may leave [0, 1]
     basis: Mixing | None = field(default=None, repr=False)  #: linear: rows up to scale, all that mean–std matching sees
     matrix: Mixing | None = field(default=None, repr=False)  #: linear: the conversion without its offset
+    whole: WholeRows | None = field(default=None, repr=False)  #: linear: the basis as whole numbers
 
     @property
     def is_linear(self) -> bool:
@@ -71,8 +92,13 @@ class Space:
         return self.basis is not None
 
 
-def _mixed(pixels: Pixels, rows: Pixels) -> Pixels:
-    """``rows @ pixel`` for every pixel, summed in channel order: a matrix product would choose its own, by processor."""
+def mix_channels(pixels: Pixels, rows: Pixels) -> Pixels:
+    """Return ``rows @ pixel`` for every pixel, summed in channel order: a matrix product would choose its own, by processor.
+
+    Example:
+        >>> mix_channels(np.array([1.0, 2.0, 3.0]), np.eye(3)).tolist()
+        [1.0, 2.0, 3.0]
+    """
     first, second, third = (pixels[..., c] for c in range(3))
     return np.stack([(row[0] * first + row[1] * second) + row[2] * third for row in rows], axis=-1)
 
@@ -102,10 +128,11 @@ def _linear(
     return Space(
         name,
         channels,
-        lambda rgb: _mixed(rgb, matrix.rows) + shift,
-        lambda values: _mixed(values - shift, matrix.inverse),
+        lambda rgb: mix_channels(rgb, matrix.rows) + shift,
+        lambda values: mix_channels(values - shift, matrix.inverse),
         Mixing(basis, _inverted(basis)),
         matrix,
+        WholeRows.from_decimals(basis),
     )
 
 
