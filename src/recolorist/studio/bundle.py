@@ -9,8 +9,6 @@ import re
 from importlib import resources
 from typing import Any, Final
 
-import numpy as np
-
 from recolorist._version import __version__
 from recolorist.core.spaces import SPACES
 from recolorist.errors import RecoloristError
@@ -86,10 +84,11 @@ def linear_spaces() -> dict[str, dict[str, Any]]:
             "basisInverse": space.basis.inverse.tolist(),
             "rows": space.matrix.rows.tolist(),
             "inverse": space.matrix.inverse.tolist(),
-            "offset": space.forward(np.zeros(3)).tolist(),
+            "whole": space.whole.rows.tolist(),
+            "denominator": space.whole.denominator,
         }
         for name, space in SPACES.items()
-        if space.basis is not None and space.matrix is not None
+        if space.basis is not None and space.matrix is not None and space.whole is not None
     }
 
 

@@ -1,5 +1,5 @@
 // The distinct colours of an image, often far fewer than its pixels: what depends on the colour alone is computed once for each.
-// Histogram matching in a mixed linear space works on them, in the order of operations of spaces.py and matchers.py.
+// Histogram matching in a mixed linear space works on them, ranked as whole numbers, in the order of operations of histograms.py.
 
 import { ABOVE, BELOW } from "./pixels.mjs";
 
@@ -48,17 +48,17 @@ export function weigh({ list, index }, mask) {
 }
 
 /**
- * The colours in the channels of a space: sums in channel order, offset last, as in spaces.py.
+ * The colours in the channels of a space, as whole numbers: equal in algebra is equal here.
  * @param {Int32Array} list
  * @param {Space} space
  * @returns {Channel[]}
  */
-export function channelsOf(list, { rows, offset }) {
-  return rows.map(([first, second, third], c) => {
-    const values = new Float64Array(list.length), shift = offset[c];
+export function channelsOf(list, { whole }) {
+  return whole.map(([first, second, third]) => {
+    const values = new Float64Array(list.length);
     for (let i = 0; i < list.length; i++) {
-      const p = list[i], r = (p & 255) / 255, g = ((p >>> 8) & 255) / 255, b = (p >>> 16) / 255;
-      values[i] = first * r + second * g + third * b + shift;
+      const p = list[i];
+      values[i] = first * (p & 255) + second * ((p >>> 8) & 255) + third * (p >>> 16);
     }
     return { values, ...inOrder(values) };
   });
@@ -128,10 +128,11 @@ function sortNearly(order, sorted) {
  * @param {number} strength
  */
 export function recolour(channels, goals, space, strength) {
+  const unit = space.denominator * 255;
   const moved = channels.map(({ values }, c) => {
-    const goal = goals[c], shift = space.offset[c], result = new Float64Array(values.length);
+    const goal = goals[c], result = new Float64Array(values.length);
     for (let i = 0; i < values.length; i++) {
-      result[i] = (strength < 1 ? values[i] + strength * (goal[i] - values[i]) : goal[i]) - shift;
+      result[i] = (strength < 1 ? values[i] + strength * (goal[i] - values[i]) : goal[i]) / unit;
     }
     return result;
   });
@@ -140,13 +141,13 @@ export function recolour(channels, goals, space, strength) {
 
 /**
  * Back to bytes.
- * @param {Float64Array[]} moved per channel of the space, without its offset
+ * @param {Float64Array[]} moved per channel of the basis of the space
  * @param {Space} space
  */
-function inRgb([x, y, z], { inverse }) {
+function inRgb([x, y, z], { basisInverse }) {
   const outputs = new Int32Array(x.length), notes = new Uint8Array(x.length);
   const rounder = 6755399441055744.0; // see roundHalfEven
-  inverse.forEach(([first, second, third], c) => {
+  basisInverse.forEach(([first, second, third], c) => {
     const below = BELOW | (BELOW << (2 + 2 * c)), above = ABOVE | (ABOVE << (2 + 2 * c));
     for (let i = 0; i < x.length; i++) {
       const value = (first * x[i] + second * y[i] + third * z[i]) * 255 + rounder - rounder;

@@ -248,7 +248,8 @@ export class Engine {
     const { curves } = this;
     if (curves?.content === content && curves.style === style && curves.space === space) return curves.channels;
     const [weights, styleWeights, goals] = [source.weights(content), other.weights(style), other.channelsIn(space)];
-    const channels = source.channelsIn(space).map((channel, c) => matchValues(channel, weights, goals[c], styleWeights));
+    const unit = space.denominator * 255;
+    const channels = source.channelsIn(space).map((channel, c) => matchValues(channel, weights, goals[c], styleWeights, unit));
     this.curves = { content, style, space, channels };
     return channels;
   }

@@ -86,9 +86,10 @@ function meanOf({ levels, running, total }) {
  * Whether a channel has one value but for rounding: the chroma of a grey image must not be spread over the style's.
  * @param {number} low
  * @param {number} high
+ * @param {number} unit the number that stands for 1
  */
-function isFlat(low, high) {
-  return high - low <= 1e-7 * Math.max(1, Math.abs(low), Math.abs(high));
+function isFlat(low, high, unit) {
+  return high - low <= 1e-7 * Math.max(unit, Math.abs(low), Math.abs(high));
 }
 
 /**
@@ -98,11 +99,12 @@ function isFlat(low, high) {
  * @param {Uint32Array} weights
  * @param {Channel} styleChannel
  * @param {Uint32Array} styleWeights
+ * @param {number} unit the number that stands for 1, to tell a flat channel
  * @returns {{ goals: Float64Array, flags: string[] }}
  */
-export function matchValues(channel, weights, styleChannel, styleWeights) {
+export function matchValues(channel, weights, styleChannel, styleWeights, unit = 1) {
   const content = cumulative(channel, weights), style = cumulative(styleChannel, styleWeights);
-  const flat = isFlat(content.levels[0], content.levels[content.levels.length - 1]);
+  const flat = isFlat(content.levels[0], content.levels[content.levels.length - 1], unit);
   if (flat) content.levels = content.levels.subarray(0, 1);
   const curve = flat ? Float64Array.of(meanOf(style)) : interpolate(sharesOf(content), sharesOf(style), style.levels);
   const ascending = interpolate(channel.sorted, content.levels, curve);

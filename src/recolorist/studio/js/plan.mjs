@@ -16,7 +16,8 @@ import { deviations } from "./moments.mjs";
  * @property {Matrix} basisInverse
  * @property {Matrix} rows the conversion without its offset
  * @property {Matrix} inverse
- * @property {number[]} offset what black becomes
+ * @property {Matrix} whole the basis as whole numbers, for ranking
+ * @property {number} denominator what the basis was multiplied by
  */
 
 /**
