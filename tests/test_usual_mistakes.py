@@ -188,10 +188,11 @@ def test_an_option_nearly_spelled_right_is_named(place: Path) -> None:
     assert "--strength" in refused("match", place / "a.png", place / "b.png", "-o", "o.png", "--stregth", "1", code=2)
 
 
-def test_a_pickled_bank_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "bank.rcb").write_bytes(b"\x80\x04\x95" + bytes(60))  # how a pickle begins
+@pytest.mark.parametrize("name", ["bank.rcb", "bank.pkl", "bank.json"])
+def test_a_pickled_bank_is_refused(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(b"\x80\x04\x95" + bytes(60))  # how a pickle begins
     with pytest.raises(StatisticsError, match=r"A bank is written by bank\.save\(path\); pickles are never read"):
-        rc.Colorist(tmp_path / "bank.rcb")
+        rc.Colorist(tmp_path / name)
 
 
 def test_a_fixed_key_over_epochs_is_warned_of() -> None:

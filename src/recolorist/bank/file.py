@@ -20,9 +20,11 @@ from recolorist.bank.table import BankTable, join_triangles, split_triangles
 from recolorist.errors import StatisticsError
 from recolorist.io.files import atomic_write
 
-__all__ = ["FORMAT", "pack_keys", "read_table", "unpack_keys", "write_table"]
+__all__ = ["FORMAT", "FORM_RULE", "pack_keys", "read_table", "unpack_keys", "write_table"]
 
 FORMAT: Final = "recolorist.bank.file/1"
+#: The advice where a file is neither form of a bank.
+FORM_RULE: Final = "A bank is written by bank.save(path); pickles are never read."
 _MOST_KEY_BYTES: Final = 2**32
 _FACTS: Final = ("name", "split", "preprocessing", "size", "space", "mask", "blank", "left_out")
 _MEMBERS: Final = frozenset(
@@ -112,7 +114,7 @@ def _read_members(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
             arrays = {name[:-4]: _read_array(archive, name) for name in archive.namelist()}
         facts = _verify_facts(arrays)
     except (OSError, ValueError, KeyError, zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, RecursionError) as error:
-        rule = " A bank is written by bank.save(path); pickles are never read." if isinstance(error, zipfile.BadZipFile) else ""
+        rule = f" {FORM_RULE}" if isinstance(error, zipfile.BadZipFile) else ""
         raise StatisticsError(
             f"{path} cannot be read as a style bank: {error}.{rule} Build it again, or copy it again."
         ) from error

@@ -202,7 +202,8 @@ class StyleBank:
         try:
             return cls.from_json(file.read_text("utf-8"))
         except (OSError, ValueError) as error:  # our own errors are ValueErrors, which lack the name of the file
-            raise StatisticsError(f"{file} cannot be read as a style bank: {error}") from error
+            rule = f". {bank_file.FORM_RULE}" if isinstance(error, UnicodeDecodeError) else ""
+            raise StatisticsError(f"{file} cannot be read as a style bank: {error}{rule}") from error
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> StyleBank:
