@@ -129,3 +129,15 @@ class TestStyleOf:
     def test_a_file_with_a_colon_in_its_name_is_a_file(self, files: Path) -> None:
         (files / "c:d.png").write_bytes((files / "a.png").read_bytes())
         assert style_of(files / "c:d.png", Reading(), "rgb") == rc.measure(picture(0))
+
+
+def test_ties_by_position_reach_the_file(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    content, style = rng.integers(90, 99, (12, 11, 3), np.uint8), rng.integers(0, 255, (12, 11, 3), np.uint8)
+    for name, image in (("content", content), ("style", style)):
+        Image.fromarray(image).save(tmp_path / f"{name}.png")
+    options = MatchOptions("exact_histogram", ties="position")
+    match_file(tmp_path / "content.png", tmp_path / "style.png", tmp_path / "out.png", options)
+    out = np.asarray(Image.open(tmp_path / "out.png"))
+    assert np.array_equal(out, rc.match(content, style, "exact_histogram", ties="position"))
+    assert not np.array_equal(out, rc.match(content, style, "exact_histogram"))

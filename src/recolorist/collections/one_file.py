@@ -195,6 +195,7 @@ def _match_pixels(
         _mask(masks.style_mask, opened, reading, "style_mask"),
         options.strength,
         apply_to=options.apply_to if inside is not None else "all",
+        ties=options.ties,
         data_range=loaded.data_range,
         style_range=picture.data_range,
     )
