@@ -12,7 +12,7 @@ import pytest
 
 PAGES = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-GUESTS = {"torch", "torchvision", "albumentations", "monai", "kornia", "datasets"}
+GUESTS = {"torch", "torchvision", "albumentations", "monai", "kornia", "datasets", "fastai"}
 
 os.environ.setdefault("NO_ALBUMENTATIONS_UPDATE", "1")  # its import would ask the network
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
