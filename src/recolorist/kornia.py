@@ -93,6 +93,7 @@ class RandomColorist(IntensityAugmentationBase2D):
         OptionError: An option is unknown or outside its limits.
 
     Example:
+        >>> import numpy as np
         >>> from recolorist import StyleBank
         >>> tiles = np.random.default_rng(0).integers(0, 256, (8, 24, 16, 3), dtype=np.uint8)
         >>> change = RandomColorist(StyleBank.build(tiles, split="train"), p=1.0)

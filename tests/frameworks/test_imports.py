@@ -27,8 +27,10 @@ def test_an_adapter_loads_its_own_framework_only(adapter: str) -> None:
     frameworks = ADAPTERS[adapter]
     if not all(map(find_spec, frameworks)):
         pytest.skip(f"{', '.join(frameworks)} must be installed")
-    first = [name for name in frameworks if name != "torchvision"]  # it may need our help to be imported
-    loaded = added("\n".join(f"import {name}" for name in first), f"import recolorist.{adapter}", PYTHONWARNINGS="ignore")
+    # torchvision, and what imports it, may need our help to be imported
+    helped = "from recolorist._torchvision_ops import declare_missing_ops; declare_missing_ops()\n"
+    first = "\n".join(f"import {name}" for name in frameworks if name != "torchvision")
+    loaded = added(helped * (adapter in {"lightning", "timm"}) + first, f"import recolorist.{adapter}", PYTHONWARNINGS="ignore")
     brought = {"PIL"} if "torchvision" in frameworks else set()
     assert not set(OPTIONAL) & packages(loaded) - {*frameworks, *brought}
     assert {name for name in ADAPTERS if f"recolorist.{name}" in loaded} <= {adapter, "torch"}

@@ -375,6 +375,7 @@ def drift(
         >>> import tempfile
         >>> import numpy as np
         >>> from PIL import Image
+        >>> from recolorist import StyleBank
         >>> rng = np.random.default_rng(0)
         >>> bank = StyleBank.build(rng.integers(rng.integers(0, 99, (40, 1, 1, 1)), 200, (40, 8, 8, 3), dtype=np.uint8))
         >>> with tempfile.TemporaryDirectory() as folder:

@@ -27,9 +27,8 @@ def to_unlimited_rgb(space: str, values: Pixels) -> Pixels:
         RGB, equal to the space's own inverse where no limit is reached. Colours that no number stands for are infinite.
 
     Example:
-        >>> too_light = np.array([[[120.0, 0.0, 0.0]]])
-        >>> bool((to_unlimited_rgb("lab", too_light) > 1).all()), bool((SPACES["lab"].inverse(too_light) <= 1).all())
-        (True, True)
+        >>> bool((to_unlimited_rgb("lab", np.array([[[120.0, 0.0, 0.0]]])) > 1).all())
+        True
     """
     with np.errstate(all="ignore"):
         rgb = _UNLIMITED.get(space, SPACES[space].inverse)(values)

@@ -36,7 +36,7 @@ def unpack(archive: str | Path, target: str | Path, caps: Caps | None = None) ->
     ...         made.writestr("../evil.txt", "x")
     ...     unpack(f"{folder}/a.zip", f"{folder}/out")
     Traceback (most recent call last):
-    recolorist_lab.assets.archives.ArchiveError: .../a.zip is refused, and nothing of it was written: ...
+    recolorist_lab.assets.archive_formats.ArchiveError: .../a.zip is refused, and nothing of it was written: ...
     """
     source, goal, caps = Path(archive), Path(target), caps or Caps()
     if goal.is_symlink() or (goal.exists() and (not goal.is_dir() or any(goal.iterdir()))):
