@@ -19,7 +19,7 @@ from recolorist.core import image as check
 from recolorist.errors import OptionError
 from recolorist.torch.parameters import WithParameters, affine_of
 from recolorist.torch.samples import Part, change_image, get_part, open_colorist, put_image
-from recolorist.torch.skips import READ_ERRORS, OnError, Skips
+from recolorist.torch.skips import OnError, Skips, read_errors
 from recolorist.torch.tensors import image_of
 
 __all__ = ["ColoristDataset", "MapStyle"]
@@ -175,7 +175,7 @@ class ColoristDataset(Dataset[Any]):
             return self.dataset[number]
         try:
             return self.dataset[number]
-        except READ_ERRORS as error:
+        except read_errors() as error:
             return error
 
     def _fetch_together(self, numbers: list[int]) -> list[Any]:
@@ -184,7 +184,7 @@ class ColoristDataset(Dataset[Any]):
         if callable(together):
             try:
                 return list(together(numbers))
-            except READ_ERRORS:
+            except read_errors():
                 if self._skips is None:
                     raise
         return [self._fetch(number) for number in numbers]
@@ -197,7 +197,7 @@ class ColoristDataset(Dataset[Any]):
 
         def read(candidate: int) -> Any:
             fetched = sample if candidate == number else self.dataset[candidate]
-            if isinstance(fetched, READ_ERRORS):
+            if isinstance(fetched, read_errors()):
                 raise fetched
             return self._recolour(candidate, fetched, epoch)  # an image that Pillow decodes late fails here
 

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Final, Literal
 
 import torch
-from PIL import Image
 
 from recolorist.augment import streams
 from recolorist.errors import ImageError, OptionError, RecoloristError
 
-__all__ = ["READ_ERRORS", "TRIES", "OnError", "Skips"]
+__all__ = ["TRIES", "OnError", "Skips", "read_errors"]
 
 OnError = Literal["raise", "skip"]
-#: What a missing or damaged file raises; Pillow reports some broken PNG files as a SyntaxError.
-READ_ERRORS: Final = (OSError, EOFError, SyntaxError, RecoloristError, Image.DecompressionBombError)
 #: Draws of another sample before the dataset is given up.
 TRIES: Final = 100
+
+
+def read_errors() -> tuple[type[Exception], ...]:
+    """What a missing or damaged file raises; Pillow reports some broken PNG files as a SyntaxError.
+
+    Pillow's own error can only come where Pillow is loaded; this module does not load it.
+    """
+    pillow = sys.modules.get("PIL.Image")
+    return (OSError, EOFError, SyntaxError, RecoloristError, *((pillow.DecompressionBombError,) if pillow else ()))
+
 
 _PURPOSE: Final = 8  # a stream of its own, so that skipping changes the colours of no other sample
 _REPLACED, _LOGGED = 0, 1  # rows of the shared memory
@@ -64,7 +72,7 @@ class Skips:
                 result = read(candidate)
             except OptionError:
                 raise
-            except READ_ERRORS as error:
+            except read_errors() as error:
                 last = error
                 failed.add(candidate)
                 self._log_once(candidate, error)
