@@ -243,6 +243,7 @@ class TestModule:
 
     def test_traces_without_breaks(self) -> None:
         """One graph, checked by the tracer of torch.compile without a compiler behind it."""
+        torch._dynamo.reset()  # what other tests traced makes the batch size a symbol
         module = ColorMatch(BANK, p=1.0)
         draws = module.draw(12)
         traced = torch.compile(module, fullgraph=True, backend="eager")
