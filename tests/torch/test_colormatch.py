@@ -243,12 +243,19 @@ class TestModule:
 
     def test_traces_without_breaks(self) -> None:
         """One graph, checked by the tracer of torch.compile without a compiler behind it."""
-        torch._dynamo.reset()  # what other tests traced makes the batch size a symbol
         module = ColorMatch(BANK, p=1.0)
         draws = module.draw(12)
         traced = torch.compile(module, fullgraph=True, backend="eager")
         assert torch.equal(traced(batch(), draws=draws), module(batch(), draws=draws))
         assert traced(batch()).shape == batch().shape
+
+    @pytest.mark.parametrize("bank", [BANK, None], ids=["bank", "batch"])
+    def test_one_graph_takes_batches_of_several_sizes(self, bank: rc.StyleBank | None) -> None:
+        """The last batch of an epoch is smaller; from the second size on, the tracer takes the size for a symbol."""
+        torch._dynamo.reset()
+        traced = torch.compile(ColorMatch(bank, p=1.0), fullgraph=True, backend="eager")
+        for count in (12, 7, 5):
+            assert traced(batch()[:count]).shape == batch()[:count].shape
 
     @pytest.mark.skipif("RECOLORIST_SLOW" not in os.environ, reason="compiles C++ for half a minute; RECOLORIST_SLOW=1 runs it")
     @pytest.mark.filterwarnings("ignore")  # the compiler's own

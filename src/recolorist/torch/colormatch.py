@@ -132,7 +132,9 @@ class ColorMatch(ExactModule):
             device: The device of the batch.
             own: Rows of the images in the bank, so that none is matched to itself.
         """
-        options: dict[str, Any] = {"device": device, "generator": self.generator}
+        options: dict[str, Any] = {"device": device}
+        if self.generator is not None:  # the tracer refuses a batch size that changes beside `generator=None`
+            options["generator"] = self.generator
         if self.mode == "per_sample":
             applied = torch.rand(count, **options) < self.p
         else:
