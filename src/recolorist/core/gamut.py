@@ -1,7 +1,7 @@
 """Colours before they are limited: the way back from a non-linear space without its limits.
 
-The conversions of :mod:`recolorist.core.spaces` end in RGB from 0 to 1, whatever a map made of the colour. To count what that
-changed, the same formulas are needed without limits on lightness, saturation or RGB.
+Some conversions of :mod:`recolorist.core.spaces` hold lightness, chroma or saturation to their limits, whatever a map made of the
+colour. To count what that changed, the same formulas are needed without these limits.
 """
 
 from __future__ import annotations
