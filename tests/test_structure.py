@@ -77,6 +77,7 @@ def has_all(name: str) -> bool:
     if name.endswith("__init__.py") and len(statements) <= 1:
         return True
     targets = [target for node in statements if isinstance(node, ast.Assign) for target in node.targets]
+    targets += [node.target for node in statements if isinstance(node, ast.AnnAssign)]
     imported = [alias.name for node in statements if isinstance(node, ast.ImportFrom) for alias in node.names]
     return "__all__" in imported or any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets)
 

@@ -30,6 +30,10 @@ class TestBuild:
             assert bank.pixels[row] == 13 * 17
         assert bank.size == (13, 17)
 
+    def test_an_unknown_option_is_named_with_those_there_are(self, tiles: Images) -> None:
+        with pytest.raises(OptionError, match=r"option='mask' is unknown; choose from 'masks', 'preprocessing'"):
+            StyleBank.build(tiles, mask="tissue")
+
     def test_a_bank_of_bytes_serves_every_dtype(self, tiles: Images, bank: StyleBank) -> None:
         content = tiles[0]
         from_bytes = rc.match(content, bank.moments(4)) / 255

@@ -48,7 +48,19 @@ _MOST_EXPANSION: Final = 200  # a small file must not unpack to a huge one
 
 
 class BankOptions(TypedDict, total=False):
-    """Options that every way of measuring for a bank takes; :func:`measure_images` describes them."""
+    """Options that every way of measuring for a bank takes.
+
+    Attributes:
+        masks: One mask per image, or the name of a rule (``"tissue"``, ``"fundus"``).
+        preprocessing: What was done to the images before, such as ``"resize 224 bilinear"``. Pipelines that declare something
+            else are warned.
+        data_range: The largest value a pixel may have; that of the dtype unless given.
+        space: Needed only for matching in spaces that are not linear; all others use the moments of RGB.
+        with_histograms: Keep 256 bins per channel, which the histogram methods need.
+        with_blank: Keep the styles of blank images. They are left out otherwise; :attr:`recolorist.StyleBank.left_out` names
+            them.
+        progress: Called with the images and their number; yields the same images.
+    """
 
     masks: Any
     preprocessing: str
@@ -63,17 +75,11 @@ def measure_images(
     images: Iterable[Any],
     labels: Sequence[Any] | None = None,
     domains: Sequence[Any] | None = None,
-    masks: Any = None,
     keys: Sequence[str] | None = None,
     *,
     name: str = "",
     split: str | None = None,
-    preprocessing: str = "",
-    data_range: float | None = None,
-    space: str = "rgb",
-    with_histograms: bool = False,
-    with_blank: bool = False,
-    progress: Progress | None = None,
+    **options: Unpack[BankOptions],
 ) -> BankTable:
     """Measure images one after another; only their statistics are kept.
 
@@ -81,50 +87,46 @@ def measure_images(
         images: Any iterable of arrays or PIL images, also one array (N, H, W, C).
         labels: The class of each image.
         domains: The hospital, scanner or camera of each image.
-        masks: One mask per image, or the name of a rule (``"tissue"``, ``"fundus"``).
         keys: A name for each image; its number unless given.
         name: Name of the bank.
         split: The split the images belong to. Training with another one than ``"train"`` is refused later.
-        preprocessing: What was done to the images before, such as ``"resize 224 bilinear"``. Pipelines that declare something
-            else are warned.
-        data_range: The largest value a pixel may have; that of the dtype unless given.
-        space: Needed only for matching in spaces that are not linear; all others use the moments of RGB.
-        with_histograms: Keep 256 bins per channel, which the histogram methods need.
-        with_blank: Keep the styles of blank images. They are left out otherwise; :attr:`recolorist.StyleBank.left_out` names
-            them.
-        progress: Called with the images and their number; yields the same images.
+        **options: :class:`BankOptions`.
 
     Returns:
         The table of the bank.
 
     Raises:
         ImageError: An image cannot be measured, there is none, or all are blank.
-        OptionError: A rule or space is unknown, or there are more or fewer masks than images.
+        OptionError: A rule, space or option is unknown, or there are more or fewer masks than images.
 
     Example:
         >>> tiles = np.random.default_rng(0).integers(0, 256, (3, 16, 16, 3), dtype=np.uint8)
         >>> measure_images(tiles, labels=["a", "b", "a"], name="demo", split="train").mean.shape
         (3, 3)
     """
+    for option in options:
+        check.option(option, BankOptions.__annotations__, "option")
+    masks, progress, space = options.get("masks"), options.get("progress"), options.get("space", "rgb")
     rule = foreground.RULES[check.option(masks, foreground.RULES, "masks")] if isinstance(masks, str) else None
     masks_left = iter(masks) if masks is not None and rule is None else None
+    with_histogram = options.get("with_histograms", False)
     rows: list[Row] = []
     count = len(images) if isinstance(images, Sized) else None
     for image in progress(images, count) if progress else images:
-        opened = check.open_image(image, data_range, None, f"image {len(rows)}")
+        opened = check.open_image(image, options.get("data_range"), None, f"image {len(rows)}")
         if rule:
-            row = measure_foreground(opened, rule, space, with_histogram=with_histograms)
+            row = measure_foreground(opened, rule, space, with_histogram=with_histogram)
         else:
             mask = check.open_mask(_next_mask(masks_left, len(rows)), opened)
-            row = measure_row(opened, mask, space, with_histogram=with_histograms)
+            row = measure_row(opened, mask, space, with_histogram=with_histogram)
         if rows and len(rows[0].mean) != len(row.mean):
             raise ImageError(f"image {len(rows)} has {len(row.mean)} channel(s), those before it {len(rows[0].mean)}")
         rows.append(row)
     if masks_left is not None and next(masks_left, rows) is not rows:
         raise OptionError(f"there are more masks than the {len(rows)} images; give one for each")
     names = [str(i) for i in range(len(rows))] if keys is None else [str(key) for key in keys]
-    facts = {"name": name, "split": split, "preprocessing": preprocessing, "mask": _describe_masks(masks)}
-    return stack_rows(rows, names, labels, domains, with_blank=with_blank, space=space, **facts)
+    facts = {"name": name, "split": split, "preprocessing": options.get("preprocessing", ""), "mask": _describe_masks(masks)}
+    return stack_rows(rows, names, labels, domains, with_blank=options.get("with_blank", False), space=space, **facts)
 
 
 def _describe_masks(masks: Any) -> str:
