@@ -103,10 +103,6 @@ class TestBuild:
     def test_images_of_two_sizes_have_no_common_one(self, tiles: Images) -> None:
         assert StyleBank.build([tiles[0], tiles[1][:7]]).size is None
 
-    def test_an_unknown_option_is_refused(self, tiles: Images) -> None:
-        with pytest.raises(TypeError, match="maks"):
-            StyleBank.build(tiles, maks="tissue")
-
 
 class TestRow:
     """One row is what `measure` gives, whichever way it was computed."""
