@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -26,7 +27,7 @@ from recolorist_lab.training.scores import Predictions, chosen, confusion, recal
 from recolorist_lab.training.settings import Settings
 from recolorist_lab.training.watch import Now, Watchers
 
-__all__ = ["ClassifierTrainer", "TrainingError"]
+__all__ = ["ClassifierTrainer", "TrainingError", "halved", "pieces_of"]
 
 
 class TrainingError(RecoloristError):
@@ -48,6 +49,8 @@ class ClassifierTrainer:
         self.batches = loader(ready.feed, ready.order, settings.workers, pin=fabric.device.type == "cuda")
         self.progress = state.Counters()
         self.best: dict[str, Tensor] = {}
+        self._buffers = list(self.algorithm.buffers())
+        self._before = [buffer.clone() for buffer in self._buffers]  # as they were before the minibatch
         self._saved = time.monotonic()
 
     # ---- the run -----------------------------------------------------------------------------------------------------------
@@ -84,6 +87,7 @@ class ClassifierTrainer:
                 f"in epoch {now.epoch} the loss or the gradient of every minibatch was not finite; use a smaller learning_rate "
                 f"than {self.settings.learning_rate}"
             )
+        self._share_buffers()
         seen = predict(self.algorithm.network, self.val, self.normalise, self.algorithm.task, self.fabric)
         loss = seen.batch_loss(self.settings.batch)
         if math.isfinite(loss) and (now.best_loss is None or loss < now.best_loss):
@@ -111,28 +115,64 @@ class ClassifierTrainer:
             "val_loss": loss if math.isfinite(loss) else None,
             "val_balanced_accuracy": _balanced(seen) if math.isfinite(loss) else None,
             "skipped": now.skipped_now,
+            "parts": self.parts,
         }
+
+    @property
+    def parts(self) -> int:
+        """In how many parts a minibatch is worked through: as set, times what too little memory made of it."""
+        return self.settings.accumulate * self.progress.split
 
     # ---- one minibatch -----------------------------------------------------------------------------------------------------
 
     def _update(self, parts: Iterator[Minibatch], size: int) -> None:
         """Work through the parts of a minibatch, then take one step, unless the loss or the gradient is not finite."""
-        settings, finite = self.settings, True
-        self.optimiser.zero_grad()
-        for number in range(settings.accumulate):
-            part = self._moved(next(parts), number)
-            weight = len(part.targets) * settings.devices / size  # uneven shares count by their images
-            with self.fabric.no_backward_sync(self.module, enabled=number + 1 < settings.accumulate):
-                outcome: StepLoss = self.module(*part)
-                self.fabric.backward(outcome.loss * weight)
-            finite &= self._noted(outcome, part)
-        if self._agreed(finite) and self._clipped():
+        batch = [next(parts) for _ in range(self.settings.accumulate)]
+        while (totals := self._gradients(batch, size)) is None:  # outside the handler, which would keep tensors alive
+            self._restore_buffers()
+            self.progress.split = halved(self.settings, self.progress.split, max(len(part.targets) for part in batch))
+            if self.fabric.device.type == "cuda":
+                torch.cuda.empty_cache()
+        now = self.progress
+        now.loss_sum, now.right, now.seen = now.loss_sum + totals.loss, now.right + totals.right, now.seen + totals.seen
+        if self._agreed(totals.finite) and self._clipped():
             if self.algorithm.refreshes():
                 self.bare.state.clear()
             self.optimiser.step()
             self.algorithm.updated()
         else:
-            self.progress.skipped, self.progress.skipped_now = self.progress.skipped + 1, self.progress.skipped_now + 1
+            self._restore_buffers()  # batch norm has seen what was not finite
+            now.skipped, now.skipped_now = now.skipped + 1, now.skipped_now + 1
+
+    def _gradients(self, batch: Sequence[Minibatch], size: int) -> _Totals | None:
+        """Add up the gradients of a minibatch; None where the device has no room for it."""
+        self.optimiser.zero_grad()
+        for kept, buffer in zip(self._before, self._buffers, strict=True):
+            kept.copy_(buffer)
+        pieces = [piece for part in batch for piece in pieces_of(part, self.progress.split)]
+        totals = _Totals()
+        try:
+            for number, piece in enumerate(pieces):
+                part = self._moved(piece, number)
+                weight = len(part.targets) * self.settings.devices / size  # uneven shares count by their images
+                with self.fabric.no_backward_sync(self.module, enabled=number + 1 < len(pieces)):
+                    outcome: StepLoss = self.module(*part)
+                    self.fabric.backward(outcome.loss * weight)
+                totals.add(outcome, part.targets, multilabel=self.algorithm.task.multilabel)
+        except torch.OutOfMemoryError:
+            return None
+        return totals
+
+    def _restore_buffers(self) -> None:
+        """Give batch norm and counters the values they had before the minibatch."""
+        for kept, buffer in zip(self._before, self._buffers, strict=True):
+            buffer.copy_(kept)
+
+    def _share_buffers(self) -> None:
+        """Give every device the first one's batch-norm statistics, so that all predict with the network that is saved."""
+        if self.fabric.world_size > 1:
+            for buffer in self._buffers:
+                torch.distributed.broadcast(buffer, 0)
 
     def _moved(self, part: Minibatch, number: int) -> Minibatch:
         """On the device, normalised, with torch's generators set to the stream of this very part."""
@@ -144,19 +184,6 @@ class ClassifierTrainer:
         domains = part.domains if self.order.split_by_domain else torch.zeros_like(part.domains)
         return Minibatch(self.normalise(images), part.targets.to(device, non_blocking=True), domains.to(device))
 
-    def _noted(self, outcome: StepLoss, part: Minibatch) -> bool:
-        """Add to the epoch's sums; False if the loss is not finite."""
-        loss = float(outcome.loss.detach())
-        if not math.isfinite(loss):
-            return False
-        now, logits = self.progress, outcome.logits.detach()
-        if self.algorithm.task.multilabel:
-            right = float(((logits > 0) == (part.targets > 0.5)).float().mean(1).sum())
-        else:
-            right = float((logits.argmax(1) == part.targets).sum())
-        now.loss_sum, now.right, now.seen = now.loss_sum + loss * len(logits), now.right + right, now.seen + len(logits)
-        return True
-
     def _agreed(self, finite: bool) -> bool:
         """All devices step, or none does."""
         if self.fabric.world_size == 1:
@@ -167,10 +194,9 @@ class ClassifierTrainer:
         )
 
     def _clipped(self) -> bool:
-        """Clip the gradient; False if it is not finite. A loss scaler sees to that itself."""
-        if not self.settings.clip_norm:
-            return True
-        norm = self.fabric.clip_gradients(self.module, self.optimiser, max_norm=self.settings.clip_norm, error_if_nonfinite=False)
+        """Clip the gradient; return False if it is not finite. A loss scaler looks for that itself."""
+        most = self.settings.clip_norm or math.inf  # which only measures it
+        norm = self.fabric.clip_gradients(self.module, self.optimiser, max_norm=most, error_if_nonfinite=False)
         return self._scaler() is not None or bool(torch.isfinite(norm))
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------------
@@ -195,6 +221,63 @@ class ClassifierTrainer:
 
     def _scaler(self) -> Any:
         return getattr(self.fabric._precision, "scaler", None)  # noqa: SLF001 - Fabric shows it nowhere else
+
+
+@dataclass
+class _Totals:
+    """What a minibatch adds to the sums of its epoch, and whether all its losses are finite."""
+
+    loss: float = 0.0
+    right: float = 0.0
+    seen: int = 0
+    finite: bool = True
+
+    def add(self, outcome: StepLoss, targets: Tensor, *, multilabel: bool) -> None:
+        """Add a part of the minibatch."""
+        loss, logits = float(outcome.loss.detach()), outcome.logits.detach()
+        if not math.isfinite(loss):
+            self.finite = False
+            return
+        if multilabel:
+            right = float(((logits > 0) == (targets > 0.5)).float().mean(1).sum())
+        else:
+            right = float((logits.argmax(1) == targets).sum())
+        self.loss, self.right, self.seen = self.loss + loss * len(logits), self.right + right, self.seen + len(logits)
+
+
+def pieces_of(part: Minibatch, count: int) -> list[Minibatch]:
+    """Divide a minibatch into equal pieces of at least two images, which batch norm needs.
+
+    >>> part = Minibatch(torch.zeros(7, 3, 1, 1), torch.arange(7), torch.zeros(7))
+    >>> [piece.targets.tolist() for piece in pieces_of(part, 4)]
+    [[0, 1, 2], [3, 4], [5, 6]]
+    """
+    count = max(1, min(count, len(part.targets) // 2))
+    return [Minibatch(*tensors) for tensors in zip(*(tensor.tensor_split(count) for tensor in part), strict=True)]
+
+
+def halved(settings: Settings, split: int, images: int) -> int:
+    """Return into how many pieces to divide a part of a minibatch from now on, where there was no room for it.
+
+    Args:
+        settings: Of the run.
+        split: The present number of pieces.
+        images: Images of the part.
+
+    Raises:
+        TrainingError: The pieces cannot be smaller, or several devices would have to agree.
+    """
+    if settings.devices > 1:
+        raise TrainingError(
+            f"a device ran out of memory with {images} images of a batch of {settings.batch} on {settings.devices} devices; "
+            f"train in more parts with accumulate={2 * settings.accumulate}"
+        )
+    if images < 4 * split:
+        raise TrainingError(
+            f"the device ran out of memory with {max(1, images // split)} images at a time of {settings.model} at {settings.size} "
+            "pixels, and batch norm needs two; free memory on the device, or use a smaller model or size"
+        )
+    return 2 * split
 
 
 def _balanced(seen: Predictions) -> float:

@@ -48,7 +48,7 @@ def predict(network: Classifier, reader: Reader, normalise: Normalise, task: Tas
     with torch.no_grad(), fabric.autocast():
         for images, targets, _ in reader.batches:
             seen = normalise(normalise.unit(images.to(fabric.device)))
-            logits = network(seen.to(dtype)).double().cpu()
+            logits = network(seen.to(dtype)).cpu().double()  # in this order: Apple's GPUs have no double precision
             rows.append((logits.numpy(), targets.numpy(), task.losses(logits, _like(targets, logits)).numpy()))
     parts = _gathered(rows, fabric)
     logits, targets, losses = (np.concatenate(column) for column in zip(*parts, strict=True))

@@ -148,6 +148,7 @@ def evaluate(
         OptionError: The dataset has another number of classes.
     """
     from lightning_fabric import Fabric
+    from lightning_fabric.plugins.environments import LightningEnvironment
 
     config = loaded.config
     how: dict[str, Any] = {"size": size or config.get("size") or 224, "resize": resize or config.get("resize") or "letterbox"}
@@ -158,7 +159,7 @@ def evaluate(
         normalise, origin = Normalise.of(TrainingImages(images.samples("train", **how)).bank()), "of the training split here"
     else:
         normalise, origin = Normalise(loaded.mean, loaded.std), "of the checkpoint"
-    fabric = Fabric(accelerator=accelerator, devices=1)
+    fabric = Fabric(accelerator=accelerator, devices=1, plugins=[LightningEnvironment()])  # not SLURM's tasks
     loaded.classifier.to(fabric.device)
     task = Task(loaded.classes, multilabel=facts.task == "multilabel")
     reader = Reader.of(Feed(images.samples(split, **how)), fabric, batch, workers)

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from lightning_fabric import Fabric
+from lightning_fabric.plugins.environments import LightningEnvironment
 
 from recolorist.errors import OptionError
 from recolorist_lab.runs.config import Json
@@ -23,7 +24,7 @@ from recolorist_lab.training.scores import brief, scores
 from recolorist_lab.training.settings import Settings
 from recolorist_lab.training.watch import watchers
 
-__all__ = ["WEIGHTS", "run"]
+__all__ = ["WEIGHTS", "make_fabric", "run"]
 
 WEIGHTS = "model.safetensors"  #: as on the Hugging Face Hub
 CONFIG = "config.json"
@@ -39,7 +40,7 @@ def run(settings: Settings, context: Context) -> Mapping[str, Json]:
 
 def work(settings: Settings, context: Context | None) -> Mapping[str, Json] | None:
     """This device's part of a run; the first one's gives the result."""
-    fabric = _fabric(settings)
+    fabric = make_fabric(settings)
     ready = prepare(settings, rank=fabric.global_rank)
     val = Reader.of(Feed(ready.splits.val), fabric, settings.batch, settings.workers)
     looking = watchers(settings.tensorboard, _name(settings)) if context is not None else watchers()
@@ -55,22 +56,38 @@ def work(settings: Settings, context: Context | None) -> Mapping[str, Json] | No
     return _result(ready, trainer, found)
 
 
-def _fabric(settings: Settings) -> Any:
+def make_fabric(settings: Settings, *, launch: bool = True) -> Any:
+    """Set up Lightning Fabric for this process.
+
+    The processes of the other devices are ours (:mod:`.followers`). Fabric must not take SLURM's tasks for them, which it
+    does by itself wherever SLURM's variables are set; so it is told what its environment is.
+
+    Args:
+        settings: Of the run.
+        launch: Whether to meet the other processes now.
+
+    Returns:
+        The Fabric of this device.
+
+    Raises:
+        OptionError: The precision is not to be had on this device.
+    """
     if settings.threads:
         torch.set_num_threads(settings.threads)
     torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = True, False
-    strategy = "ddp" if settings.devices > 1 else "auto"
     fabric = Fabric(
         accelerator=settings.accelerator,
         devices=settings.devices,
         precision=settings.precision,  # type: ignore[arg-type]
-        strategy=strategy,
+        strategy="ddp" if settings.devices > 1 else "auto",
+        plugins=[LightningEnvironment()],
     )
     if fabric._precision.precision != settings.precision:  # noqa: SLF001 - Fabric would go on with another, and a warning
         raise OptionError(
             f"precision={settings.precision!r} is not to be had on {fabric.device.type}; use another, such as 'bf16-mixed'"
         )
-    fabric.launch()
+    if launch:
+        fabric.launch()
     return fabric
 
 
@@ -127,6 +144,7 @@ def _result(ready: Prepared, trainer: ClassifierTrainer, found: dict[str, dict[s
         "best_epoch": now.best_epoch,
         "best_val_loss": now.best_loss,
         "skipped_minibatches": now.skipped,
+        "parts": trainer.parts,
         "method": ready.algorithm.facts(),
         "domains_in_minibatches": len(ready.order.names) if ready.order.split_by_domain else 1,
         **{name: brief(part) for name, part in found.items()},

@@ -41,6 +41,7 @@ class Counters:
     best_epoch: int | None = None
     best_loss: float | None = None
     waited: int = 0  # epochs since
+    split: int = 1  # pieces of a part, after the device ran out of memory
     finished: bool = False
     history: list[dict[str, Json]] = field(default_factory=list)
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
+from lightning_fabric.plugins.environments import LightningEnvironment
 
 from recolorist_lab.training.batches import parts_of, pooled
-from recolorist_lab.training.run import run
+from recolorist_lab.training.feed import Feed
+from recolorist_lab.training.predict import Reader, predict
+from recolorist_lab.training.prepare import prepare
+from recolorist_lab.training.run import make_fabric, run
+from recolorist_lab.training.scores import brief, scores
 from tests.lab.training.contexts import Memory, small
 
 #: A network without batch norm, whose gradient is the mean over images however they are shared out; 36 images make uneven shares.
+TILES = "synthetic:hospitals=3,tiles=16,size=8"
 CHANGES: dict[str, Any] = {"model": "test_vit", "epochs": 2, "batch": 15, "augmentation": "colorist", "checkpoint_seconds": 0.0}
 
 
@@ -28,6 +35,45 @@ def test_two_devices_train_as_one(loopback: str) -> None:  # noqa: ARG001 - the 
     assert shared["best_val_loss"] == pytest.approx(alone["best_val_loss"], abs=2e-3)
     assert [shared[name]["images"] for name in ("val", "test")] == [12, 12]
     assert len(json.loads(two.kept["history.json"])) == 2
+
+
+def test_the_scores_are_those_of_the_saved_weights(loopback: str, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
+    """With batch norm, whose statistics differ between the devices; and under a SLURM job of one task."""
+    for name, value in {"SLURM_NTASKS": "1", "SLURM_JOB_ID": "7", "SLURM_JOB_NAME": "sweep", "SLURM_NTASKS_PER_NODE": "1"}.items():
+        monkeypatch.setenv(name, value)
+    settings, context = small(model="test_resnet", size=8, epochs=2, batch=8, devices=2, dataset=TILES), Memory()
+    result: Any = run(settings, context)
+    alone = replace(settings, devices=1)
+    ready, fabric = prepare(alone), make_fabric(alone)
+    ready.algorithm.network.net.load_state_dict(context.weights())
+    for name, part in (("val", ready.splits.val), ("test", ready.splits.test)):
+        reader = Reader.of(Feed(part), fabric, settings.batch, 0)
+        seen = predict(ready.algorithm.network, reader, ready.normalise, ready.algorithm.task, fabric)
+        assert brief(scores(seen, part.classes)) == result[name]
+    assert json.loads(context.kept["history.json"])[result["best_epoch"]]["val_loss"] == result["best_val_loss"]
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"SLURM_NTASKS": "1"},
+        {"SLURM_NTASKS": "2"},
+        {"SLURM_NTASKS": "1", "SLURM_NTASKS_PER_NODE": "1"},
+        {"SLURM_NTASKS": "4", "SLURM_NTASKS_PER_NODE": "2", "SLURM_NNODES": "2", "SLURM_PROCID": "3", "SLURM_LOCALID": "1"},
+        {"SLURM_NTASKS": "2", "SLURM_PROCID": "1", "SLURM_LOCALID": "1", "SLURM_NODEID": "0"},
+        {"SLURM_NTASKS": "1", "SLURM_JOB_NAME": "bash"},
+    ],
+    ids=["one-task", "two-tasks", "one-a-node", "two-nodes", "second-task", "interactive"],
+)
+@pytest.mark.parametrize("devices", [1, 2])
+def test_slurm_does_not_decide_who_trains(variables: dict[str, str], devices: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"SLURM_JOB_ID": "7", "SLURM_JOB_NAME": "sweep", "SLURM_NODELIST": "node1", **variables}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("LOCAL_RANK", "0")  # as `following` sets it
+    fabric = make_fabric(small(devices=devices), launch=False)
+    assert (fabric.world_size, fabric.global_rank) == (devices, 0)
+    environment = fabric._connector.strategy.cluster_environment if devices > 1 else LightningEnvironment()
+    assert isinstance(environment, LightningEnvironment)
 
 
 def test_shares_hold_every_image_once() -> None:
