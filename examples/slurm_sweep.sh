@@ -9,11 +9,12 @@
 #SBATCH --job-name=recolorist-sweep
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=1
-#SBATCH --cpus-per-task=16
+#SBATCH --cpus-per-task=20
 #SBATCH --time=24:00:00
 #SBATCH --requeue
 #SBATCH --signal=B:TERM@120
-# With graphics cards, add `#SBATCH --gpus-per-node=4`, and `resources = { gpus = 1 }` to the grids of the study that use them.
+# With GPUs, add a line `#SBATCH --gpus-per-node=4`. The grids of the study say what a cell takes: `resources = { cpus = 5, gpus = 1 }`
+# in configs/classify.toml, so four GPUs need the 20 processors above; with fewer a GPU would stand idle.
 
 set -euo pipefail
 study=${1:?name the study, a TOML file}

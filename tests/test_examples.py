@@ -51,3 +51,16 @@ def test_runs(path: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
     assert not list(tmp_path.iterdir()), "an example leaves nothing behind where it is run"
+
+
+def test_the_slurm_example_leaves_no_gpu_idle() -> None:
+    """Four GPUs, as its comment says, and the processors that the cells of the study ask for."""
+    import re
+    import tomllib
+
+    root = Path(__file__).parents[1]
+    script = (root / "examples" / "slurm_sweep.sh").read_text("utf-8")
+    numbers = {name: int(value) for name, value in re.findall(r"#SBATCH --(cpus-per-task|gpus-per-node)=(\d+)", script)}
+    for grid in tomllib.loads((root / "configs" / "classify.toml").read_text("utf-8"))["grid"]:
+        wants = grid["resources"]
+        assert numbers["cpus-per-task"] // wants["cpus"] >= numbers["gpus-per-node"] // wants["gpus"]

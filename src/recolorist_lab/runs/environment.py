@@ -89,9 +89,12 @@ def _cpu() -> str:
 
 
 def _gpus() -> list[Json]:
-    """The cards torch sees; it is not imported for this, since a cell that did not import it did not use them."""
+    """The cards torch uses, which a process that did not import it or did not start CUDA does not.
+
+    Only asking whether there are any would start CUDA, and no process forked from this one, such as a cell, could use it then.
+    """
     torch: Any = sys.modules.get("torch")
-    if torch is None or not torch.cuda.is_available():
+    if torch is None or not torch.cuda.is_initialized():
         return []
     return [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
 

@@ -32,6 +32,9 @@ class Engine(Protocol):
     def free(self) -> int:
         """How many more cells it would take now."""
 
+    def fits(self, cell: Cell) -> bool:
+        """Whether what a cell asks for is free now."""
+
     def start(self, cell: Cell) -> None:
         """Begin a cell."""
 
@@ -132,8 +135,11 @@ class _Sweep:
             if needed & self._hopeless:
                 self._hopeless.add(run_id)
                 self.report.blocked.append(self.left.pop(run_id).name)
-            elif needed <= self._done and run_id not in self._running and self._not_before.get(run_id, 0.0) <= clock:
+            elif needed <= self._done and self._is_due(run_id, clock) and self._engine.fits(cell):
                 self._offer(cell, now)
+
+    def _is_due(self, run_id: str, clock: float) -> bool:
+        return run_id not in self._running and self._not_before.get(run_id, 0.0) <= clock
 
     def _offer(self, cell: Cell, now: float) -> None:
         state = self._ledger.state(cell, now)

@@ -274,8 +274,8 @@ def halved(settings: Settings, split: int, images: int) -> int:
         )
     if images < 4 * split:
         raise TrainingError(
-            f"the device ran out of memory with {max(1, images // split)} images at a time of {settings.model} at {settings.size} "
-            "pixels, and batch norm needs two; free memory on the device, or use a smaller model or size"
+            f"the device ran out of memory with {max(1, images // split)} images at a time of {settings.model} at "
+            f"{settings.size} pixels, and batch norm needs two; free memory on the device, or use a smaller model or size"
         )
     return 2 * split
 

@@ -39,7 +39,12 @@ def test_two_devices_train_as_one(loopback: str) -> None:  # noqa: ARG001 - the 
 
 def test_the_scores_are_those_of_the_saved_weights(loopback: str, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
     """With batch norm, whose statistics differ between the devices; and under a SLURM job of one task."""
-    for name, value in {"SLURM_NTASKS": "1", "SLURM_JOB_ID": "7", "SLURM_JOB_NAME": "sweep", "SLURM_NTASKS_PER_NODE": "1"}.items():
+    for name, value in {
+        "SLURM_NTASKS": "1",
+        "SLURM_JOB_ID": "7",
+        "SLURM_JOB_NAME": "sweep",
+        "SLURM_NTASKS_PER_NODE": "1",
+    }.items():
         monkeypatch.setenv(name, value)
     settings, context = small(model="test_resnet", size=8, epochs=2, batch=8, devices=2, dataset=TILES), Memory()
     result: Any = run(settings, context)

@@ -6,6 +6,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from multiprocessing.connection import Connection, wait
@@ -14,6 +15,7 @@ from typing import Any, Final, NoReturn
 
 from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.runs.cell import Outcome, run_cell
+from recolorist_lab.runs.engines.devices import VARIABLE, Devices, visible_devices
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Cell
 
@@ -24,7 +26,7 @@ _PATIENCE: Final = 5.0  # seconds a cell has to give up its claim before it is k
 
 
 class LocalEngine:
-    """Up to ``jobs`` processes on this machine."""
+    """Up to ``jobs`` processes on this machine, each with the GPUs that its cell asks for and no others."""
 
     def __init__(self, ledger: Ledger, jobs: int, preload: str = "recolorist_lab.runs.engines.preload") -> None:
         if jobs < 1:
@@ -32,6 +34,8 @@ class LocalEngine:
         self._ledger, self._jobs = ledger, jobs
         self._context = _context(preload)
         self._running: dict[Any, tuple[Cell, Connection]] = {}
+        self._devices: Devices | None = None  # looked for when a cell asks for one
+        self._taken: dict[str, tuple[str, ...]] = {}  # GPUs by run id
         self._stillborn: list[tuple[Cell, Outcome]] = []
         for name in _ONE_THREAD:
             os.environ.setdefault(name, "1")  # processes are the parallelism; threads in each would only be in the way
@@ -40,10 +44,22 @@ class LocalEngine:
         """How many more cells it would take now."""
         return self._jobs - len(self._running) - len(self._stillborn)
 
+    def fits(self, cell: Cell) -> bool:
+        """Whether the GPUs that a cell asks for are free; a machine without any runs it on its processor."""
+        if not cell.resources.gpus:
+            return True
+        if self._devices is None:
+            self._devices = Devices(visible_devices())
+            if not len(self._devices):
+                sys.stderr.write("recolorist-lab: cells ask for GPUs and this machine has none; they run on its processor\n")
+        return self._devices.fits(cell.resources.gpus)
+
     def start(self, cell: Cell) -> None:
         """Begin a cell in a process of its own."""
         ours, theirs = self._context.Pipe(duplex=False)
-        process = self._context.Process(target=_main, args=(theirs, self._ledger.root, self._ledger.lease, cell))
+        devices = self._devices.take(cell.resources.gpus) if self._devices is not None else ()
+        self._taken[cell.run_id] = devices
+        process = self._context.Process(target=_main, args=(theirs, self._ledger.root, self._ledger.lease, cell, devices))
         try:
             process.start()
         except (OSError, EOFError) as error:  # the server that forks them was killed; the next start brings up another
@@ -63,7 +79,14 @@ class LocalEngine:
             cell, pipe = self._running.pop(process)
             ended.append((cell, _outcome(process, pipe)))
             process.close()
+        for cell, _ in ended:
+            self._give_back(cell)
         return ended
+
+    def _give_back(self, cell: Cell) -> None:
+        taken = self._taken.pop(cell.run_id, ())
+        if self._devices is not None:
+            self._devices.give_back(taken, cell.resources.gpus)
 
     def stop(self) -> None:
         """Ask every process to give up its claim and leave; kill those that do not."""
@@ -97,8 +120,10 @@ def _context(preload: str) -> Any:
     return context
 
 
-def _main(pipe: Connection, root: Path, lease: float, cell: Cell) -> None:
+def _main(pipe: Connection, root: Path, lease: float, cell: Cell, devices: tuple[str, ...] = ()) -> None:
     """Run one cell. The launcher alone answers Ctrl-C, and the process does not outlive it."""
+    if devices:
+        os.environ[VARIABLE] = ",".join(devices)  # before CUDA is first used, which reads it once
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
     parent = multiprocessing.parent_process()

@@ -7,17 +7,19 @@ a task that Ray runs twice finds the cell claimed or done.
 from __future__ import annotations
 
 import os
+import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from recolorist import optional
-from recolorist.errors import RecoloristError
+from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.runs.cell import Outcome, run_cell
 from recolorist_lab.runs.ledger import Ledger
-from recolorist_lab.runs.study import Cell
+from recolorist_lab.runs.study import Cell, Resources
 
-__all__ = ["RayEngine"]
+__all__ = ["RayEngine", "shortage"]
 
 _AHEAD: Final = 2  # tasks submitted per processor of the cluster
 _PATIENCE: Final = 5.0  # seconds cells have to give up their claims
@@ -33,11 +35,29 @@ class RayEngine:
         self._retries = retries
         self._running: dict[Any, Cell] = {}
         self._limit = jobs if address is None else None
+        self._said: set[Resources] = set()
 
     def free(self) -> int:
         """How many more tasks are worth submitting; a cluster may grow, so it is asked each time."""
         cpus = self._limit or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         return _AHEAD * cpus - len(self._running)
+
+    def fits(self, cell: Cell) -> bool:
+        """Always: Ray keeps tasks until there is room. What no machine of the cluster has is said, once for each wish.
+
+        Raises:
+            OptionError: Ray was started here, and will never have what the cell asks for.
+        """
+        wants = cell.resources
+        if wants in self._said:
+            return True
+        self._said.add(wants)
+        nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+        if sentence := shortage(wants, nodes):
+            if self._limit is not None:
+                raise OptionError(f"{sentence}; give Ray more with --jobs, or lower the study's resources")
+            sys.stderr.write(f"recolorist-lab: {sentence}; these cells wait until a machine with as much joins the cluster\n")
+        return True
 
     def start(self, cell: Cell) -> None:
         """Submit a cell with the resources it declares."""
@@ -79,6 +99,23 @@ class RayEngine:
             return Outcome("error", f"a task failed on Ray: {error}")
         except errors.RayError as error:  # the worker or its machine died, more often than Ray was willing to try
             return Outcome("died", f"on Ray ({type(error).__name__})")
+
+
+def shortage(wants: Resources, nodes: Sequence[Mapping[str, float]]) -> str:
+    """Say what a cell asks for and what there is, where no machine has as much; empty where one does.
+
+    >>> shortage(Resources(cpus=5, gpus=1), [{"CPU": 16.0, "GPU": 4.0}])
+    ''
+    >>> shortage(Resources(cpus=5, gpus=1), [{"CPU": 4.0}])
+    'a cell asks for 5 CPUs, 1 GPUs, 0 GB of memory, and no machine of the cluster has that: the largest has 4 CPUs, 0 GPUs, ...'
+    """
+    asked = (wants.cpus, wants.gpus, wants.memory_gb * 1e9)
+    there = [tuple(node.get(name, 0.0) for name in ("CPU", "GPU", "memory")) for node in nodes]
+    if any(all(have >= want for have, want in zip(node, asked, strict=True)) for node in there):
+        return ""
+    have = max(there, key=lambda node: (node[1], node[0]), default=(0.0, 0.0, 0.0))
+    told = [f"{cpus:g} CPUs, {gpus:g} GPUs, {memory / 1e9:.3g} GB of memory" for cpus, gpus, memory in (asked, have)]
+    return f"a cell asks for {told[0]}, and no machine of the cluster has that: the largest has {told[1]}"
 
 
 def _run(root: str, lease: float, cell: Cell) -> tuple[str, str]:

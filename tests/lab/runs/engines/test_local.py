@@ -1,0 +1,128 @@
+"""The local engine and its GPUs: cells in made-up processes, on made-up GPUs."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recolorist_lab.runs.cell import Outcome
+from recolorist_lab.runs.engines import local
+from recolorist_lab.runs.engines.local import LocalEngine
+from recolorist_lab.runs.ledger import Ledger
+from recolorist_lab.runs.study import Cell, Resources, load
+from tests.lab.study_files import grid, rehearsal
+
+
+class Process:
+    """A process that ends when told."""
+
+    def __init__(self, target: Any, args: tuple[Any, ...]) -> None:
+        self.target, self.args, self.exitcode = target, args, None
+        self.sentinel, self._end = os.pipe()
+        os.write(self._end, b"x")  # always worth a look
+
+    def start(self) -> None:
+        if self.args[3].config.index == 99:
+            raise EOFError("the server was killed")
+
+    def close(self) -> None:
+        os.close(self.sentinel)
+        os.close(self._end)
+
+
+class Processes:
+    def __init__(self) -> None:
+        self.made: list[Process] = []
+
+    def Process(self, target: Any, args: tuple[Any, ...]) -> Process:  # noqa: N802 - as multiprocessing has it
+        self.made.append(Process(target, args))
+        return self.made[-1]
+
+    def Pipe(self, duplex: bool) -> tuple[Any, Any]:  # noqa: N802, ARG002
+        import multiprocessing
+
+        return multiprocessing.Pipe(duplex=False)
+
+    def given(self) -> list[tuple[str, ...]]:
+        return [process.args[4] for process in self.made]
+
+
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> Processes:
+    made = Processes()
+    monkeypatch.setattr(local, "_context", lambda _: made)
+    monkeypatch.setattr(local, "visible_devices", lambda: ("0", "1"))
+    return made
+
+
+def cells(folder: Path, gpus: float, *indices: int) -> list[Cell]:
+    found = load(rehearsal(folder, grid(list(indices)))).cells
+    return [dataclasses.replace(cell, resources=Resources(gpus=gpus)) for cell in found]
+
+
+def test_every_cell_gets_a_gpu_of_its_own_and_gives_it_back(processes: Processes, tmp_path: Path) -> None:
+    first, second, third = cells(tmp_path, 1.0, 1, 2, 3)
+    engine = LocalEngine(Ledger(tmp_path / "ledger"), jobs=32)
+    for cell in (first, second):
+        assert engine.fits(cell)
+        engine.start(cell)
+    assert processes.given() == [("0",), ("1",)]
+    assert not engine.fits(third)
+    assert engine.free() == 30
+    processes.made[1].exitcode = 1  # type: ignore[assignment]
+    assert [cell for cell, _ in engine.wait(0.0)] == [second]
+    assert engine.fits(third)
+    engine.start(third)
+    assert processes.given()[-1] == ("1",)
+
+
+def test_a_process_that_did_not_start_gives_its_gpu_back(processes: Processes, tmp_path: Path) -> None:
+    lost, following = cells(tmp_path, 2.0, 99, 1)
+    engine = LocalEngine(Ledger(tmp_path / "ledger"), jobs=2)
+    assert engine.fits(lost)
+    engine.start(lost)
+    assert not engine.fits(following)
+    assert [outcome.name for _, outcome in engine.wait(0.0)] == ["died"]
+    assert engine.fits(following)
+    assert processes.given() == [("0", "1")]
+
+
+def test_cells_that_ask_for_none_are_not_counted(processes: Processes, tmp_path: Path) -> None:
+    engine = LocalEngine(Ledger(tmp_path / "ledger"), jobs=5)
+    for cell in cells(tmp_path, 0.0, 1, 2, 3):
+        assert engine.fits(cell)
+        engine.start(cell)
+    assert processes.given() == [(), (), ()]
+
+
+def test_a_machine_without_gpus_says_so_once(
+    processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(local, "visible_devices", lambda: ())
+    engine = LocalEngine(Ledger(tmp_path / "ledger"), jobs=5)
+    for cell in cells(tmp_path, 1.0, 1, 2, 3):
+        assert engine.fits(cell)
+        engine.start(cell)
+    assert processes.given() == [(), (), ()]
+    assert capsys.readouterr().err.count("this machine has none") == 1
+
+
+@pytest.mark.parametrize(("devices", "seen"), [(("3", "1"), "3,1"), ((), None)])
+def test_a_cell_sees_its_gpus_only(
+    devices: tuple[str, ...], seen: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import multiprocessing
+
+    found: list[str | None] = []
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setattr(local.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(local, "run_cell", lambda *_: found.append(os.environ.get("CUDA_VISIBLE_DEVICES")) or Outcome("done"))
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    local._main(theirs, tmp_path, 1.0, cells(tmp_path, 1.0, 1)[0], devices)
+    assert found == [seen]
+    assert ours.recv() == ("done", "")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")  # so that the variable is taken away again after the test
