@@ -148,7 +148,7 @@ def evaluate(
         OptionError: The dataset has another number of classes.
     """
     from lightning_fabric import Fabric
-    from lightning_fabric.plugins.environments import LightningEnvironment
+    from lightning_fabric.plugins.environments.lightning import LightningEnvironment
 
     config = loaded.config
     how: dict[str, Any] = {"size": size or config.get("size") or 224, "resize": resize or config.get("resize") or "letterbox"}

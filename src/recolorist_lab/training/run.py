@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 from lightning_fabric import Fabric
-from lightning_fabric.plugins.environments import LightningEnvironment
+from lightning_fabric.plugins.environments.lightning import LightningEnvironment
 
 from recolorist.errors import OptionError
 from recolorist_lab.runs.config import Json

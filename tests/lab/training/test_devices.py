@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from lightning_fabric.plugins.environments import LightningEnvironment
+from lightning_fabric.plugins.environments.lightning import LightningEnvironment
 
 from recolorist_lab.training.batches import parts_of, pooled
 from recolorist_lab.training.feed import Feed

@@ -119,8 +119,13 @@ def test_a_cell_sees_its_gpus_only(
 
     found: list[str | None] = []
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    monkeypatch.setattr(local.signal, "signal", lambda *_: None)
-    monkeypatch.setattr(local, "run_cell", lambda *_: found.append(os.environ.get("CUDA_VISIBLE_DEVICES")) or Outcome("done"))
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+
+    def look(*_: object) -> Outcome:
+        found.append(os.environ.get("CUDA_VISIBLE_DEVICES"))
+        return Outcome("done")
+
+    monkeypatch.setattr(local, "run_cell", look)
     ours, theirs = multiprocessing.Pipe(duplex=False)
     local._main(theirs, tmp_path, 1.0, cells(tmp_path, 1.0, 1)[0], devices)
     assert found == [seen]
