@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from recolorist.collections import build_bank
 from recolorist.errors import ImageError, RecoloristError
 from recolorist.io.images import read_image, read_picture
 from recolorist.io.write import encode
 from tests.commands import picture
-from tests.io.kit import Pixels, sixteen
+from tests.io.kit import Pixels, save_bytes, sixteen
 
 
-def save_dicom(path: Path, pixels: Pixels, stored: int, form: str, **change: Any) -> Path:
+def save_dicom(path: Path, pixels: Pixels, stored: int, form: str, syntax: str = "ExplicitVRLittleEndian", **change: Any) -> Path:
     pydicom = pytest.importorskip("pydicom")
     meta = pydicom.dataset.FileMetaDataset()
-    meta.TransferSyntaxUID = pydicom.uid.ExplicitVRLittleEndian
+    meta.TransferSyntaxUID = getattr(pydicom.uid, syntax)
     meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID = "1.2.840.10008.5.1.4.1.1.7", "1.2.3"
     data = pydicom.dataset.FileDataset(str(path), {}, file_meta=meta, preamble=b"\0" * 128)
     data.PatientName, data.StudyDescription = "Jane Q. Patient", "SECRETCOMMENT"
@@ -35,15 +37,25 @@ def save_dicom(path: Path, pixels: Pixels, stored: int, form: str, **change: Any
     return path
 
 
-@pytest.mark.parametrize("stored", [8, 10, 12, 16])
+@pytest.mark.parametrize(("allocated", "stored"), [(8, 7), (8, 8), *((16, bits) for bits in (8, 9, 10, 12, 14, 15, 16))])
 @pytest.mark.parametrize("form", ["MONOCHROME1", "MONOCHROME2"])
-def test_grey_of_any_bits(tmp_path: Path, stored: int, form: str) -> None:
-    pixels = (sixteen()[..., 0] >> (16 - stored)).astype(np.uint8 if stored == 8 else np.uint16)
+def test_grey_of_any_bits(tmp_path: Path, allocated: int, stored: int, form: str) -> None:
+    pixels = (sixteen()[..., 0] >> (16 - stored)).astype(f"u{allocated // 8}")
     found = read_picture(save_dicom(tmp_path / "a.dcm", pixels, stored, form))
     high = 2**stored - 1
-    assert found.data_range == (None if stored in (8, 16) else float(high))
+    assert found.data_range == (None if stored == allocated else float(high))
     assert found.pixels.dtype == pixels.dtype
     assert np.array_equal(found.pixels, high - pixels if form == "MONOCHROME1" else pixels)
+
+
+def test_the_bits_allocated_do_not_change_the_bank(tmp_path: Path) -> None:
+    """Eight bits stored in sixteen were read on a scale of 65,535, so that the image came out almost black."""
+    pixels = picture()[..., 0]
+    save_dicom(tmp_path / "narrow.dcm", pixels, 8, "MONOCHROME2")
+    save_dicom(tmp_path / "wide.dcm", pixels.astype(np.uint16), 8, "MONOCHROME2")
+    bank = build_bank(tmp_path).bank
+    assert np.allclose(bank.mean[0], pixels.mean() / 255)
+    assert np.array_equal(bank.mean[0], bank.mean[1])
 
 
 def test_colour(tmp_path: Path) -> None:
@@ -58,12 +70,56 @@ def test_luminance_and_chrominance_become_rgb(tmp_path: Path) -> None:
     assert np.abs(read.astype(int) - picture()).max() <= 3  # rounded twice
 
 
+def test_subsampled_chrominance_becomes_rgb(tmp_path: Path) -> None:
+    from PIL import Image
+
+    full = np.array(Image.fromarray(picture()[:, :22]).convert("YCbCr"))
+    full[:, 1::2, 1:] = full[:, ::2, 1:]  # two pixels share one chrominance
+    pairs = full.reshape(len(full), -1, 2, 3)
+    stored = np.stack([pairs[:, :, 0, 0], pairs[:, :, 1, 0], pairs[:, :, 0, 1], pairs[:, :, 0, 2]], -1)
+    change = {"PixelData": stored.tobytes()}
+    path = save_dicom(tmp_path / "a.dcm", full, 8, "YBR_FULL_422", **change)
+    expected = np.asarray(Image.fromarray(full, "YCbCr").convert("RGB")).astype(int)
+    assert np.abs(read_image(path) - expected).max() <= 2
+
+
+def _lut() -> Any:
+    pydicom = pytest.importorskip("pydicom")
+    return [pydicom.Dataset()]
+
+
+def _functional_groups() -> Any:
+    pydicom = pytest.importorskip("pydicom")
+    inner, outer = pydicom.Dataset(), pydicom.Dataset()
+    inner.RescaleSlope, inner.RescaleIntercept = 2, 0
+    outer.PixelValueTransformationSequence = [inner]
+    return [outer]
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
-    [({"NumberOfFrames": 2}, "2 frames"), ({"PixelRepresentation": 1}, "signed"),
-     ({"PhotometricInterpretation": "PALETTE COLOR"}, "PALETTE"), ({"Rows": 60000, "Columns": 60000}, "over the limit")],
-)  # fmt: skip
+    [
+        ({"NumberOfFrames": 2}, "2 frames"),
+        ({"PixelRepresentation": 1}, "signed"),
+        ({"PhotometricInterpretation": "PALETTE COLOR"}, "PALETTE"),
+        ({"PhotometricInterpretation": "YBR_PARTIAL_420"}, "YBR_PARTIAL_420"),
+        ({"Rows": 60000, "Columns": 60000}, "over the limit"),
+        ({"RescaleSlope": "2", "RescaleIntercept": "0"}, "slope 2"),
+        ({"RescaleSlope": "1", "RescaleIntercept": "-1024"}, "intercept -1024"),
+        ({"ModalityLUTSequence": _lut}, "lookup table"),
+        ({"SharedFunctionalGroupsSequence": _functional_groups}, "slope 2"),
+        ({"PerFrameFunctionalGroupsSequence": _functional_groups}, "slope 2"),
+        ({"BitsStored": 9}, "9 bits stored of 8"),
+        ({"BitsStored": 0}, "0 bits stored"),
+        ({"BitsAllocated": 32, "BitsStored": 32, "HighBit": 31}, "32 bits stored of 32"),
+        ({"HighBit": 6}, "highest bit 6"),
+        ({"SamplesPerPixel": 2}, "2 samples"),
+        ({"SamplesPerPixel": 3}, "3 samples"),
+    ],
+    ids=str,
+)
 def test_refused(tmp_path: Path, change: dict[str, Any], words: str) -> None:
+    change = {name: value() if callable(value) else value for name, value in change.items()}
     with pytest.raises(ImageError, match=words):
         read_image(save_dicom(tmp_path / "a.dcm", picture()[..., 0], 8, "MONOCHROME2", **change))
 
@@ -73,6 +129,70 @@ def test_cut_off(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-500])
     with pytest.raises(ImageError, match=r"a\.dcm cannot be read as DICOM"):
         read_image(path)
+
+
+def test_values_above_the_bits_stored_are_refused(tmp_path: Path) -> None:
+    pixels = np.array([[0, 255], [256, 7]], np.uint16)
+    with pytest.raises(ImageError, match=r"256.*8 bits stored"):
+        read_image(save_dicom(tmp_path / "a.dcm", pixels, 8, "MONOCHROME2"))
+
+
+def test_a_deflated_file(tmp_path: Path) -> None:
+    path = save_dicom(tmp_path / "a.dcm", picture(), 8, "RGB", "DeflatedExplicitVRLittleEndian")
+    assert np.array_equal(read_image(path), picture())
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(ImageError, match=r"a\.dcm.*cut off"):
+        read_image(path)
+
+
+def test_a_deflated_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+    path = save_dicom(
+        tmp_path / "a.dcm", np.zeros((4, 4), np.uint8), 8, "MONOCHROME2", "DeflatedExplicitVRLittleEndian",
+        EncapsulatedDocument=bytes(64 << 20),
+    )  # fmt: skip
+    tracemalloc.start()
+    try:
+        with pytest.raises(ImageError, match="unpack"):
+            read_image(path)
+        assert tracemalloc.get_traced_memory()[1] < 32 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_file_larger_than_any_image_within_the_limit(tmp_path: Path) -> None:
+    path = save_dicom(tmp_path / "a.dcm", picture()[..., 0], 8, "MONOCHROME2")
+    with path.open("r+b") as file:
+        file.truncate(1 << 31)  # sparse: takes no room
+    with pytest.raises(ImageError, match="2,147,483,648 bytes"):
+        read_image(path)
+
+
+def test_endless_elements_are_not_parsed(tmp_path: Path) -> None:
+    """Zeros after the header are elements without content; pydicom parsed 2 GiB of them for minutes."""
+    path = save_dicom(tmp_path / "a.dcm", picture()[..., 0], 8, "MONOCHROME2")
+    start = path.read_bytes().index(b"\x08\x00\x30\x10")  # the first element after the header: StudyDescription
+    path.write_bytes(path.read_bytes()[:start] + bytes(4 << 20))
+    with pytest.raises(ImageError, match="more than 100,000 elements"):
+        read_image(path)
+
+
+@pytest.mark.parametrize("name", ["Rows", "BitsStored", "BitsAllocated", "PhotometricInterpretation"])
+def test_a_missing_element_is_named(tmp_path: Path, name: str) -> None:
+    path = save_dicom(tmp_path / "a.dcm", picture()[..., 0], 8, "MONOCHROME2", **{name: None})
+    with pytest.raises(ImageError, match=f"lacks {name}"):
+        read_image(path)
+
+
+def test_a_jpeg_larger_than_the_header_says(tmp_path: Path) -> None:
+    pydicom = pytest.importorskip("pydicom")
+    change = {"PixelData": pydicom.encaps.encapsulate([save_bytes("JPEG", picture()[..., 0])])}
+    for pixels, accepted in ((picture()[..., 0], True), (np.zeros((4, 4), np.uint8), False)):
+        path = save_dicom(tmp_path / "a.dcm", pixels, 8, "MONOCHROME2", "JPEGBaseline8Bit", **change)
+        if accepted:
+            assert read_image(path).shape == pixels.shape
+        else:
+            with pytest.raises(ImageError, match="declares 4 x 4 pixels, and the frame in it has 53 x 37"):
+                read_image(path)
 
 
 def test_names_are_dropped(tmp_path: Path) -> None:

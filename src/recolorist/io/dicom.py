@@ -2,42 +2,60 @@
 
 from __future__ import annotations
 
+import io
 import warnings
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import numpy as np
+from PIL import Image, UnidentifiedImageError
 
 from recolorist import optional
 from recolorist.errors import ImageError
-from recolorist.io.reading import Picture, Reading, refuse_dtype, refuse_huge
+from recolorist.io.reading import Picture, Reading, refuse_dtype, refuse_huge, refuse_large_file
 
 __all__ = ["read_dicom"]
 
-_ACCEPTED: Final = ("MONOCHROME1", "MONOCHROME2", "RGB", "YBR_FULL", "YBR_FULL_422")
+_ACCEPTED: Final = {"MONOCHROME1": 1, "MONOCHROME2": 1, "RGB": 3, "YBR_FULL": 3, "YBR_FULL_422": 3}  # and their samples
+_DEFLATED: Final = "1.2.840.10008.1.2.1.99"
+_MOST_RATIO: Final = 200  # of unpacked to packed bytes of a deflated file, as for .npz
+_PIECE: Final = 1 << 20
+_META_START: Final = 144  # preamble, "DICM" and the element with the length of the group that follows
+_PIXELS: Final = 0x7FE00010
+_MOST_ELEMENTS: Final = 100_000
+_GROUPS: Final = ("SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence")
 
 
 def read_dicom(path: Path, reading: Reading) -> Picture:
     """Decode one frame, grey or RGB and unsigned. The range is that of the bits stored.
 
     Raises:
-        ImageError: If the file holds several frames, signed pixels or colours of another kind.
+        ImageError: If the file holds several frames, signed or rescaled pixels, colours of another kind, or values above the
+            bits stored; or if it would unpack to far more than its size.
         MissingExtraError: If pydicom is not installed.
     """
     pydicom = optional.load("pydicom", "read DICOM files")
+    refuse_large_file(path.stat().st_size, reading.max_pixels)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about unusual tags, which are not kept
-        data = pydicom.dcmread(path)
+        data = _read_elements(path, pydicom)
         frames = int(data.get("NumberOfFrames", 1) or 1)
-        refuse_huge(int(data.Rows) * int(data.Columns) * frames, reading.max_pixels)
-        form, stored = str(data.PhotometricInterpretation), int(data.BitsStored)
+        refuse_huge(int(_required(data, "Rows")) * int(_required(data, "Columns")) * frames, reading.max_pixels)
+        form = str(_required(data, "PhotometricInterpretation"))
         _refuse_unsupported(data, form, frames)
-        pixels = np.asarray(pydicom.pixels.pixel_array(data, raw=False))  # not raw: YBR_FULL is turned into RGB
+        _refuse_rescaled(data)
+        high = 2 ** _bits_stored(data) - 1
+        _refuse_larger_inside(data, pydicom)
+        # not raw: YBR_FULL is turned into RGB; unused bits are not cleared, so that a wrong header is noticed below
+        pixels = np.asarray(pydicom.pixels.pixel_array(data, raw=False, correct_unused_bits=False))
     refuse_dtype(pixels.dtype)
-    high = 2**stored - 1
+    if pixels.size and int(pixels.max()) > high:
+        raise ImageError(f"it holds values up to {pixels.max()}, above the {data.BitsStored} bits stored; mend its header first")
     if form == "MONOCHROME1":  # white is stored as zero
         pixels = (high - pixels).astype(pixels.dtype)
-    return Picture(pixels, float(high) if high not in (255, 65535) else None)
+    return Picture(pixels, None if high == np.iinfo(pixels.dtype).max else float(high))
 
 
 def _refuse_unsupported(data: Any, form: str, frames: int) -> None:
@@ -47,3 +65,99 @@ def _refuse_unsupported(data: Any, form: str, frames: int) -> None:
         raise ImageError("its pixels are signed; shift them to start at 0 first, saying what zero means")
     if form not in _ACCEPTED:
         raise ImageError(f"its photometric interpretation is {form}; accepted are grey, RGB and YBR_FULL")
+    samples = int(data.get("SamplesPerPixel", 1))
+    if samples != _ACCEPTED[form]:
+        raise ImageError(f"it declares {samples} samples a pixel, and {form} has {_ACCEPTED[form]}; mend its header first")
+
+
+def _bits_stored(data: Any) -> int:
+    """Return the bits of a pixel that hold its value.
+
+    Raises:
+        ImageError: If they are not the lowest bits of a pixel of 8 or 16 bits.
+    """
+    allocated, stored = int(_required(data, "BitsAllocated")), int(_required(data, "BitsStored"))
+    if allocated not in (8, 16) or not 1 <= stored <= allocated:
+        raise ImageError(f"it declares {stored} bits stored of {allocated} allocated; accepted are pixels of 8 or 16 bits")
+    highest = int(data.get("HighBit", stored - 1))
+    if highest != stored - 1:
+        raise ImageError(f"it declares the highest bit {highest} for {stored} bits stored; accepted is {stored - 1}")
+    return stored
+
+
+def _refuse_rescaled(data: Any) -> None:
+    """Refuse pixels that mean something else than their number on the scale of the bits stored."""
+    remedy = "apply it and save the values as floats (.tif or .npy) with a declared range"
+    for part in (data, *_transformations(data)):
+        slope, intercept = float(part.get("RescaleSlope", 1) or 1), float(part.get("RescaleIntercept", 0) or 0)
+        if (slope, intercept) != (1, 0):
+            raise ImageError(f"its values are rescaled (slope {slope:g}, intercept {intercept:g}); {remedy}")
+    if "ModalityLUTSequence" in data:
+        raise ImageError(f"its values are mapped by a lookup table (Modality LUT); {remedy}")
+
+
+def _transformations(data: Any) -> Iterator[Any]:
+    """Yield the rescaling of the frames of an enhanced object, which is not at its top level."""
+    for name in _GROUPS:
+        for group in data.get(name) or ():
+            yield from group.get("PixelValueTransformationSequence") or ()
+
+
+def _read_elements(path: Path, pydicom: Any) -> Any:
+    """Read everything up to the pixels, with limits that pydicom does not set: a deflated file is unpacked piece by piece."""
+    meta = pydicom.filereader.read_file_meta_info(path)
+    syntax = meta.TransferSyntaxUID
+    start = _META_START + int(_required(meta, "FileMetaInformationGroupLength"))
+    count = 0
+
+    def stop(tag: Any, *_: Any) -> bool:
+        nonlocal count
+        count += 1
+        if count > _MOST_ELEMENTS:
+            raise ImageError(f"it holds more than {_MOST_ELEMENTS:,} elements before its pixels; it is damaged")
+        return bool(tag > _PIXELS)
+
+    with path.open("rb") as file:
+        file.seek(start)
+        plain = io.BytesIO(_inflate(file, path.stat().st_size)) if syntax == _DEFLATED else file
+        data = pydicom.filereader.read_dataset(plain, syntax.is_implicit_VR, syntax.is_little_endian, stop_when=stop)
+    data.file_meta = pydicom.dataset.FileMetaDataset()
+    data.file_meta.TransferSyntaxUID = pydicom.uid.ExplicitVRLittleEndian if syntax == _DEFLATED else syntax
+    return data
+
+
+def _required(data: Any, name: str) -> Any:
+    value = data.get(name)
+    if value is None or value == "":
+        raise ImageError(f"it lacks {name}, which every DICOM image must have; save it again with a DICOM tool")
+    return value
+
+
+def _inflate(file: IO[bytes], size: int) -> bytes:
+    unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
+    pieces, total = [], 0
+    packed = file.read(_PIECE)
+    while packed and not unpacker.eof:
+        pieces.append(unpacker.decompress(packed, _PIECE))
+        total += len(pieces[-1])
+        if total > _MOST_RATIO * size:
+            raise ImageError(f"it would unpack to more than {_MOST_RATIO} times its size of {size:,} bytes; refused")
+        packed = unpacker.unconsumed_tail or file.read(_PIECE)
+    if not unpacker.eof:
+        raise ImageError("its deflated data has no end; it was cut off, fetch it again")
+    return b"".join(pieces)
+
+
+def _refuse_larger_inside(data: Any, pydicom: Any) -> None:
+    """Refuse a compressed frame whose own header declares another size, before it is decoded."""
+    syntax = data.file_meta.TransferSyntaxUID
+    if not syntax.is_encapsulated or syntax == pydicom.uid.RLELossless:
+        return
+    frame = pydicom.encaps.get_frame(_required(data, "PixelData"), 0, number_of_frames=1)
+    try:
+        with Image.open(io.BytesIO(frame), formats=("JPEG", "JPEG2000")) as inside:
+            size = inside.size
+    except (UnidentifiedImageError, Image.DecompressionBombError):
+        return  # another codec, or one that Pillow refuses to decode itself
+    if size != (int(data.Columns), int(data.Rows)):
+        raise ImageError(f"it declares {data.Columns} x {data.Rows} pixels, and the frame in it has {size[0]} x {size[1]}")

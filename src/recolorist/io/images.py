@@ -24,6 +24,7 @@ from recolorist.io.reading import (
     describe_error,
     display_path,
     refuse_huge,
+    refuse_large_file,
     spread_grey,
 )
 from recolorist.io.strips import ArrayStrips, ColourStrips, Strips, refuse_bomb
@@ -47,8 +48,6 @@ __all__ = [
     "sniff",
 ]
 
-_MOST_BYTES_PER_PIXEL: Final = 16  # 16-bit RGBA that does not compress at all needs half of this
-_HEADER_BYTES: Final = 16 << 20  # what profiles, thumbnails and comments may add to a file
 _BINARY: Final = getattr(os, "O_BINARY", 0)
 _NO_WAIT: Final = getattr(os, "O_NONBLOCK", 0)  # a pipe must not block
 
@@ -228,8 +227,7 @@ def read_bytes(path: str | Path, max_pixels: int) -> bytes:
 
 
 def _read_all(handle: int, size: int, max_pixels: int) -> bytes:
-    if size > _MOST_BYTES_PER_PIXEL * max_pixels + _HEADER_BYTES:
-        raise HugeError(f"it has {size:,} bytes, more than an image of {max_pixels:,} pixels can need; raise max_pixels")
+    refuse_large_file(size, max_pixels)
     data = os.read(handle, size)
     while len(data) < size and (more := os.read(handle, size - len(data))):  # one read may return less than was asked for
         data += more

@@ -24,10 +24,15 @@ __all__ = [
     "display_path",
     "refuse_dtype",
     "refuse_huge",
+    "refuse_large_file",
     "spread_grey",
 ]
 
 MAX_PIXELS: Final = 89_478_485  # a quarter of a gibibyte of RGB; larger files are read in strips
+
+
+_MOST_BYTES_PER_PIXEL: Final = 16  # 16-bit RGBA that does not compress at all needs half of this
+_HEADER_BYTES: Final = 16 << 20  # what profiles, thumbnails and comments may add to a file
 
 
 def check_whole(value: Any, low: int, high: int | None, name: str) -> None:
@@ -115,6 +120,12 @@ def refuse_huge(pixels: int, limit: int) -> None:
     """Raise HugeError if a header declares more pixels than the limit."""
     if pixels > limit:
         raise HugeError(f"it declares {pixels:,} pixels, over the limit of {limit:,}; raise max_pixels if you trust it")
+
+
+def refuse_large_file(size: int, max_pixels: int) -> None:
+    """Raise HugeError if a file has more bytes than any image within the limit needs."""
+    if size > _MOST_BYTES_PER_PIXEL * max_pixels + _HEADER_BYTES:
+        raise HugeError(f"it has {size:,} bytes, more than an image of {max_pixels:,} pixels can need; raise max_pixels")
 
 
 def refuse_dtype(dtype: np.dtype[Any]) -> None:
