@@ -17,7 +17,7 @@ from tests.commands import picture
 from tests.io.kit import Pixels, save_bytes, sixteen
 
 
-def save_dicom(path: Path, pixels: Pixels, stored: int, form: str, syntax: str = "ExplicitVRLittleEndian", **change: Any) -> Path:
+def save_dicom(path: Path, pixels: Pixels, stored: int, form: str, syntax: Any = "ExplicitVRLittleEndian", **change: Any) -> Path:
     pydicom = pytest.importorskip("pydicom")
     meta = pydicom.dataset.FileMetaDataset()
     meta.TransferSyntaxUID = getattr(pydicom.uid, syntax)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -69,13 +70,12 @@ class TestStorage:
         assert (found.pixels.dtype, found.data_range) == (np.dtype(dtype), 1.0)
         assert np.array_equal(found.pixels, values)
 
-    def test_sparse_tiles_are_blank(self, tmp_path: Path) -> None:
+    def test_a_sparse_tile_is_reported(self, tmp_path: Path) -> None:
         with tifffile.TiffWriter(tmp_path / "a.tif") as writer:
             tiles = iter([np.full((16, 16, 3), 7, np.uint8), None])
             writer.write(tiles, shape=(16, 32, 3), dtype="uint8", tile=(16, 16), photometric="rgb")
-        read = read_image(tmp_path / "a.tif")
-        assert (read[:, :16] == 7).all()
-        assert (read[:, 16:] == 0).all()
+        with pytest.raises(ImageError, match="1 of its 2 strips or tiles hold no pixels"):
+            read_image(tmp_path / "a.tif")
 
     def test_a_missing_codec_is_named_with_its_extra(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         path = save_tiff(tmp_path / "a.tif", picture(), photometric="rgb", compression="lzw")
@@ -130,6 +130,39 @@ class TestModes:
     def test_wide_integers_are_refused(self, tmp_path: Path) -> None:
         with pytest.raises(ImageError, match="uint32"):
             read_image(save_tiff(tmp_path / "a.tif", np.zeros((4, 4), np.uint32), photometric="minisblack"))
+
+
+_LENGTH, _COUNTS = 257, 279
+
+
+def _patch(path: Path, tag: int, value: int) -> None:
+    """Overwrite the first value of a tag."""
+    with tifffile.TiffFile(path) as file:
+        place, kind = file.pages[0].tags[tag].valueoffset, file.pages[0].tags[tag].dtype
+    data = bytearray(path.read_bytes())
+    struct.pack_into({3: "<H", 4: "<I"}[int(kind)], data, place, value)
+    path.write_bytes(data)
+
+
+class TestCoverage:
+    """Strips that do not cover the image gave black rows; they are reported."""
+
+    @pytest.mark.parametrize("options", [{}, {"rowsperstrip": 8}, {"rowsperstrip": 8, "compression": "zlib"}, {"compression": "jpeg"}],
+                             ids=str)  # fmt: skip
+    @pytest.mark.parametrize(("tag", "value"), [(_LENGTH, 400), (_COUNTS, 0), (_COUNTS, 100)])
+    def test_pixels_are_not_invented(self, tmp_path: Path, options: dict[str, Any], tag: int, value: int) -> None:
+        path = save_tiff(tmp_path / "a.tif", picture(0, (40, 24)), photometric="rgb", **options)
+        read_image(path)
+        _patch(path, tag, value)
+        with pytest.raises(ImageError, match=r"a\.tif"):
+            read_image(path)
+
+    @pytest.mark.parametrize("compression", [None, "tiff_adobe_deflate", "packbits", "tiff_lzw"])
+    def test_a_longer_image_than_its_strips(self, tmp_path: Path, compression: str | None) -> None:
+        save(tmp_path / "a.tif", picture(0, (40, 24)), compression=compression)
+        _patch(tmp_path / "a.tif", _LENGTH, 400)
+        with pytest.raises(ImageError, match="cover|pixels up to|strips"):
+            read_image(tmp_path / "a.tif")
 
 
 class TestPages:

@@ -18,7 +18,7 @@ from recolorist.errors import ImageError
 from recolorist.io.pillow import encode_image, pixels_of, read_orientation, turn_upright
 from recolorist.io.reading import Picture, Reading, refuse_huge
 
-__all__ = ["QUALITY", "encode_jpeg", "plain_size", "read_jpeg"]
+__all__ = ["QUALITY", "encode_jpeg", "has_end", "plain_size", "read_jpeg"]
 
 QUALITY: Final = 95
 
@@ -34,7 +34,7 @@ def read_jpeg(data: bytes, reading: Reading) -> Picture:
     Raises:
         ImageError: If the file is damaged, cut off or has a mode that is not accepted.
     """
-    is_whole = _has_end(data)
+    is_whole = has_end(data)
     plain = _read_plain(data, reading.max_pixels) if is_whole else None
     if plain is not None:
         return Picture(plain)
@@ -97,6 +97,11 @@ def _read_plain(data: bytes, max_pixels: int) -> NDArray[Any] | None:
     return np.asarray(image)
 
 
-def _has_end(data: bytes) -> bool:
-    """Whether the end marker comes after the last scan began; the end marker of a thumbnail comes before."""
+def has_end(data: bytes) -> bool:
+    r"""Say whether the end marker comes after the last scan began; the end marker of a thumbnail comes before.
+
+    Example:
+        >>> has_end(b"\xff\xd8\xff\xda\x00"), has_end(b"\xff\xd8\xff\xda\x00\xff\xd9")
+        (False, True)
+    """
     return data.endswith(b"\xff\xd9") or data.rfind(b"\xff\xd9") > data.rfind(b"\xff\xda")

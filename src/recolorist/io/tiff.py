@@ -14,6 +14,7 @@ from PIL import Image
 
 from recolorist import optional
 from recolorist.errors import ImageError, RecoloristError
+from recolorist.io.jpeg import has_end
 from recolorist.io.pillow import refuse_mode, turn_upright
 from recolorist.io.pyramid import Spool
 from recolorist.io.reading import Picture, Reading, describe_error, refuse_dtype, refuse_huge
@@ -75,8 +76,31 @@ class TiffStrips(Strips):
         self.orientation = int(page.tags[_ORIENTATION].value) if _ORIENTATION in page.tags else 1
         self._is_plain = not self.packed and not page.is_tiled and self._axes != "SYX" and bool(page.is_contiguous)
         self._is_plain &= int(page.bitspersample) == 8 * self._stored.itemsize
+        self._refuse_uncovered()
         if self._is_plain:
             self.step = 1  # any rows can be read without decoding others
+
+    def _refuse_uncovered(self) -> None:
+        """Raise ImageError unless the strips or tiles that hold pixels cover the whole image."""
+        page, (across, down, planes) = self._page, self._grid()
+        needed, lengths = across * down * planes, np.asarray(page.databytecounts).ravel()
+        if len(lengths) != needed:
+            raise ImageError(f"it has {len(lengths):,} strips or tiles, and {needed:,} would cover it; it is damaged")
+        empty = int(((lengths == 0) | (np.asarray(page.dataoffsets).ravel() == 0)).sum())
+        if empty:
+            raise ImageError(
+                f"{empty:,} of its {needed:,} strips or tiles hold no pixels; they are not taken for black: save it without gaps"
+            )
+        held, size = int(lengths.sum()), self.shape[0] * self.shape[1] * self._depth * self._stored.itemsize
+        if self._is_plain and held < size:
+            raise ImageError(f"its strips hold {held:,} bytes, and {size:,} would cover it; it is damaged")
+
+    def _grid(self) -> tuple[int, int, int]:
+        """Return how many strips or tiles lie across and down, and in how many planes."""
+        page, (height, width, _) = self._page, self.shape
+        wide = int(page.tilewidth) if page.is_tiled else width
+        high = int(page.tilelength if page.is_tiled else page.rowsperstrip)
+        return -(-width // wide), -(-height // high), self._depth if self._axes == "SYX" else 1
 
     @property
     def icc(self) -> bytes | None:
@@ -128,31 +152,31 @@ class TiffStrips(Strips):
         out = np.zeros((stop - start, width, depth), self._stored)
         wide = int(page.tilewidth) if page.is_tiled else width
         high = int(page.tilelength if page.is_tiled else page.rowsperstrip)
-        across, down = -(-width // wide), -(-self.shape[0] // high)
-        planes = range(depth) if self._axes == "SYX" else range(1)
-        for plane, i, j in product(planes, range(start // high, -(-stop // high)), range(across)):
+        across, down, planes = self._grid()
+        for plane, i, j in product(range(planes), range(start // high, -(-stop // high)), range(across)):
             segment = self._segment((plane * down + i) * across + j)
-            if segment is None:
-                continue  # a sparse tile: blank
             top, left = i * high, j * wide
+            if segment.shape[0] < min(high, self.shape[0] - top) or segment.shape[1] < min(wide, width - left):
+                raise ImageError(f"the strip or tile at row {top}, column {left} is smaller than declared; it is damaged")
             first, last = max(start, top), min(stop, top + segment.shape[0])
             piece = segment[first - top : last - top, : width - left]
             place = out[first - start : last - start, left : left + piece.shape[1]]
-            if len(planes) > 1:
+            if planes > 1:
                 place[..., plane] = piece[..., 0]
             else:
                 place[...] = piece
         return out
 
-    def _segment(self, index: int) -> NDArray[Any] | None:
+    def _segment(self, index: int) -> NDArray[Any]:
         page = self._page
-        count = page.databytecounts[index]
-        if not count:
-            return None
         self._file.filehandle.seek(page.dataoffsets[index])
-        data = self._file.filehandle.read(count)  # before `decode` is looked up, which may move the place in the file
+        data = self._file.filehandle.read(page.databytecounts[index])  # before `decode` is looked up: it may move the place
+        if int(page.compression) == _JPEG and page.jpegheader is None and not has_end(data):  # the decoder would fill in grey
+            raise ImageError(f"strip or tile {index} has no end; it was cut off")
         decoded = page.decode(data, index, jpegtables=page.jpegtables, jpegheader=page.jpegheader)[0]
-        return None if decoded is None else np.asarray(decoded[0])
+        if decoded is None:
+            raise ImageError(f"strip or tile {index} holds no pixels")
+        return np.asarray(decoded[0])
 
 
 def read_tiff(path: Path, reading: Reading) -> Picture:
