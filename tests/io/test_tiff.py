@@ -138,7 +138,7 @@ _LENGTH, _COUNTS = 257, 279
 def _patch(path: Path, tag: int, value: int) -> None:
     """Overwrite the first value of a tag."""
     with tifffile.TiffFile(path) as file:
-        place, kind = file.pages[0].tags[tag].valueoffset, file.pages[0].tags[tag].dtype
+        place, kind = file.pages.first.tags[tag].valueoffset, file.pages.first.tags[tag].dtype
     data = bytearray(path.read_bytes())
     struct.pack_into({3: "<H", 4: "<I"}[int(kind)], data, place, value)
     path.write_bytes(data)
@@ -147,8 +147,9 @@ def _patch(path: Path, tag: int, value: int) -> None:
 class TestCoverage:
     """Strips that do not cover the image gave black rows; they are reported."""
 
-    @pytest.mark.parametrize("options", [{}, {"rowsperstrip": 8}, {"rowsperstrip": 8, "compression": "zlib"}, {"compression": "jpeg"}],
-                             ids=str)  # fmt: skip
+    @pytest.mark.parametrize(
+        "options", [{}, {"rowsperstrip": 8}, {"rowsperstrip": 8, "compression": "zlib"}, {"compression": "jpeg"}], ids=str
+    )
     @pytest.mark.parametrize(("tag", "value"), [(_LENGTH, 400), (_COUNTS, 0), (_COUNTS, 100)])
     def test_pixels_are_not_invented(self, tmp_path: Path, options: dict[str, Any], tag: int, value: int) -> None:
         path = save_tiff(tmp_path / "a.tif", picture(0, (40, 24)), photometric="rgb", **options)
@@ -161,8 +162,24 @@ class TestCoverage:
     def test_a_longer_image_than_its_strips(self, tmp_path: Path, compression: str | None) -> None:
         save(tmp_path / "a.tif", picture(0, (40, 24)), compression=compression)
         _patch(tmp_path / "a.tif", _LENGTH, 400)
-        with pytest.raises(ImageError, match="cover|pixels up to|strips"):
+        with pytest.raises(ImageError, match=r"cover|pixels up to|strips"):
             read_image(tmp_path / "a.tif")
+
+
+class TestLimits:
+    def test_tiles_far_larger_than_the_image(self, tmp_path: Path) -> None:
+        path = save_tiff(tmp_path / "a.tif", picture(0, (40, 24)), photometric="rgb", tile=(16, 16), compression="zlib")
+        for tag in (322, 323):
+            _patch(path, tag, 32_768)
+        with pytest.raises(HugeError, match=r"tiles.*1,073,741,824"):
+            read_image(path)
+        with pytest.raises(HugeError, match="tiles"):
+            open_strips(path, Reading())
+
+    def test_many_channels_count_as_pixels(self, tmp_path: Path) -> None:
+        path = save_tiff(tmp_path / "a.tif", np.zeros((20, 20, 64), np.uint8), photometric="minisblack", planarconfig="contig")
+        with pytest.raises(HugeError, match="6,400 pixels"):
+            read_image(path, max_pixels=1000)
 
 
 class TestPages:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -108,3 +109,38 @@ def test_bands_are_written_as_one_array(tmp_path: Path) -> None:
     like = ArrayStrips(pixels, step=10)
     write_zarr(tmp_path / "o.zarr", (rows for _, rows in like.bands()), like)
     assert np.array_equal(read_image(tmp_path / "o.zarr"), pixels)
+
+
+def test_missing_chunks_are_counted_before_they_are_looked_for(tmp_path: Path) -> None:
+    """An array of 9,000 x 9,000 in chunks of 16, nearly all missing, took more than 100 seconds."""
+    zarr.create_array(str(tmp_path / "a.zarr"), shape=(9000, 9000, 3), dtype="uint8", chunks=(16, 16, 3))[:32, :32] = 7
+    with pytest.raises(ImageError, match="declares 316,969 chunks and holds only 5 files"):
+        read_image(tmp_path / "a.zarr")
+    with pytest.raises(ImageError, match="declares 316,969 chunks"):
+        open_strips(tmp_path / "a.zarr", Reading())
+
+
+def test_missing_chunks_are_blank(tmp_path: Path) -> None:
+    """Zarr does not write chunks of zeros, ours included."""
+    pixels = np.zeros((40, 40, 3), np.uint8)
+    pixels[:8, :8] = 9
+    path = save_zarr(tmp_path / "a.zarr", pixels)
+    assert len([file for file in (path / "c").rglob("*") if file.is_file()]) == 1
+    assert np.array_equal(read_image(path), pixels)
+
+
+def test_chunks_far_larger_than_the_array(tmp_path: Path) -> None:
+    path = save_zarr(tmp_path / "a.zarr", picture())
+    text = (path / "zarr.json").read_text()
+    header = json.loads(text)
+    header["chunk_grid"]["configuration"]["chunk_shape"] = [1 << 20, 1 << 20, 3]
+    (path / "zarr.json").write_text(json.dumps(header))
+    with pytest.raises(HugeError, match="tiles have 3,298,534,883,328 pixels"):
+        read_image(path)
+
+
+def test_shards(tmp_path: Path) -> None:
+    pixels = sixteen()
+    array = zarr.create_array(str(tmp_path / "a.zarr"), shape=pixels.shape, dtype="uint16", chunks=(8, 8, 3), shards=(16, 16, 3))
+    array[:] = pixels
+    assert np.array_equal(read_image(tmp_path / "a.zarr"), pixels)

@@ -23,7 +23,7 @@ from recolorist.io.reading import (
     Reading,
     describe_error,
     display_path,
-    refuse_huge,
+    refuse_huge_shape,
     refuse_large_file,
     spread_grey,
 )
@@ -143,7 +143,7 @@ def _decode(path: Path, form: str, reading: Reading, data: bytes | None) -> Pict
 
         return read_dicom(path, reading)
     with _open_rows(path, form, reading) as source:
-        refuse_huge(source.shape[0] * source.shape[1], reading.max_pixels)
+        refuse_huge_shape(source.shape, reading.max_pixels)
         return Picture(source.rows(0, source.shape[0]), source.data_range)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.errors import ImageError
-from recolorist.io.reading import Picture, Reading, display_path, refuse_dtype, refuse_huge
+from recolorist.io.reading import Picture, Reading, display_path, refuse_dtype, refuse_huge_shape
 from recolorist.io.strips import Strips
 
 __all__ = ["NpyStrips", "encode_npy", "npy_header", "npy_stack", "read_npy", "read_npz", "refuse_bomb", "write_npy"]
@@ -142,4 +142,4 @@ def _refuse_shape(shape: tuple[int, ...], dtype: np.dtype[Any], reading: Reading
     if len(shape) not in (2, 3):
         raise ImageError(f"its shape is {shape}; an image is (H, W) or (H, W, C)")
     refuse_dtype(dtype)
-    refuse_huge(shape[0] * shape[1] * max(1, math.prod(shape[2:]) // 4), reading.max_pixels)
+    refuse_huge_shape(shape, reading.max_pixels)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -24,6 +26,8 @@ __all__ = [
     "display_path",
     "refuse_dtype",
     "refuse_huge",
+    "refuse_huge_shape",
+    "refuse_huge_tiles",
     "refuse_large_file",
     "spread_grey",
 ]
@@ -32,6 +36,7 @@ MAX_PIXELS: Final = 89_478_485  # a quarter of a gibibyte of RGB; larger files a
 
 
 _MOST_BYTES_PER_PIXEL: Final = 16  # 16-bit RGBA that does not compress at all needs half of this
+_CHANNELS_PER_PIXEL: Final = 4
 _HEADER_BYTES: Final = 16 << 20  # what profiles, thumbnails and comments may add to a file
 
 
@@ -120,6 +125,23 @@ def refuse_huge(pixels: int, limit: int) -> None:
     """Raise HugeError if a header declares more pixels than the limit."""
     if pixels > limit:
         raise HugeError(f"it declares {pixels:,} pixels, over the limit of {limit:,}; raise max_pixels if you trust it")
+
+
+def refuse_huge_shape(shape: Sequence[int], limit: int) -> None:
+    """Raise HugeError if a shape (H, W) or (H, W, C) has more pixels than the limit; every four channels count as a pixel.
+
+    Example:
+        >>> refuse_huge_shape((10, 10, 400), 5_000)
+        Traceback (most recent call last):
+        recolorist.io.reading.HugeError: it declares 10,000 pixels, over the limit of 5,000; raise max_pixels if you trust it
+    """
+    refuse_huge(shape[0] * shape[1] * max(1, -(-math.prod(shape[2:]) // _CHANNELS_PER_PIXEL)), limit)
+
+
+def refuse_huge_tiles(pixels: int, limit: int) -> None:
+    """Raise HugeError if a file stores its pixels in tiles or chunks so large that one of them exceeds the limit."""
+    if pixels > limit:
+        raise HugeError(f"its tiles have {pixels:,} pixels each, over the limit of {limit:,}; raise max_pixels if you trust it")
 
 
 def refuse_large_file(size: int, max_pixels: int) -> None:

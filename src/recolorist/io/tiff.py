@@ -17,7 +17,7 @@ from recolorist.errors import ImageError, RecoloristError
 from recolorist.io.jpeg import has_end
 from recolorist.io.pillow import refuse_mode, turn_upright
 from recolorist.io.pyramid import Spool
-from recolorist.io.reading import Picture, Reading, describe_error, refuse_dtype, refuse_huge
+from recolorist.io.reading import Picture, Reading, describe_error, refuse_dtype, refuse_huge_shape, refuse_huge_tiles
 from recolorist.io.strips import TILE, Strips
 
 __all__ = ["TiffStrips", "encode_tiff", "read_tiff", "split_tiles", "write_tiff"]
@@ -71,6 +71,8 @@ class TiffStrips(Strips):
         self.dtype = np.dtype(np.uint8) if self._mode == "1" else self._stored
         refuse_dtype(self.dtype)
         self.data_range = reading.range_of(self.dtype)
+        if page.is_tiled:
+            refuse_huge_tiles(int(page.tilelength) * int(page.tilewidth), reading.max_pixels)
         self.step = min(int(page.tilelength if page.is_tiled else page.rowsperstrip), self.shape[0])
         self.packed = compression != _UNCOMPRESSED
         self.orientation = int(page.tags[_ORIENTATION].value) if _ORIENTATION in page.tags else 1
@@ -187,7 +189,7 @@ def read_tiff(path: Path, reading: Reading) -> Picture:
         ImageError: If it is damaged or not accepted; see :class:`TiffStrips`.
     """
     with TiffStrips(path, reading) as source:
-        refuse_huge(source.shape[0] * source.shape[1], reading.max_pixels)
+        refuse_huge_shape(source.shape, reading.max_pixels)
         pixels = turn_upright(source.rows(0, source.shape[0]), source.orientation)
         return Picture(pixels[..., 0] if pixels.shape[-1] == 1 else pixels, source.data_range, source.icc)
 

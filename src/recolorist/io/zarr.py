@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -11,12 +13,14 @@ from numpy.typing import NDArray
 
 from recolorist import optional
 from recolorist.errors import ImageError
-from recolorist.io.reading import Reading, describe_error, refuse_dtype
+from recolorist.io.reading import Reading, describe_error, refuse_dtype, refuse_huge_tiles
 from recolorist.io.strips import Strips
 
 __all__ = ["ZarrStrips", "write_zarr"]
 
 _MOST_CHANNELS: Final = 4
+_MISSING_CHUNKS: Final = 10_000  # this many may be missing from any array
+_MOST_MISSING: Final = 20  # and this many per file that is there, be it a chunk or a shard of chunks
 _CHUNK: Final = 512  # side of the chunks that are written
 
 
@@ -40,7 +44,10 @@ class ZarrStrips(Strips):
         self.shape, self.dtype = (sizes["y"], sizes["x"], sizes.get("c", 1)), np.dtype(self._array.dtype)
         refuse_dtype(self.dtype)
         self.data_range = reading.range_of(self.dtype)
-        self.step = int(dict(zip(self._axes, self._array.chunks, strict=True))["y"])
+        stored = self._array.shards or self._array.chunks  # what is decoded at a time
+        refuse_huge_tiles(math.prod(stored), reading.max_pixels)
+        _refuse_missing(path / self._array.path, math.prod(map(_divide, self._array.shape, self._array.chunks)))
+        self.step = min(int(dict(zip(self._axes, stored, strict=True))["y"]), self.shape[0])
         self.packed = True
 
     def rows(self, start: int, stop: int) -> NDArray[Any]:
@@ -81,6 +88,23 @@ def _level_of(group: Any, level: int) -> tuple[Any, list[str]]:
     array = group[sets[level]["path"]]
     axes = [axis if isinstance(axis, str) else str(axis["name"]) for axis in scales[0].get("axes", "tczyx"[-array.ndim :])]
     return array, axes
+
+
+def _refuse_missing(folder: Path, chunks: int) -> None:
+    """Raise ImageError if nearly all chunks are missing; blank chunks may be, but each takes time to look for."""
+    if chunks <= _MISSING_CHUNKS:
+        return
+    stored = 0
+    for _, _, names in os.walk(folder):
+        stored += len(names)
+        if chunks <= _MISSING_CHUNKS + _MOST_MISSING * stored:
+            return
+    raise ImageError(f"it declares {chunks:,} chunks and holds only {stored:,} files; save it again with larger chunks")
+
+
+def _divide(side: int, chunk: int) -> int:
+    """Return how many chunks cover a side."""
+    return -(-side // chunk)
 
 
 def _axes_of(shape: tuple[int, ...]) -> list[str]:
