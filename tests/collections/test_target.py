@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,18 @@ class TestTarget:
         with pytest.raises(ImageError, match="was not written"):
             Target(str(tmp_path)).place("x" * 256, b"data")
 
+    def test_a_file_system_without_hard_links(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def no_links(*_: object, **__: object) -> None:
+            raise OSError(errno.EPERM, "Operation not permitted")
+
+        monkeypatch.setattr(os, "link", no_links)
+        target = Target(str(tmp_path))
+        target.place("a", b"data")
+        target.place("a", b"data")
+        with pytest.raises(ImageError, match="with other content"):
+            target.place("a", b"other")
+        assert contents(tmp_path) == {"a": b"data"}
+
     @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
     def test_read_only(self, tmp_path: Path) -> None:
         tmp_path.chmod(0o555)
@@ -70,7 +83,7 @@ class TestTarget:
             return len(memoryview(data)) if handle < 0 else real(handle, data)
 
         real = os.write
-        monkeypatch.setattr("recolorist.collections.target.os.write", full)
+        monkeypatch.setattr("recolorist.io.files.os.write", full)
         with pytest.raises(OutputError, match="No space left"):
             batch.augment(folder, tmp_path / "out", bank)
         monkeypatch.undo()

@@ -246,7 +246,7 @@ class TestResume:
         lines = (out / "provenance.jsonl").read_bytes().splitlines(keepends=True)
         (out / "provenance.jsonl").unlink()
         (out / ".provenance.journal").write_bytes(b"".join(lines[:3]) + lines[3][:20])
-        (out / "hospital_a" / ".x-1-1.recolorist-part").write_bytes(b"half")
+        (out / "hospital_a" / ".x.0.recolorist.part").write_bytes(b"half")
         result = batch.augment(folder, out, bank, resume=True)
         assert (result.kept, result.failures) == (3, [])
         assert contents(out) == whole

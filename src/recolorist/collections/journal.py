@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from recolorist.collections.target import OutputError, Target, failing_of
+from recolorist.collections.target import OutputError, Target, output_errors
 from recolorist.io.files import atomic_write
 from recolorist.io.reading import display_path
 
@@ -34,7 +34,7 @@ class Journal:
 
     def add(self, lines: Iterable[str]) -> None:
         """Note what was done."""
-        with failing_of(JOURNAL):
+        with output_errors(JOURNAL):
             self._file.write("".join(f"{line}\n" for line in lines).encode())
 
     def close(self, lines: Iterable[str] | None) -> None:

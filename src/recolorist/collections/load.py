@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.collections.items import Item
-from recolorist.collections.target import digest_of
+from recolorist.collections.target import file_digest
 from recolorist.core import foreground
 from recolorist.core import image as check
 from recolorist.io.images import FORMATS, HUGE_FORMATS, HugeError, Reading, decode, open_file, open_strips
@@ -104,9 +104,9 @@ def _digest(path: str, data: bytes | None) -> str:
     if data is not None:
         return hashlib.sha256(data).hexdigest()
     if not Path(path).is_dir():
-        return digest_of(path)
+        return file_digest(path)
     whole = hashlib.sha256()
     for part in sorted(Path(path).rglob("*")):
         if part.is_file():
-            whole.update(f"{part.relative_to(path).as_posix()}\0{digest_of(part)}\n".encode())
+            whole.update(f"{part.relative_to(path).as_posix()}\0{file_digest(part)}\n".encode())
     return whole.hexdigest()

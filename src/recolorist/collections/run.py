@@ -18,8 +18,8 @@ from typing import Any, Final, NoReturn
 from recolorist.collections.chunks import Chunk, Work, chunks_of, died, do_chunk
 from recolorist.collections.items import Item
 from recolorist.collections.options import Where
-from recolorist.collections.target import remove_part
 from recolorist.errors import RecoloristError
+from recolorist.io.files import remove_parts
 
 __all__ = ["run", "terminated_like_interrupted", "usable_cores"]
 
@@ -149,7 +149,7 @@ def _follow(sentinel: Any) -> None:
 
 
 def _leave() -> NoReturn:
-    remove_part()
+    remove_parts()
     os._exit(143)
 
 

@@ -13,22 +13,19 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Final
 
 from recolorist.errors import ImageError, OptionError, RecoloristError
+from recolorist.io.files import HAS_OPEN_FOLDERS, PART_SUFFIX, atomic_path, write_into
 from recolorist.io.reading import display_path
 
-__all__ = ["OutputError", "Target", "digest_of", "failing_of", "forget_folders", "remove_part"]
+__all__ = ["OutputError", "Target", "close_folders", "file_digest", "output_errors"]
 
-_RELATIVE: Final = os.open in os.supports_dir_fd and os.link in os.supports_dir_fd and os.rename in os.supports_dir_fd
 _NO_LINKS: Final = getattr(os, "O_NOFOLLOW", 0)
 _FOLDER: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINKS
-_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS | getattr(os, "O_BINARY", 0)
 _FATAL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.ENOTCONN, errno.ESTALE)
-_numbers = count()
-_part: str | tuple[int, str] | None = None  # what this process is writing just now
+_NO_HARD_LINKS: Final = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _folders: dict[tuple[str, str], int] = {}  # handles of the folders of this run that were written into last
 _MOST_FOLDERS: Final = 32
 
@@ -39,66 +36,87 @@ class OutputError(RecoloristError):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A folder for outputs. ``force`` allows to replace what is there."""
+    """A folder for outputs.
+
+    Attributes:
+        folder: Its path.
+        force: Whether files that are there are replaced.
+    """
 
     folder: str
     force: bool = False
 
     def prepare(self) -> None:
-        """Make the folder; it may be there already."""
-        forget_folders()
+        """Make the folder; it may be there already.
+
+        Raises:
+            OutputError: It cannot be made.
+        """
+        close_folders()
         try:
             Path(self.folder).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(f"{display_path(self.folder)} cannot be made: {error.strerror}; choose another folder") from error
 
     def exists(self, name: str) -> bool:
-        """Whether something of this name is there, a broken link included."""
+        """Return whether something of this name is there, a broken link included."""
         return os.path.lexists(os.path.join(self.folder, name))  # noqa: PTH118
 
     def place(self, name: str, data: bytes) -> None:
-        """Write one file; the same bytes already there are as good as written."""
-        try:
-            at, last = self._parent(name)
-            if not self.force and isinstance(at, int) and _nameless(last, data, at):
-                return
-            part = _part_name(last)
-            _remember((at, part) if isinstance(at, int) else os.path.join(str(at), part))  # noqa: PTH118
+        """Write one file; if the same bytes are already there, nothing happens.
+
+        Args:
+            name: The path below the folder, with slashes. Folders on the way are made.
+            data: The content.
+
+        Raises:
+            ImageError: There is a file of this name with other content and ``force`` is False, or a link is on the way.
+            OptionError: The name leads elsewhere.
+            OutputError: The disk is full or read-only.
+        """
+        with output_errors(name):
+            folder, last = self._open_parent(name)
             try:
-                _write(part, data, at)
-                self._put(part, last, data, at)
-            finally:
-                remove_part()
-        except OSError as error:
-            raise _failed(name, error) from error
+                is_written = write_into(folder, last, data, replace=self.force, flush=False)
+            except OSError as error:
+                if self.force or error.errno not in _NO_HARD_LINKS:
+                    raise
+                is_written = not self.exists(name) and write_into(folder, last, data, replace=True, flush=False)
+            if not is_written and _read(folder, last) != data:
+                raise ImageError(f"{display_path(last)} exists in the target with other content; pass force=True to replace it")
 
     def place_made(self, name: str, make: Callable[[Path], None]) -> None:
-        """Write one large file or folder through a function that is given a path to make it at."""
+        """Write one large file or folder through a function.
+
+        Args:
+            name: The path below the folder, with slashes.
+            make: Called with the path to make the file or folder at.
+
+        Raises:
+            ImageError: There is one of this name and ``force`` is False, or a link is on the way.
+            OptionError: The name leads elsewhere.
+            OutputError: The disk is full or read-only.
+        """
         final = Path(self.folder) / name
-        with failing_of(name):
-            self._parent(name)  # makes the folders and refuses links among them
-            part = final.with_name(_part_name(final.name))
-            _remember(str(part))
-            try:
+        with output_errors(name):
+            self._open_parent(name)  # makes the folders and refuses links among them
+            with atomic_path(final) as part:
                 make(part)
                 if self.exists(name) and not self.force:
                     raise ImageError(f"{display_path(name)} exists in the target; pass force=True to replace it")
                 if final.is_dir() and not final.is_symlink():
                     shutil.rmtree(final)
-                part.replace(final)
-            finally:
-                remove_part()
 
     def digest(self, name: str) -> str | None:
-        """The sha256 of what is there under this name; None if there is nothing."""
+        """Return the SHA-256 of the file of this name; None if there is none, or a link."""
         path = Path(self.folder) / name
         if path.is_symlink() or not path.is_file():
             return None
-        return digest_of(path)
+        return file_digest(path)
 
     def sweep(self) -> int:
-        """Remove what a run that was killed left half-written; returns how many files."""
-        parts = list(Path(self.folder).rglob(".*.recolorist-part"))
+        """Remove what a run that was killed left half-written, and return how many files and folders that were."""
+        parts = list(Path(self.folder).rglob(f".*{PART_SUFFIX}"))
         for part in parts:
             if part.is_dir() and not part.is_symlink():
                 shutil.rmtree(part, ignore_errors=True)
@@ -106,13 +124,13 @@ class Target:
                 part.unlink(missing_ok=True)
         return len(parts)
 
-    def _parent(self, name: str) -> tuple[int | str, str]:
-        """The folder that will hold a file, made if needed, and the file's own name."""
+    def _open_parent(self, name: str) -> tuple[int | str, str]:
+        """Return the folder that will hold a file, made if needed, and the file's own name."""
         cut = name.rfind("/") + 1
         folder, last = name[:cut], name[cut:]
         _refuse_odd(name, last)
-        if not _RELATIVE:
-            parent = Path(self.folder, *_parts(folder))
+        if not HAS_OPEN_FOLDERS:
+            parent = Path(self.folder, *_split(folder))
             parent.mkdir(parents=True, exist_ok=True)
             if not parent.resolve().is_relative_to(Path(self.folder).resolve()):
                 raise OutputError(f"{display_path(parent)} leads out of the target folder")
@@ -120,101 +138,30 @@ class Target:
         key = (self.folder, folder)
         if key not in _folders:
             if len(_folders) >= _MOST_FOLDERS:
-                forget_folders()
-            _folders[key] = _opened_folder(self.folder, _parts(folder))
+                close_folders()
+            _folders[key] = _open_below(self.folder, _split(folder))
         return _folders[key], last
 
-    def _put(self, part: str, last: str, data: bytes, at: int | str) -> None:
-        """Give a finished file its name, which nobody else may have taken."""
-        where = {"src_dir_fd": at, "dst_dir_fd": at} if isinstance(at, int) else {}
-        source, goal = (part, last) if where else (os.path.join(str(at), part), os.path.join(str(at), last))  # noqa: PTH118
-        if self.force:
-            os.replace(source, goal, **where)  # noqa: PTH105
-            return
-        try:
-            os.link(source, goal, follow_symlinks=False, **where)
-        except FileExistsError:
-            _refuse_other_content(last, data, at)
-        except (OSError, NotImplementedError) as error:  # the latter where a platform cannot link relative to a folder
-            if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise
-            os.rename(source, goal, **where)  # noqa: PTH104 - a file system without hard links
+
+def close_folders() -> None:
+    """Close the folders that were written into; a run begins without handles of an earlier one."""
+    while _folders:
+        os.close(_folders.popitem()[1])
 
 
-def _nameless(last: str, data: bytes, at: int) -> bool:
-    """Write a file that has no name until it is whole; False where the system cannot do that.
-
-    Cheaper than a file under another name, and not even a kill leaves anything behind.
-    """
-    try:
-        handle = os.open(".", os.O_WRONLY | os.O_TMPFILE, 0o666, dir_fd=at)
-    except (AttributeError, OSError) as error:
-        if isinstance(error, OSError) and error.errno not in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT):
-            raise
-        return False
-    try:
-        _write_all(handle, data)
-        os.link(f"/proc/self/fd/{handle}", last, dst_dir_fd=at, follow_symlinks=True)
-    except FileExistsError:
-        _refuse_other_content(last, data, at)
-    except (FileNotFoundError, PermissionError):  # no /proc here
-        return False
-    finally:
-        os.close(handle)
-    return True
-
-
-def _refuse_other_content(last: str, data: bytes, at: int | str) -> None:
-    if _read(last, at) != data:
-        raise ImageError(f"{display_path(last)} exists in the target with other content; pass force=True to replace it") from None
-
-
-def _opened_folder(root: str, folders: list[str]) -> int:
+def _open_below(root: str, folders: list[str]) -> int:
     handle = os.open(root, os.O_RDONLY)  # the folder named may itself be a link; what is below may not
     for folder in folders:
         try:
-            below = _entered(folder, handle)
+            below = _enter(folder, handle)
         finally:
             os.close(handle)
         handle = below
     return handle
 
 
-def forget_folders() -> None:
-    """Close what is open; a run begins without handles of an earlier one."""
-    while _folders:
-        os.close(_folders.popitem()[1])
-
-
-def _write(part: str, data: bytes, at: int | str) -> None:
-    with _opened(part, _NEW, at) as handle:
-        _write_all(handle, data)
-
-
-def _write_all(handle: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(handle, view) :]
-
-
-def _read(name: str, at: int | str) -> bytes | None:
-    try:
-        with _opened(name, os.O_RDONLY | _NO_LINKS, at) as handle, os.fdopen(os.dup(handle), "rb") as file:
-            return file.read()
-    except OSError:  # a link or a folder
-        return None
-
-
-@contextmanager
-def _opened(name: str, flags: int, at: int | str) -> Iterator[int]:
-    handle = os.open(name, flags, 0o666, dir_fd=at) if isinstance(at, int) else os.open(os.path.join(at, name), flags, 0o666)  # noqa: PTH118
-    try:
-        yield handle
-    finally:
-        os.close(handle)
-
-
-def _entered(folder: str, handle: int) -> int:
+def _enter(folder: str, handle: int) -> int:
+    """Open a folder inside an open one, made if needed."""
     try:
         return os.open(folder, _FOLDER, dir_fd=handle)
     except FileNotFoundError:
@@ -227,8 +174,19 @@ def _entered(folder: str, handle: int) -> int:
         raise
 
 
-def _parts(folder: str) -> list[str]:
-    """The folders on the way, none of them leading elsewhere; what came ends in a slash, if there are any."""
+def _read(folder: int | str, name: str) -> bytes | None:
+    """Return the content of a file, None of a link or a folder."""
+    flags = os.O_RDONLY | _NO_LINKS | getattr(os, "O_BINARY", 0)
+    try:
+        handle = os.open(name, flags, dir_fd=folder) if isinstance(folder, int) else os.open(Path(folder, name), flags)
+        with os.fdopen(handle, "rb") as file:
+            return file.read()
+    except OSError:
+        return None
+
+
+def _split(folder: str) -> list[str]:
+    """Return the folders on the way, none of them leading elsewhere; what came ends in a slash, if there are any."""
     parts = folder.split("/")[:-1]
     for part in parts:
         _refuse_odd(folder, part)
@@ -241,44 +199,21 @@ def _refuse_odd(name: str, part: str) -> None:
 
 
 @contextmanager
-def failing_of(name: str) -> Iterator[None]:
-    """Turn an error of the system into one that names the output; a disk that is full ends the run."""
+def output_errors(name: str) -> Iterator[None]:
+    """Turn an error of the system into one that names the output.
+
+    Raises:
+        ImageError: This file cannot be written.
+        OutputError: No file can be written there, because the disk is full or read-only.
+    """
     try:
         yield
     except OSError as error:
-        raise _failed(name, error) from error
+        message = f"{display_path(name)} was not written: {error.strerror or error}"
+        raise (OutputError(message) if error.errno in _FATAL else ImageError(message)) from error
 
 
-def _failed(name: str, error: OSError) -> RecoloristError:
-    text = f"{display_path(name)} was not written: {error.strerror or error}"
-    return OutputError(text) if error.errno in _FATAL else ImageError(text)
-
-
-def _part_name(name: str) -> str:
-    short = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-    return f".{short}-{os.getpid()}-{next(_numbers)}.recolorist-part"
-
-
-def _remember(part: str | tuple[int, str]) -> None:
-    global _part  # noqa: PLW0603 - one file at a time per process
-    _part = part
-
-
-def remove_part() -> None:
-    """Take away what this process has half-written; called when a file is done and when a worker is told to stop."""
-    global _part
-    part, _part = _part, None
-    if isinstance(part, tuple):
-        with suppress(OSError):
-            os.unlink(part[1], dir_fd=part[0])
-    elif part is not None:
-        if os.path.isdir(part) and not os.path.islink(part):  # noqa: PTH112, PTH114
-            shutil.rmtree(part, ignore_errors=True)
-        with suppress(OSError):
-            os.unlink(part)  # noqa: PTH108
-
-
-def digest_of(path: str | Path) -> str:
-    """The sha256 of a file, read in pieces."""
+def file_digest(path: str | Path) -> str:
+    """Return the SHA-256 of a file, read in pieces."""
     with open(path, "rb") as file:  # noqa: PTH123
         return hashlib.file_digest(file, "sha256").hexdigest()
