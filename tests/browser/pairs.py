@@ -31,6 +31,7 @@ class Settings:
     content_threshold: int = 130
     style_threshold: int = 110
     only_inside: bool = False
+    keep_blank: bool = False
 
     def controls(self) -> dict[str, Any]:
         """By the ids of the page."""
@@ -43,6 +44,7 @@ class Settings:
             "content-threshold": self.content_threshold,
             "style-threshold": self.style_threshold,
             "only-inside": self.only_inside,
+            "keep-blank": self.keep_blank,
         }
 
     def options(self) -> dict[str, Any]:
@@ -56,6 +58,7 @@ class Settings:
             "contentThreshold": self.content_threshold,
             "styleThreshold": self.style_threshold,
             "onlyInside": self.only_inside,
+            "keepBlank": self.keep_blank,
         }
 
     def masks(self, content: Bytes, style: Bytes) -> tuple[NDArray[np.bool_] | None, NDArray[np.bool_] | None]:

@@ -8,14 +8,14 @@ const [folder, file] = process.argv.slice(2);
 const load = (name) => import(pathToFileURL(`${folder}/${name}.mjs`));
 const [{ Engine }, { planJson }, { packed }, exact] = await Promise.all(["engine", "plan", "png", "exact"].map(load));
 
-const { spaces, images, widths, cases, floats, divisions, sums } = JSON.parse(readFileSync(file, "utf8"));
+const { spaces, blank, images, widths, cases, floats, divisions, sums } = JSON.parse(readFileSync(file, "utf8"));
 const decoded = images.map((text) => {
   const bytes = Buffer.from(text, "base64");
   return new Int32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
 });
 
 for (const { content, style, moments, options } of cases) {
-  const engine = new Engine(spaces);
+  const engine = new Engine(spaces, blank);
   engine.setContent(decoded[content], widths[content]);
   if (moments) engine.setStyleMoments(moments);
   else engine.setStyle(decoded[style]);
@@ -24,7 +24,7 @@ for (const { content, style, moments, options } of cases) {
     const { pixels, plan, flags } = match;
     const { report, loss } = engine.account(match);
     const sha256 = createHash("sha256").update(packed(new Uint8Array(pixels.buffer), false)).digest("hex");
-    console.log(JSON.stringify({ sha256, plan: plan && planJson(plan), report, loss, flags, moments: match.content.moments }));
+    console.log(JSON.stringify({ sha256, plan: plan && planJson(plan), report, loss, flags, blank: match.blank, moments: match.content.moments }));
   } catch (error) {
     console.log(JSON.stringify({ error: error.message }));
   }

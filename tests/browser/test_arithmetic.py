@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 import recolorist as rc
 from recolorist import studio
+from recolorist.core.blank import blank_map, is_blank
 from recolorist.core.histograms import match_levels, working_channels
 from recolorist.core.image import open_image
 from recolorist.core.spaces import SPACES, mix_channels
-from recolorist.studio.bundle import linear_spaces
+from recolorist.studio.bundle import blank_rule, linear_spaces
 from tests.browser.pairs import FEW, LINEAR, OFFERED, THOROUGH, Bytes, Settings, fingerprint, narrow_noise, noise, slides
 
 _MODULES = Path(studio.__file__).parent / "js"
@@ -35,11 +36,9 @@ def run_node(folder: Path, images: list[Bytes], cases: list[dict[str, Any]], **m
     opaque = [np.dstack([image, np.full(image.shape[:2], 255, np.uint8)]).tobytes() for image in images]
     file = folder / "cases.json"
     encoded = [base64.b64encode(data).decode() for data in opaque]
-    file.write_text(
-        json.dumps(
-            {"spaces": linear_spaces(), "images": encoded, "widths": [image.shape[1] for image in images], "cases": cases, **more}
-        )
-    )
+    library = {"spaces": linear_spaces(), "blank": blank_rule()}
+    widths = [image.shape[1] for image in images]
+    file.write_text(json.dumps(library | {"images": encoded, "widths": widths, "cases": cases, **more}))
     script = Path(__file__).with_name("run_cases.mjs")
     done = subprocess.run(  # noqa: S603 - our own script
         [str(_NODE), str(script), str(_MODULES), str(file)], capture_output=True, text=True, check=False, timeout=600
@@ -259,6 +258,45 @@ def test_a_style_of_a_bank_gives_the_same_bytes(tmp_path: Path) -> None:
     answers = run_node(tmp_path, [content], [{"content": 0, "moments": moments, "options": one.options()} for one in settings])
     for one, answer in zip(settings, answers, strict=False):
         assert answer["sha256"] == fingerprint(rc.match(content, unit, one.method, one.space))
+
+
+def nearly_blank() -> list[Bytes]:
+    """Images on both sides of the two limits, with dust, tinted, masked and of one pixel."""
+    rng = np.random.default_rng(20)
+    grey = [rng.normal(243, spread, (40, 30, 3)) for spread in (0.5, 2.0, 3.3, 3.6, 7.0, 7.6, 7.8, 9.0)]
+    dusty = [np.full((40, 30, 3), (240.0, 235.0, 243.0)) for _ in range(6)]
+    for grains, image in zip((0, 12, 35, 36, 37, 60), dusty, strict=True):  # of 1,200 pixels; 36 are the limit of 3 %
+        image.reshape(-1, 3)[:grains] -= 40
+    return [np.clip(np.rint(image), 0, 255).astype(np.uint8) for image in grey + dusty] + [noise(15, (1, 1)), noise(8)]
+
+
+def test_blank_images_are_the_library_s_and_are_left_as_they_are(tmp_path: Path) -> None:
+    images, style = nearly_blank(), noise()
+    settings = [
+        Settings(method, space, mask=mask, content_threshold=240, style_threshold=110, keep_blank=True)
+        for (method, space), mask in itertools.product(
+            [("mean_std", "rgb"), ("covariance", "yiq"), ("histogram", "rgb")], ("off", "darker")
+        )
+    ]
+    asked = list(itertools.product(range(len(images)), settings))
+    cases = [{"content": i, "style": len(images), "options": one.options()} for i, one in asked]
+    seen = []
+    for (i, one), answer in zip(asked, run_node(tmp_path, [*images, style], cases), strict=False):
+        inside, _ = one.masks(images[i], style)
+        if inside is not None and not inside.any():
+            assert "selects no pixel" in answer["error"]
+            continue
+        expected = is_blank(open_image(images[i]), inside)
+        assert answer["blank"] == {"content": expected, "style": False}, (i, one)
+        if expected:
+            assert answer["sha256"] == fingerprint(images[i])
+            assert answer["flags"] == [["blank"]] * 3
+            if inside is None:
+                assert answer["plan"] == blank_map(open_image(images[i])).plan().to_json()
+        else:
+            assert answer["sha256"] == fingerprint(one.match(images[i], style))
+        seen.append(expected)
+    assert min(seen.count(True), seen.count(False)) > 20  # both sides of the limits were met
 
 
 def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:

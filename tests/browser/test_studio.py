@@ -55,6 +55,17 @@ def _decoded(entry: dict[str, str]) -> Bytes:
     return np.asarray(Image.open(io.BytesIO(base64.b64decode(entry["base64"]))).convert("RGB"))
 
 
+def test_a_blank_content_is_left_as_it_is_until_it_is_asked_for(page: StudioPage, tmp_path: Path) -> None:
+    glass, style = np.random.default_rng(0).normal(243, 2, (24, 32, 3)).round().astype(np.uint8), noise()
+    page.load(save(tmp_path / "content.png", glass), save(tmp_path / "style.png", style))
+    page.wait_fingerprint(fingerprint(glass))
+    assert "left as it is" in page.browser.text("#flags")
+    assert "the content is blank" in page.browser.text("#snippet")
+    page.browser.run("document.getElementById('keep-blank').click()")
+    page.wait_fingerprint(fingerprint(rc.match(glass, style)))
+    assert "noise, amplified" in page.browser.text("#flags")
+
+
 @pytest.mark.parametrize(
     "kind", ["RGB", "RGBA", "L", "LA", "1", "palette", "jpeg", "grey jpeg", "interlaced", "16-bit RGB", "16-bit grey"]
 )

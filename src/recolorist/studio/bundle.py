@@ -10,11 +10,12 @@ from importlib import resources
 from typing import Any, Final
 
 from recolorist._version import __version__
+from recolorist.core import blank
 from recolorist.core.spaces import SPACES
 from recolorist.errors import RecoloristError
 from recolorist.studio.examples import example_bank, example_images, examples
 
-__all__ = ["bundle", "linear_spaces", "page"]
+__all__ = ["blank_rule", "bundle", "linear_spaces", "page"]
 
 _IMPORT: Final = re.compile(r'^import \{ ([^}]+) \} from "\./(\w+)\.mjs";$', re.MULTILINE)
 _EXPORT: Final = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
@@ -92,6 +93,16 @@ def linear_spaces() -> dict[str, dict[str, Any]]:
     }
 
 
+def blank_rule() -> dict[str, float]:
+    """Return the limits of the rule for blank images, so that the page needs no copy of them.
+
+    Example:
+        >>> blank_rule()
+        {'band': 0.03, 'share': 0.97}
+    """
+    return {"band": blank.BAND, "share": blank.SHARE}
+
+
 def _library_data() -> dict[str, Any]:
     return {
         "version": __version__,
@@ -99,6 +110,7 @@ def _library_data() -> dict[str, Any]:
         "images": example_images(),
         "examples": examples(),
         "bank": example_bank(),
+        "blank": blank_rule(),
     }
 
 

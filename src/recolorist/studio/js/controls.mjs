@@ -17,7 +17,7 @@ const input = (/** @type {string} */ id) => byId(id, HTMLInputElement);
 export function listenToControls(changed) {
   for (const id of PAIRS) couple(input(id), input(`${id}-number`), changed);
   for (const id of ["method", "space", "mask"]) select(id).addEventListener("change", () => (settle(), changed()));
-  input("only-inside").addEventListener("change", changed);
+  for (const id of ["only-inside", "keep-blank"]) input(id).addEventListener("change", changed);
   settle();
 }
 
@@ -59,6 +59,7 @@ export function controlValues() {
     contentThreshold: Number(input("content-threshold").value),
     styleThreshold: Number(input("style-threshold").value),
     onlyInside: input("only-inside").checked,
+    keepBlank: input("keep-blank").checked,
   };
 }
 

@@ -1,5 +1,6 @@
 // Measure, plan, apply, report: everything between pixels in and pixels out. Knows no page; runs in the worker and in tests.
 
+import { blankPlan, isBlank } from "./blank.mjs";
 import { applyColours, channelsOf, distinctColours, recolour, weigh } from "./colours.mjs";
 import { detailLoss } from "./detail.mjs";
 import { blendTable, countLevels, matchLevels, matchValues } from "./histograms.mjs";
@@ -22,6 +23,7 @@ import { reportOn } from "./report.mjs";
  * @property {number} contentThreshold
  * @property {number} styleThreshold
  * @property {boolean} onlyInside change only pixels inside the mask
+ * @property {boolean} keepBlank leave a blank content as it is
  */
 
 /**
@@ -40,6 +42,7 @@ import { reportOn } from "./report.mjs";
  * @property {string[][]} flags per channel of the space
  * @property {Seen} content
  * @property {Seen} style
+ * @property {{ content: boolean, style: boolean }} blank which of the two has nothing in it
  * @property {Uint8Array | null} changed the pixels that were changed; null for all
  * @property {Int32Array} pixels
  * @property {Uint8Array} notes on clipping, one byte for each pixel
@@ -122,9 +125,13 @@ class Source {
 
 /** Holds a content and a style and matches them. */
 export class Engine {
-  /** @param {Record<string, Space>} spaces the library's linear spaces */
-  constructor(spaces) {
+  /**
+   * @param {Record<string, Space>} spaces the library's linear spaces
+   * @param {import("./blank.mjs").BlankRule} rule the library's rule for blank images
+   */
+  constructor(spaces, rule) {
     this.spaces = spaces;
+    this.rule = rule;
     /** @type {Source | null} */
     this.content = null;
     /** @type {Source | Moments | null} */
@@ -168,10 +175,13 @@ export class Engine {
     const style = this.style instanceof Source
       ? this.style.measure(options.mask, options.styleThreshold, "style")
       : { moments: this.style, counts: null, mask: null, key: "off" };
-    const { plan, flags } = this.#map(this.content, content, style, options);
+    const blank = { content: this.#isBlank(content), style: this.#isBlank(style) };
+    const { plan, flags } = blank.content && options.keepBlank
+      ? this.#keep(this.content, content)
+      : this.#map(this.content, content, style, options);
     const changed = options.onlyInside ? content.mask : null;
     if (changed) keepOutside(this.content.pixels, changed, this.target, this.notes);
-    return { plan, flags, content, style, changed, pixels: this.target, notes: this.notes };
+    return { plan, flags, content, style, blank, changed, pixels: this.target, notes: this.notes };
   }
 
   /**
@@ -190,6 +200,24 @@ export class Engine {
     });
     const loss = detailLoss({ content: this.content.pixels, output: pixels, mask: changed, width: this.width, plan });
     return { output: summary(measured), report, loss };
+  }
+
+  /** @param {Seen} seen */
+  #isBlank({ moments, counts }) {
+    return counts !== null && isBlank(moments, counts, this.rule);
+  }
+
+  /**
+   * Copy a blank content to the target.
+   * @param {Source} source
+   * @param {Seen} content
+   * @returns {{ plan: Plan, flags: string[][] }}
+   */
+  #keep(source, content) {
+    this.target.set(source.pixels);
+    this.notes.fill(0);
+    const plan = blankPlan(content.moments, this.spaces.rgb);
+    return { plan, flags: plan.flags };
   }
 
   /**

@@ -5,7 +5,7 @@ import { startWorker } from "./calls.mjs";
 import { controlValues, listenToControls, setControls } from "./controls.mjs";
 import { byId, element, percent, shown } from "./dom.mjs";
 import { blobFromBase64, newCanvas, paint, readPicture } from "./files.mjs";
-import { equationLines, formula, histogramCharts, spaceLines, tableRows } from "./numbers.mjs";
+import { blankLines, equationLines, formula, histogramCharts, spaceLines, tableRows } from "./numbers.mjs";
 import { clippedOverlay, lossOverlay, outsideOverlay } from "./overlays.mjs";
 import { Session } from "./session.mjs";
 import { pythonSnippet } from "./snippet.mjs";
@@ -25,6 +25,7 @@ import { Viewer } from "./viewer.mjs";
  * @property {Record<string, { name: string, type: string, base64: string }>} images
  * @property {{ title: string, content: string, styles: string[], controls: Record<string, string | number | boolean> }[]} examples
  * @property {unknown} bank
+ * @property {import("./blank.mjs").BlankRule} blank
  */
 
 const html = (/** @type {string} */ id) => byId(id, HTMLElement);
@@ -32,7 +33,7 @@ const ticked = (/** @type {string} */ id) => byId(id, HTMLInputElement).checked;
 /** @type {Library} */
 const library = JSON.parse(html("library").textContent ?? "");
 const call = startWorker(html("worker").textContent ?? "");
-void call({ what: "spaces", spaces: library.spaces });
+void call({ what: "spaces", spaces: library.spaces, blank: library.blank });
 
 /** @type {(Picture | BankStyle)[]} */
 let styles = [];
@@ -121,7 +122,7 @@ function report(result) {
   say("");
   html("formula").replaceChildren(...formula(result));
   html("equation").replaceChildren(...equationLines(result));
-  html("flags").replaceChildren(...spaceLines(result, channels));
+  html("flags").replaceChildren(...blankLines(result), ...spaceLines(result, channels));
   const table = byId("numbers", HTMLTableElement);
   table.querySelectorAll("tbody").forEach((body) => body.remove());
   table.append(...tableRows(result));
@@ -131,7 +132,7 @@ function report(result) {
     html(id).textContent = percent(value);
     html(id).dataset.value = String(value);
   }
-  html("loss-worst").textContent = box ? `The worst patch lost ${percent(worst)}: x ${box[0]}–${box[2]}, y ${box[1]}–${box[3]}.` : "";
+  html("loss-worst").textContent = box && worst > 0 ? `The worst patch lost ${percent(worst)}: x ${box[0]}–${box[2]}, y ${box[1]}–${box[3]}.` : "";
   html("loss-advice").hidden = share <= 0.02;
   refreshOverlays();
   viewer.draw();

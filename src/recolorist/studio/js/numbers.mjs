@@ -51,6 +51,7 @@ function letter(text, channel) {
  */
 export function formula({ plan }) {
   if (!plan) return marked("x′ = F_style⁻¹ (F_content (x)) per channel of the space, with the cumulative histograms F");
+  if (plan.flags[0].includes("blank")) return ["x′ = x"];
   const blend = plan.strength < 1 ? `, then ${shown(100 * plan.strength, 0)} % of the way` : "";
   if (plan.method === "covariance") {
     return marked(`x′ = T (x − μ_content) + μ_style, where T is the smallest map that turns Σ_content into Σ_style${blend}`);
@@ -111,24 +112,41 @@ function cells(name, key, values, format) {
 }
 
 /**
+ * What is to be said of a content or a style that is blank.
+ * @param {Result} result
+ * @returns {HTMLElement[]}
+ */
+export function blankLines({ blank, flags }) {
+  const isKept = flags[0].includes("blank");
+  const texts = [];
+  if (blank.content) {
+    texts.push(isKept
+      ? "the content has nothing in it and was left as it is."
+      : "the content has nothing in it; what you see is its noise, amplified. Leave blank images as they are, or choose another content.");
+  }
+  if (blank.style) texts.push("the style has nothing in it, and takes nearly all contrast from the content; choose another style.");
+  return texts.map((text) => element("p", { "data-flag": "blank" }, element("span", { class: "badge warn" }, "blank"), ` ${text}`));
+}
+
+/**
  * Gains and flags in the channels of the matching space.
  * @param {Result} result
  * @param {string[]} channels
  * @returns {HTMLElement[]}
  */
-export function spaceLines({ plan, flags }, channels) {
+export function spaceLines({ plan, flags, blank }, channels) {
   const lines = [];
   if (plan && (plan.space !== "rgb" || plan.method === "covariance")) {
     const gains = channels.map((name, c) => `${name} ${shown(plan.gain[c], 4)}`).join(", ");
     lines.push(element("p", { "data-value": plan.gain.join(" "), id: "gains" }, `Gain per channel: ${gains}.`));
   }
   flags.forEach((channel, c) => {
-    for (const flag of channel) {
+    for (const flag of channel.filter((name) => name !== "blank")) {
       const badge = element("span", { class: "badge warn" }, flag.replace("_", " "));
       lines.push(element("p", { "data-flag": `${channels[c]} ${flag}` }, badge, ` ${channels[c]}: ${MEANINGS[flag]}.`));
     }
   });
-  return lines.length ? lines : [element("p", { class: "muted" }, "No flags: nothing was flat, collapsed or capped.")];
+  return lines.length || blank.content || blank.style ? lines : [element("p", { class: "muted" }, "No flags: nothing was flat, collapsed or capped.")];
 }
 
 /**

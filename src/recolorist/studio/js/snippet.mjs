@@ -87,7 +87,7 @@ function maskLine(variable, image, side, threshold) {
 function byPlan(situation, plan) {
   const inside = situation.options.mask !== "off" && situation.options.onlyInside ? ", mask=mask" : "";
   return [
-    `# decided by: ${call(situation)}`,
+    plan.flags[0].includes("blank") ? "# the content is blank and was left as it is" : `# decided by: ${call(situation)}`,
     `plan = rc.Plan.from_json('${planJson(plan)}')`,
     `output = rc.apply(content, plan${inside})`,
   ];

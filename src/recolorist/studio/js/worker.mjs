@@ -11,13 +11,15 @@ import { encodePng, packed } from "./png.mjs";
  * @property {number} id
  * @property {"spaces" | "match" | "account" | "png" | "fingerprint"} what
  * @property {Record<string, import("./plan.mjs").Space>} [spaces]
+ * @property {import("./blank.mjs").BlankRule} [blank]
  * @property {Options} [options]
  * @property {{ rgba: Uint8Array, width: number, height: number, alpha: boolean }} [content]
  * @property {{ rgba: Uint8Array }} [style]
  * @property {import("./moments.mjs").Moments} [moments]
  */
 
-let engine = new Engine({});
+const NOTHING_BLANK = { band: 0, share: 1 }; // until the page has sent the rule
+let engine = new Engine({}, NOTHING_BLANK);
 let size = { width: 0, height: 0, alpha: false };
 /** @type {Uint8Array} */
 let before = new Uint8Array(0);
@@ -52,7 +54,7 @@ async function sha256(rgba) {
 
 /** @param {Request} request */
 async function answer(request) {
-  if (request.what === "spaces") engine = new Engine(request.spaces ?? {});
+  if (request.what === "spaces") engine = new Engine(request.spaces ?? {}, request.blank ?? NOTHING_BLANK);
   else if (request.what === "png") return { png: await encodePng(after(), size.width, size.height, size.alpha) };
   else if (request.what === "fingerprint") return { content: await (beforeHash ??= sha256(before)), output: await sha256(after()) };
   else if (request.what === "account" && last) return engine.account(last);
