@@ -88,9 +88,11 @@ class RandomColorist(IntensityAugmentationBase2D):
         keepdim: Return a single image without the dimension of the batch.
         allow_split: Accept banks of other splits than training.
         blank: ``"keep"`` leaves blank images as they are and draws no style of one, ``"match"`` treats them like all others.
+        max_clip: Not available here: a limit is kept by trying maps on the pixels, which would wait for the device.
+        max_loss: Not available here, for the same reason.
 
     Raises:
-        OptionError: An option is unknown or outside its limits.
+        OptionError: An option is unknown or outside its limits, or a limit is given.
 
     Example:
         >>> import numpy as np
@@ -118,8 +120,11 @@ class RandomColorist(IntensityAugmentationBase2D):
         keepdim: bool = False,
         allow_split: bool = False,
         blank: Blank = "keep",
+        max_clip: None = None,
+        max_loss: None = None,
     ) -> None:
         """Check every option once, here."""
+        _refuse_limits(max_clip, max_loss)
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.core = adapters.build_colorist(locals(), seed=0, mask=None)  # masks are of batches here
         if not SPACES[space].is_linear:
@@ -182,6 +187,21 @@ class RandomColorist(IntensityAugmentationBase2D):
             return self.mask(pixels).reshape(len(pixels), 1, *pixels.shape[2:]).bool()
         found: Tensor = _find_foreground(pixels, self.mask, or_all=self.core.blank == "match")
         return found
+
+
+def _refuse_limits(max_clip: object, max_loss: object) -> None:
+    """Refuse the limits, naming what keeps them.
+
+    Raises:
+        OptionError: One of the two is given.
+    """
+    for name, value in (("max_clip", max_clip), ("max_loss", max_loss)):
+        if value is not None:
+            raise OptionError(
+                f"{name}={value!r} is not available in Kornia, where a batch is matched without a search; pass {name} to "
+                "recolorist.Colorist, recolorist.torchvision.Colorist or recolorist.torch.ColoristDataset in the loader instead, "
+                "or lower max_gain or strength here"
+            )
 
 
 @torch.compiler.disable

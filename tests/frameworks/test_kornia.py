@@ -220,6 +220,11 @@ class TestRefused:
         with pytest.raises(rc.RecoloristError, match=next(iter(wrong.values()))):
             RandomColorist(BANK, **wrong)
 
+    @pytest.mark.parametrize("limit", ["max_clip", "max_loss"])
+    def test_limits_name_what_keeps_them(self, limit: str) -> None:
+        with pytest.raises(rc.RecoloristError, match=rf"pass {limit} to .*ColoristDataset"):
+            RandomColorist(BANK, **{limit: 0.02})
+
     def test_samplers_that_need_to_know_the_image(self) -> None:
         with pytest.raises(rc.RecoloristError, match="needs the label"):
             RandomColorist(BANK, p=1.0, sampler="same_label")(batch())
