@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import recolorist as rc
 from recolorist.collections import build_bank
 from recolorist.errors import ImageError, RecoloristError
 from recolorist.io.images import read_image, read_picture
 from recolorist.io.write import encode
-from tests.commands import picture
+from tests.commands import picture, run_here
 from tests.io.kit import Pixels, save_bytes, sixteen
 
 
@@ -56,6 +57,24 @@ def test_the_bits_allocated_do_not_change_the_bank(tmp_path: Path) -> None:
     bank = build_bank(tmp_path).bank
     assert np.allclose(bank.mean[0], pixels.mean() / 255)
     assert np.array_equal(bank.mean[0], bank.mean[1])
+
+
+@pytest.mark.parametrize("stored", [8, 12])
+def test_grey_becomes_colour_for_a_colour_bank(tmp_path: Path, stored: int) -> None:
+    """``--grey rgb`` on the whole route: read, augmented to the bank's only style, written in the bits that came."""
+    grey = (sixteen()[..., 0] >> (16 - stored)).astype(np.uint8 if stored == 8 else np.uint16)
+    (tmp_path / "in").mkdir()
+    save_dicom(tmp_path / "in" / "a.dcm", grey, stored, "MONOCHROME2")
+    bank = rc.StyleBank.build([picture()], keys=["style"], split="train")
+    bank.save(tmp_path / "bank.rcb")
+    words = ("augment", tmp_path / "in", tmp_path / "out", "--bank", tmp_path / "bank.rcb")
+    refused = run_here(*words)
+    assert refused.code != 0
+    assert "--grey rgb" in refused.err + refused.out
+    assert run_here(*words, "--grey", "rgb", "--force").code == 0
+    colour = np.repeat(grey[..., None], 3, axis=2)
+    expected = rc.match(colour, bank.moments(0), data_range=float(2**stored - 1))
+    assert np.array_equal(read_image(tmp_path / "out" / "a.png"), expected)
 
 
 def test_colour(tmp_path: Path) -> None:
