@@ -223,7 +223,7 @@ class TestRefused:
     @pytest.mark.parametrize("limit", ["max_clip", "max_loss"])
     def test_limits_name_what_keeps_them(self, limit: str) -> None:
         with pytest.raises(rc.RecoloristError, match=rf"pass {limit} to .*ColoristDataset"):
-            RandomColorist(BANK, **{limit: 0.02})
+            RandomColorist(BANK, **dict[str, Any]({limit: 0.02}))
 
     def test_samplers_that_need_to_know_the_image(self) -> None:
         with pytest.raises(rc.RecoloristError, match="needs the label"):
