@@ -77,6 +77,22 @@ class TestForgottenEpoch:
                 aug(TILES[i], index=i)
                 aug(TILES[i], index=i, epoch=epoch)
 
+    def test_set_once_is_warned_of_once_in_the_fourth_pass(self) -> None:
+        data = Pasted(Colorist(BANK, p=0.3, seed=0))
+        data.colorist.set_epoch(0)
+        assert caught(lambda: [one_pass(data) for _ in range(3)]) == []
+        (message,) = caught(lambda: [one_pass(data) for _ in range(3)])
+        assert "the epoch has been 0 for 4 passes" in message
+
+    def test_draws_with_replacement_are_not_taken_for_it(self) -> None:
+        aug = Colorist(BANK, p=0.0, seed=0)
+        rng = np.random.default_rng(4)
+        for epoch in range(3):
+            aug.set_epoch(epoch)
+            weights = np.repeat([1.0, 5.0], 20)
+            for i in rng.choice(40, 40, p=weights / weights.sum()).tolist():
+                aug(TILES[i], index=i)
+
     def test_keys_beyond_the_memory_cost_nothing_and_the_others_are_known(self) -> None:
         epoch = SharedEpoch()
         assert not caught(lambda: [epoch.note(number) for number in range(3 * SLOTS)])

@@ -3,11 +3,15 @@
 A keyed draw is a function of (seed, epoch, key), so a key that comes back in the same epoch gets the same colours. Within one
 epoch that is right: a sampler with replacement brings an image several times. But code that never sets an epoch would give every
 image the same colours for the whole training. A few looks at an image in a notebook are no training, so the warning
-comes with the return number :data:`RETURNS`, and only where no epoch was ever set or passed.
+comes with the return number :data:`RETURNS` where no epoch was ever set or passed.
+
+An epoch that was set once and then forgotten is noticed later: when nearly every remembered key has come :data:`PASSES` times since
+it was set. A sampler with replacement leaves some keys out of a pass, so it is not taken for that.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from multiprocessing.context import get_spawning_popen
 from multiprocessing.sharedctypes import RawArray
@@ -15,14 +19,18 @@ from typing import Any, Final
 
 from recolorist.augment import streams
 
-__all__ = ["RETURNS", "SLOTS", "RepeatedEpochWarning", "SharedEpoch"]
+__all__ = ["PASSES", "RETURNS", "SLOTS", "RepeatedEpochWarning", "SharedEpoch"]
 
 #: Keys may come back so often, all of them together, before the warning.
 RETURNS: Final = 16
+#: Visits of nearly every key in one epoch before the warning that the epoch does not go on.
+PASSES: Final = 4
 #: Keys that are remembered, at most; they are the first that came, so every one of them is seen again in the next epoch.
 SLOTS: Final = 1024
 
-_NOW, _SETTINGS, _RETURNED, _KEYS = 0, 1, 2, 3  # places in the shared memory
+_NOW, _SETTINGS, _RETURNED, _KNOWN, _FULL, _KEYS = range(6)  # places in the shared memory
+_LEAST_KEYS: Final = 16  # fewer are a look in a notebook
+_MOST: Final = 0.9  # of the keys; workers that count at the same time may lose a visit
 
 
 class RepeatedEpochWarning(UserWarning):
@@ -42,7 +50,7 @@ class SharedEpoch:
 
     def __init__(self) -> None:
         """Start at epoch 0, which nobody has set."""
-        self._cells = RawArray("Q", _KEYS + SLOTS)
+        self._cells = _new_cells()
 
     @property
     def now(self) -> int:
@@ -65,26 +73,41 @@ class SharedEpoch:
         Raises:
             OptionError: It is no whole number from 0 on.
         """
-        self._cells[_NOW] = streams.checked_word(epoch, "epoch")
-        self._cells[_SETTINGS] += 1
+        cells, number = self._cells, streams.checked_word(epoch, "epoch")
+        if number != cells[_NOW] or not cells[_SETTINGS]:
+            cells[_RETURNED:] = [0] * (len(cells) - _RETURNED)
+        cells[_NOW] = number
+        cells[_SETTINGS] += 1
 
     def note(self, number: int, name: Any = None) -> int:
-        """Return the epoch for the draw of a key; warns once if keys come back and no epoch was ever set.
+        """Return the epoch for the draw of a key; warns once if keys come back and no epoch was set, or none for long.
 
         Args:
             number: The number of the key.
             name: The key as the caller knows it, for the message.
         """
         cells = self._cells
-        if not cells[_SETTINGS]:
-            place, mark = _KEYS + number % SLOTS, (number + 1) % 2**64  # 0 is an empty place
-            if cells[place] == 0:
-                cells[place] = mark
-            elif cells[place] == mark:
-                cells[_RETURNED] += 1
+        place, mark = _KEYS + number % SLOTS, (number + 1) % 2**64  # 0 is an empty place
+        if cells[place] == 0:
+            cells[place] = mark
+            cells[place + SLOTS] = 1
+            cells[_KNOWN] += 1
+        elif cells[place] == mark:
+            cells[_RETURNED] += 1
+            cells[place + SLOTS] += 1
+            if not cells[_SETTINGS]:
                 if cells[_RETURNED] == RETURNS:
-                    _warn(number if name is None else name)
+                    _warn(number if name is None else name, "no epoch was ever set")
+            elif cells[place + SLOTS] == PASSES and self._completes_passes():
+                _warn(number if name is None else name, f"the epoch has been {cells[_NOW]} for {PASSES} passes")
         return int(cells[_NOW])
+
+    def _completes_passes(self) -> bool:
+        """Count a key that came as often as in several passes; True when that is just now so of nearly all."""
+        cells = self._cells
+        needed = max(_LEAST_KEYS, math.ceil(_MOST * cells[_KNOWN]))
+        cells[_FULL] += 1
+        return bool(cells[_FULL] == needed)
 
     def __getstate__(self) -> dict[str, Any]:
         """Hand the memory itself to a process that is being started, and the epoch to anything else."""
@@ -94,14 +117,19 @@ class SharedEpoch:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take either."""
-        self._cells = state["cells"] if "cells" in state else RawArray("Q", _KEYS + SLOTS)
+        self._cells = state["cells"] if "cells" in state else _new_cells()
         if "cells" not in state:
             self._cells[_NOW], self._cells[_SETTINGS] = state["now"], state["settings"]
 
 
-def _warn(name: Any) -> None:
+def _new_cells() -> Any:
+    """Return the shared memory: the counters, then a mark and a count of visits for each remembered key."""
+    return RawArray("Q", _KEYS + 2 * SLOTS)
+
+
+def _warn(name: Any, reason: str) -> None:
     warnings.warn(
-        f"keys come back (now {name!r}) and no epoch was ever set, so each image gets the colours it had before. Call "
+        f"keys come back (now {name!r}) and {reason}, so each image gets the colours it had before. Call "
         "set_epoch(epoch) of the Colorist at the beginning of every epoch, or pass epoch=... with the key. Without a key and an "
         "index every call draws anew.",
         RepeatedEpochWarning,
