@@ -5,8 +5,8 @@ epoch that is right: a sampler with replacement brings an image several times. B
 image the same colours for the whole training. A few looks at an image in a notebook are no training, so the warning
 comes with the return number :data:`RETURNS` where no epoch was ever set or passed.
 
-An epoch that was set once and then forgotten is noticed later: when nearly every remembered key has come :data:`PASSES` times since
-it was set. A sampler with replacement leaves some keys out of a pass, so it is not taken for that.
+An epoch that was set once and then forgotten is noticed later: when nearly every remembered key has come :data:`PASSES` times
+since it was set. A sampler with replacement leaves some keys out of a pass, so it is not taken for that.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ FLAGS: Final = MappingProxyType(
         ),
         "blank": Flag(
             "nothing in it: glass, a failed scan, a black frame",
-            "leave it out; it stays as it is unless blank='match'",
+            "leave it out; augment and harmonise keep it as it is, unless --blank match",
         ),
         "saturated": Flag(
             "many pixels are white in every channel",
