@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 import recolorist as rc
+from recolorist.augment.samplers import extrapolate_by
 from recolorist.augment.streams import stream
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core import image as check
@@ -48,7 +50,7 @@ class ColoristAugmentation(Augmentation):
             part.p,
             method=method,
             space=space,
-            sampler=options["sampler"],
+            sampler=_sampler(options),
             strength=options["strength"],
             max_gain=options["max_gain"],
             max_clip=None if options["max_clip"] == 1.0 else options["max_clip"],
@@ -123,6 +125,11 @@ def partners(count: int, p: float, rng: np.random.Generator) -> tuple[Any, Any]:
 
 def _bank(images: TrainingImages, space: str) -> StyleBank:
     return images.bank("rgb" if SPACES[space].is_linear else space)
+
+
+def _sampler(options: Mapping[str, Any]) -> Any:
+    """Return the sampler of an option set; ``factor`` is for `extrapolate` only."""
+    return extrapolate_by(options["factor"]) if options["sampler"] == "extrapolate" else options["sampler"]
 
 
 def _batch_options(part: Part) -> dict[str, Any]:

@@ -85,6 +85,18 @@ def _hed(part: Part, _: TrainingImages, seed: int) -> Augmentation:
     return HedJitter(part, seed)
 
 
+def _beyond(part: Part, images: TrainingImages, seed: int) -> Augmentation:
+    from recolorist_lab.augmentations.beyond import StyleChange
+
+    return StyleChange(part, images, seed)
+
+
+def _camera(part: Part, _: TrainingImages, seed: int) -> Augmentation:
+    from recolorist_lab.augmentations.beyond import Camera
+
+    return Camera(part, seed)
+
+
 def _plugin(part: Part, images: TrainingImages, seed: int) -> Augmentation:
     plugin = AUGMENTATIONS[part.name].plugin
     assert plugin is not None  # noqa: S101 - the family says so
@@ -102,6 +114,8 @@ _BUILDERS: Final[Mapping[Family, Builder]] = MappingProxyType(
         "colorist": _colorist,
         "histogram": _histogram,
         "hed": _hed,
+        "beyond": _beyond,
+        "camera": _camera,
         "plugin": _plugin,
     }
 )

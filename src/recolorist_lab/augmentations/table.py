@@ -19,7 +19,7 @@ from recolorist_lab.runs.config import unknown
 __all__ = ["AUGMENTATIONS", "NAMES", "AugmentationEntry", "Family", "Part", "Value", "parse", "settled"]
 
 Value = bool | int | float | str
-Family = Literal["nothing", "torchvision", "targeted", "colorist", "histogram", "hed", "plugin"]
+Family = Literal["nothing", "torchvision", "targeted", "colorist", "histogram", "hed", "beyond", "camera", "plugin"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ _COLORIST: Final[Mapping[str, Value]] = MappingProxyType(
         "space": "rgb",
         "method": "mean_std",
         "sampler": "uniform",
+        "factor": 1.5,
         "strength": 1.0,
         "max_gain": 10.0,
         "max_clip": 1.0,
@@ -134,6 +135,18 @@ _BUILT_IN: Final[Mapping[str, AugmentationEntry]] = MappingProxyType(
             summary="statistics in Lab drawn from a normal distribution of those of the training images, as in RandStainNA",
             p=0.3,
             options={**_COLORIST, "sampler": "gaussian", "space": "lab"},
+        ),
+        "beyond": AugmentationEntry(
+            "beyond",
+            summary="a random step of the image's own mean and covariance, as large as the training images differ",
+            p=0.5,
+            options={"scale": 1.0, "least": 0.1, "mix": 0.1},
+        ),
+        "camera": AugmentationEntry(
+            "camera",
+            summary="another camera: a random colour matrix, offset and gamma around the identity",
+            p=0.8,
+            options={"matrix": 0.15, "offset": 0.05, "gamma": 0.25},
         ),
     }
 )

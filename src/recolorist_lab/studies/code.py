@@ -23,6 +23,8 @@ _FAMILIES: Final[dict[Family, tuple[str, ...]]] = {
     "colorist": ("recolorist_lab.augmentations.colour", "recolorist.augment.colorist"),
     "histogram": ("recolorist_lab.augmentations.colour",),
     "hed": ("recolorist_lab.augmentations.hed",),
+    "beyond": ("recolorist_lab.augmentations.beyond",),
+    "camera": ("recolorist_lab.augmentations.beyond",),
     "plugin": (),  # its own module is named
 }
 _IMAGES: Final = "recolorist.io.images"
