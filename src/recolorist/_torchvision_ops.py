@@ -9,6 +9,7 @@ enough: the import succeeds, and calling one of them still fails with torch's ow
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Final
 
 __all__ = ["declare_missing_ops"]
@@ -51,5 +52,7 @@ def _declare() -> tuple[str, ...]:
     for name in _OPERATORS:
         library.define(name + _SIGNATURE)
     _kept_alive.append(library)
+    for name in [name for name in sys.modules if name.startswith("torchvision.")]:
+        del sys.modules[name]  # some are loaded by now, and older versions look for those as attributes of the new package
     importlib.import_module("torchvision")
     return _OPERATORS
