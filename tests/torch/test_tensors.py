@@ -89,6 +89,14 @@ class TestRecolour:
             recolour_tensor(CORE, torch.zeros(4, 5), self.draw)
 
 
+@pytest.mark.parametrize(("dtype", "data_range"), [(torch.int16, 65535), (torch.int8, 255), (torch.int32, 2.0**31)])
+def test_a_range_that_the_type_cannot_hold_is_refused(dtype: Any, data_range: float) -> None:
+    """Else bright results would come round as negative numbers."""
+    colorist = rc.Colorist(CORE.bank, seed=1, data_range=data_range)
+    with pytest.raises(ImageError, match=r"int\d+ ends at \d+, below data_range"):
+        recolour_tensor(colorist, torch.zeros(3, 4, 5, dtype=dtype), colorist.draw_from(stream(0, 0)))
+
+
 def test_planes_are_rounded_half_to_even_and_clipped() -> None:
     pixels = np.array([[[1, 0], [3, 200]]], np.uint8)
     target = np.empty((2, 1, 2), np.uint8).transpose(1, 2, 0)  # channel first in memory

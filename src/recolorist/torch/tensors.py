@@ -111,11 +111,16 @@ def _recolour_signed(colorist: Colorist, tensor: torch.Tensor, draw: Draw, mask:
             f"an image of {str(tensor.dtype).removeprefix('torch.')} came, which does not say how large its values may be; "
             "declare it, for example data_range=4095 for 12 bits, or convert the image to uint8 or uint16"
         )
+    most = torch.iinfo(tensor.dtype)
+    if most.max < limit < math.inf:
+        raise ImageError(
+            f"{str(tensor.dtype).removeprefix('torch.')} ends at {most.max}, below data_range={limit:g}, so it cannot hold every "
+            "result; declare the largest value the images have, or convert them to a larger type"
+        )
     if tensor.numel():
         check.refuse_outside(int(tensor.min()), int(tensor.max()), limit)
     if limit <= check.NATURAL_RANGE["H"]:
         return recolour_tensor(colorist, tensor.to(torch.uint16), draw, mask).to(tensor.dtype)
-    most = torch.iinfo(tensor.dtype)
     return recolour_tensor(colorist, tensor.double(), draw, mask).round_().clamp_(most.min, most.max).to(tensor.dtype)
 
 
