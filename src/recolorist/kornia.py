@@ -138,7 +138,7 @@ class RandomColorist(IntensityAugmentationBase2D):
 
     def __repr__(self) -> str:
         """Return the bank in short and every option."""
-        options = self.core.format_options("p", "seed", "method", "max_clip", "mask", "data_range", "preprocessing")
+        options = self.core.format_options("p", "seed", "method", "max_clip", "max_loss", "mask", "data_range", "preprocessing")
         own = f"mask={self.mask!r}, same_on_batch={self.same_on_batch}, keepdim={self.keepdim}"
         return f"{type(self).__name__}({self.core.bank!r}, p={self.p!r}, {options}, {own})"
 

@@ -131,6 +131,17 @@ class TestColorMatch:
         _ = path.write_text(bank.to_json()) if file.endswith("json") else bank.save(path)
         np.testing.assert_array_equal(module.ColorMatch(path).bank_mean.numpy(), bank.mean)
 
+    @pytest.mark.parametrize("file", [None, "bank.rcb", "bank.json"])
+    def test_so_may_that_of_conversions_and_collations(self, file: str | None, bank: StyleBank, tmp_path: Path) -> None:
+        module = pytest.importorskip("recolorist.torch", exc_type=ModuleNotFoundError)
+        given: Any = bank if file is None else tmp_path / file
+        if file is not None:
+            _ = given.write_text(bank.to_json()) if file.endswith("json") else bank.save(given)
+        for made in (module.ToNormalizedTensor((0.5,) * 3, (0.5,) * 3, given), module.ParameterCollate(given)):
+            assert made.colorist.bank.fingerprint == bank.fingerprint
+        with pytest.raises(OptionError, match="accepted are a StyleBank"):
+            module.ToNormalizedTensor((0.5,) * 3, (0.5,) * 3, 3)
+
     def test_strengths_and_banks(self, bank: StyleBank) -> None:
         module = pytest.importorskip("recolorist.torch", exc_type=ModuleNotFoundError)
         assert module.ColorMatch(bank, strength=[0.25, 0.75]).strength == (0.25, 0.75)
@@ -235,7 +246,7 @@ FIXED = {
     "albumentations": {"seed", "preprocessing"},
     "monai": {"seed", "preprocessing", "p"},
     "monai dictionaries": {"seed", "preprocessing", "p"},
-    "kornia": {"seed", "preprocessing", "method", "max_clip", "data_range"},
+    "kornia": {"seed", "preprocessing", "method", "max_clip", "max_loss", "data_range"},
 }
 
 
@@ -250,6 +261,9 @@ class TestReprs:
         assert repr(bank) in text
         for option in set(inspect.signature(rc.Colorist).parameters) - {"bank"} - FIXED.get(name, set()):
             assert f"{option}={options[option]!r}" in text if option in options else f"{option}=" in text, option
+        own = set(inspect.signature(type(build(bank))).parameters)
+        shown = {option for option in VALUES if f"{option}=" in text}
+        assert "options" in own or shown <= own, "an option is shown that the adapter does not take"
 
     @pytest.mark.parametrize(("name", "option"), [("monai", "prob"), ("monai dictionaries", "prob"), ("kornia", "p")])
     def test_probabilities_are_exact(self, name: str, option: str, bank: StyleBank) -> None:

@@ -11,14 +11,13 @@ from typing import Any, Protocol
 import torch
 from torch.utils.data import Dataset
 
-from recolorist.augment.colorist import Colorist
 from recolorist.augment.epochs import RepeatedEpochWarning
 from recolorist.bank.names import format_name
-from recolorist.bank.style_bank import StyleBank
 from recolorist.core import image as check
 from recolorist.errors import OptionError
+from recolorist.torch.draws import Source, open_colorist
 from recolorist.torch.parameters import WithParameters, affine_of
-from recolorist.torch.samples import Part, change_image, get_part, open_colorist, put_image
+from recolorist.torch.samples import Part, change_image, get_part, put_image
 from recolorist.torch.skips import OnError, Skips, read_errors
 from recolorist.torch.tensors import image_of
 
@@ -75,7 +74,7 @@ class ColoristDataset(Dataset[Any]):
     def __init__(
         self,
         dataset: MapStyle,
-        colorist: Colorist | StyleBank | str | os.PathLike[str],
+        colorist: Source,
         *,
         image: int | str = 0,
         key: Part | None = None,

@@ -1,18 +1,25 @@
-"""The draw for one image as one affine map of its pixels, which the other modules of this package apply to tensors."""
+"""What the modules of this package share: the Colorist they are given, and its draw for one image as one affine map."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.augment.colorist import Colorist, Draw
+from recolorist.bank.style_bank import StyleBank
 from recolorist.core import image as check
 from recolorist.core.gains import Pairs, diagonal_map, mean_and_variance
 from recolorist.core.moments import integer_pairs
+from recolorist.errors import OptionError
 
-__all__ = ["Affine", "affine_map", "is_plain", "measure_levels", "plain_map"]
+__all__ = ["Affine", "Source", "affine_map", "is_plain", "measure_levels", "open_colorist", "plain_map"]
+
+#: What every class of this package takes for a Colorist: one, or a bank, or the path of a saved one.
+Source = Colorist | StyleBank | str | os.PathLike[str]
 
 
 class Affine(NamedTuple):
@@ -21,6 +28,23 @@ class Affine(NamedTuple):
     gain: list[float]
     offset: list[float]
     data_range: float
+
+
+def open_colorist(colorist: Source, options: Mapping[str, Any] | None = None) -> Colorist:
+    """Return a Colorist as it is, or one for a bank with these options.
+
+    Raises:
+        OptionError: Options came beside a Colorist, or one is unknown or outside its limits.
+
+    Example:
+        >>> import numpy as np
+        >>> bank = StyleBank.build(np.arange(48, dtype=np.uint8).reshape(1, 4, 4, 3), split="train")
+        >>> open_colorist(bank, {"p": 0.5}).p
+        0.5
+    """
+    if options and isinstance(colorist, Colorist):
+        raise OptionError(f"{', '.join(options)}: these belong into the Colorist that was given")
+    return colorist if isinstance(colorist, Colorist) else Colorist(colorist, **options or {})
 
 
 def affine_map(colorist: Colorist, pixels: NDArray[Any], draw: Draw, mask: Any = None) -> Affine | None:

@@ -14,7 +14,7 @@ from recolorist.augment.colorist import Colorist, Draw
 from recolorist.core import image as check
 from recolorist.core import kernels
 from recolorist.errors import ImageError, OptionError
-from recolorist.torch.draws import Affine, affine_map
+from recolorist.torch.draws import Affine, Source, affine_map, open_colorist
 from recolorist.torch.tensors import channels_last
 
 __all__ = ["ToNormalizedTensor"]
@@ -34,7 +34,7 @@ class ToNormalizedTensor:
     Args:
         mean: Subtracted from each channel in 0 to 1.
         std: Each channel is divided by this afterwards.
-        colorist: Gives each image new colours first.
+        colorist: Gives each image new colours first: a :class:`recolorist.Colorist`, a bank, or the path of one.
 
     Raises:
         OptionError: ``mean`` and ``std`` are not as many finite numbers each, or ``std`` holds 0.
@@ -45,14 +45,14 @@ class ToNormalizedTensor:
         tensor([2., 2.])
     """
 
-    def __init__(self, mean: Sequence[float], std: Sequence[float], colorist: Colorist | None = None) -> None:
+    def __init__(self, mean: Sequence[float], std: Sequence[float], colorist: Source | None = None) -> None:
         """Compute the tables."""
         self.mean, self.std = tuple(map(float, mean)), tuple(map(float, std))
         if not self.mean or len(self.mean) != len(self.std) or not all(np.isfinite((*self.mean, *self.std))) or not all(self.std):
             raise OptionError(
                 f"mean={mean!r}, std={std!r}; accepted are as many finite numbers each as there are channels, std not 0"
             )
-        self.colorist = colorist
+        self.colorist = None if colorist is None else open_colorist(colorist)
         self._tables = _tables(self.mean, self.std)
         self._ramp = np.repeat(np.arange(256, dtype=np.uint8)[:, None], len(self.mean), axis=1)
 

@@ -13,7 +13,7 @@ from recolorist.augment.colorist import Colorist, Draw
 from recolorist.core.match import MATCHERS
 from recolorist.core.spaces import SPACES
 from recolorist.errors import OptionError
-from recolorist.torch.draws import Affine, affine_map
+from recolorist.torch.draws import Affine, Source, affine_map, open_colorist
 from recolorist.torch.tensors import channels_last, image_of
 
 __all__ = ["ParameterCollate", "Parameters", "WithParameters", "affine_of", "refuse_other_than_maps"]
@@ -75,7 +75,7 @@ class ParameterCollate:
     ``colorist`` draws here, from the worker's own seed.
 
     Args:
-        colorist: Draws for samples that carry no parameters.
+        colorist: Draws for samples that carry no parameters: a :class:`recolorist.Colorist`, a bank, or the path of one.
         image: Position or key of the image in a sample.
         collate: Makes the batch of the samples.
 
@@ -91,15 +91,16 @@ class ParameterCollate:
 
     def __init__(
         self,
-        colorist: Colorist | None = None,
+        colorist: Source | None = None,
         *,
         image: int | str = 0,
         collate: Callable[[list[Any]], Any] = default_collate,
     ) -> None:
         """Check the options."""
-        if colorist is not None:
-            refuse_other_than_maps(colorist)
-        self.colorist, self.image, self.collate = colorist, image, collate
+        self.colorist = None if colorist is None else open_colorist(colorist)
+        if self.colorist is not None:
+            refuse_other_than_maps(self.colorist)
+        self.image, self.collate = image, collate
 
     def __call__(self, samples: list[Any]) -> tuple[Any, Parameters]:
         """Return one batch and its maps."""

@@ -13,32 +13,16 @@ from recolorist.augment.colorist import Colorist, Draw
 from recolorist.bank.names import format_name
 from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import OptionError
+from recolorist.torch.draws import open_colorist
 from recolorist.torch.fused import ToNormalizedTensor
 from recolorist.torch.tensors import image_of, recolour_tensor
 
-__all__ = ["ColoristIterable", "ColoristMapper", "Part", "change_image", "get_part", "open_colorist", "put_image"]
+__all__ = ["ColoristIterable", "ColoristMapper", "Part", "change_image", "get_part", "put_image"]
 
 #: Where something is in a sample: its position or key, or a function from the sample to it.
 Part = int | str | Callable[[Any], Any]
 
 _MOST_WORKERS: Final = 1024
-
-
-def open_colorist(colorist: Colorist | StyleBank | str | os.PathLike[str], options: Mapping[str, Any]) -> Colorist:
-    """Return a Colorist as it is, or one for a bank with these options.
-
-    Raises:
-        OptionError: Options came beside a Colorist, or one is unknown or outside its limits.
-
-    Example:
-        >>> import numpy as np
-        >>> bank = StyleBank.build(np.arange(48, dtype=np.uint8).reshape(1, 4, 4, 3), split="train")
-        >>> open_colorist(bank, {"p": 0.5}).p
-        0.5
-    """
-    if options and isinstance(colorist, Colorist):
-        raise OptionError(f"{', '.join(options)}: these belong into the Colorist that was given")
-    return colorist if isinstance(colorist, Colorist) else Colorist(colorist, **options)
 
 
 def get_part(sample: Any, part: Part) -> Any:
