@@ -6,12 +6,13 @@ Without one it comes from a sequence that the seed and the loader worker select,
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from typing import Any
 
 from recolorist import _adapters as adapters
 from recolorist.augment.colorist import Colorist
-from recolorist.errors import OptionError
+from recolorist.errors import ImageError, OptionError
 
 __all__ = ["ColoristTransform"]
 
@@ -100,11 +101,13 @@ class ColoristTransform:
 
         Raises:
             OptionError: A column is missing.
+            ImageError: An image is neither a PIL image nor an array.
         """
         missing = [name for name in (self.column, *self.columns.values()) if name not in batch]
         if missing:
             raise OptionError(f"the batch has no column {missing[0]!r}; it has {', '.join(batch)}")
         images, columns = batch[self.column], {option: batch[name] for option, name in self.columns.items()}
+        _refuse_lists(images)
         if _is_row(images):
             return {**batch, self.output: self._change(images, columns)}
         rows = [{option: values[i] for option, values in columns.items()} for i in range(len(images))]
@@ -115,6 +118,8 @@ class ColoristTransform:
             return None
         for option in {"key", "label", "domain"} & set(options):
             options[option] = adapters.format_name(options[option])
+        if hasattr(options.get("index"), "__index__"):  # of a tensor, too
+            options["index"] = operator.index(options["index"])
         changed = self.core(image, **options)
         return changed if self.then is None else self.then(changed)
 
@@ -123,6 +128,16 @@ class ColoristTransform:
         columns = "".join(f"{option}_column={name!r}, " for option, name in self.columns.items())
         places = f"column={self.column!r}, output={self.output!r}, {columns}then={self.then!r}"
         return f"{type(self).__name__}({self.core!r}, {places})"
+
+
+def _refuse_lists(images: Any) -> None:
+    """Refuse pixels as lists of lists, which datasets gives for arrays unless a format is set."""
+    first = next((image for image in images if image is not None), None) if isinstance(images, (list, tuple)) else None
+    if isinstance(first, (list, tuple)):
+        raise ImageError(
+            "the images are lists of numbers; accepted are PIL images and arrays. "
+            "Call dataset.with_format('numpy') first, so that datasets gives arrays."
+        )
 
 
 def _is_row(image: Any) -> bool:

@@ -209,6 +209,23 @@ class TestMap:
         core = rc.Colorist(BANK, p=1.0, seed=3)
         assert all(np.array_equal(out["image"][i], core(TILES[i], index=i)) for i in range(4))
 
+    def test_numbers_of_tensors_key_draws(self) -> None:
+        """``with_format("torch")`` gives them."""
+        torch = pytest.importorskip("torch")
+        change, core = ColoristTransform(BANK, p=1.0, seed=3, index_column="index"), rc.Colorist(BANK, p=1.0, seed=3)
+        out = change({"image": TILES[2], "index": torch.tensor(2)})
+        assert np.array_equal(out["image"], core(TILES[2], index=2))
+
+    @pytest.mark.parametrize("batched", [False, True])
+    def test_lists_of_numbers_get_a_sentence(self, batched: bool) -> None:
+        """Datasets gives them for arrays, unless a format is set."""
+        import datasets
+
+        change = ColoristTransform(BANK, p=1.0, seed=3, index_column="index")
+        plain = datasets.Dataset.from_dict({"image": [tile.tolist() for tile in TILES[:2]], "index": [0, 1]})
+        with pytest.raises(rc.RecoloristError, match=r"with_format\('numpy'\)"):
+            plain.map(change, batched=batched, load_from_cache_file=False)
+
     def test_rows_without_an_image(self) -> None:
         change = ColoristTransform(BANK, p=1.0, seed=3, index_column="index", then=np.asarray)
         out = change({"image": [None, TILES[1]], "index": [0, 1]})
