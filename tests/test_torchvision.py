@@ -29,7 +29,7 @@ pytest.importorskip("torchvision", reason="needs the extra recolorist[torch]")
 from torchvision import tv_tensors  # noqa: E402
 from torchvision.transforms import v2  # noqa: E402
 
-from recolorist.torchvision import Colorist  # noqa: E402
+from recolorist.torchvision import Colorist, Harmonise  # noqa: E402
 
 BANK = bank_of(tiles(40, seed=2))
 IMAGE = tiles(1, seed=6)[0]
@@ -256,6 +256,16 @@ class TestRefusals:
     def test_what_is_no_video(self) -> None:
         with pytest.raises(ImageError, match="video"):
             Colorist(BANK, p=1.0)._recolour_video(TENSOR, rc.Colorist(BANK).draw_from(stream(0)))
+
+    @pytest.mark.parametrize("transform", [Colorist(BANK, p=0.0), Harmonise(BANK)], ids=lambda each: type(each).__name__)
+    def test_arrays_are_refused_and_not_passed_through(self, transform: Any) -> None:
+        """Torchvision knows no arrays: an augmentation that changes nothing would go unnoticed."""
+        for sample in (IMAGE, (IMAGE, 3), {"image": IMAGE, "mask": tv_tensors.Mask(torch.ones(4, 5))}):
+            with pytest.raises(ImageError, match=r"v2.ToImage\(\) before it"):
+                v2.Compose([transform])(sample)
+        others = {"image": TENSOR, "depth": IMAGE, "scores": np.zeros(3)}
+        assert v2.Compose([transform])(others)["depth"] is IMAGE
+        assert transform(np.zeros(3)).shape == (3,)
 
     def test_what_is_no_image(self) -> None:
         with pytest.raises(ImageError, match="accepted"):

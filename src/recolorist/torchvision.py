@@ -6,7 +6,6 @@ import os
 from typing import Any, Literal
 
 import numpy as np
-import PIL.Image
 
 from recolorist import _adapters as adapters
 from recolorist._torchvision_ops import declare_missing_ops
@@ -27,7 +26,7 @@ try:
     from torchvision import tv_tensors
     from torchvision.transforms import v2
 
-    from recolorist.harmonise.torchvision import Harmonise
+    from recolorist.harmonise.torchvision import Harmonise, is_picture, refuse_arrays
 except ModuleNotFoundError as error:
     raise adapters.explain_missing("torch", error) from error
 
@@ -100,6 +99,14 @@ class Colorist(v2.Transform):
         self.core = adapters.build_colorist(locals(), seed=0)  # torch's numbers choose the stream
         self.p = self.core.p
 
+    def check_inputs(self, flat_inputs: list[Any]) -> None:
+        """Refuse a sample whose only image is an array.
+
+        Raises:
+            ImageError: There is one.
+        """
+        refuse_arrays(flat_inputs)
+
     @torch.compiler.disable
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:  # noqa: ARG002 - torchvision's signature
         """Draw whether to change the sample, and the number that selects a style; None leaves the sample as it is."""
@@ -110,7 +117,7 @@ class Colorist(v2.Transform):
     @torch.compiler.disable
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         """Apply the draw to one part of the sample."""
-        if params["number"] is None or not _is_picture(inpt):
+        if params["number"] is None or not is_picture(inpt):
             return inpt
         draw = self.core.draw_from(stream(0, 0, params["number"]))
         if not isinstance(inpt, torch.Tensor):
@@ -133,10 +140,3 @@ class Colorist(v2.Transform):
         tall = video.movedim(-4, -3)  # (..., C, T, H, W)
         changed = recolour_tensor(self.core, tall.flatten(-3, -2), draw)
         return changed.view(tall.shape).movedim(-3, -4).contiguous()
-
-
-def _is_picture(inpt: Any) -> bool:
-    """Whether torchvision takes this for an image or a video; masks and boxes are tv_tensors of other types."""
-    if isinstance(inpt, tv_tensors.TVTensor):
-        return isinstance(inpt, (tv_tensors.Image, tv_tensors.Video))
-    return isinstance(inpt, (torch.Tensor, PIL.Image.Image))

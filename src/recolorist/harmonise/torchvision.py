@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Literal
 
+import numpy as np
 import PIL.Image
 import torch
 
@@ -13,6 +14,7 @@ from recolorist.augment.harmoniser import Gate, Harmoniser
 from recolorist.augment.masks import MaskRule
 from recolorist.bank.drift import COVERAGE
 from recolorist.bank.style_bank import StyleBank
+from recolorist.errors import ImageError
 from recolorist.torch.harmonise import harmonise_tensor
 
 declare_missing_ops()
@@ -20,7 +22,7 @@ declare_missing_ops()
 from torchvision import tv_tensors  # noqa: E402 - its operators are declared first
 from torchvision.transforms import v2  # noqa: E402
 
-__all__ = ["Harmonise"]
+__all__ = ["Harmonise", "is_picture", "refuse_arrays"]
 
 
 class Harmonise(v2.Transform):
@@ -79,13 +81,20 @@ class Harmonise(v2.Transform):
         super().__init__()
         self.core = Harmoniser(**arguments)
 
+    def check_inputs(self, flat_inputs: list[Any]) -> None:
+        """Refuse a sample whose only image is an array.
+
+        Raises:
+            ImageError: There is one.
+        """
+        refuse_arrays(flat_inputs)
+
     @torch.compiler.disable
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:  # noqa: ARG002 - torchvision's signature
         """Harmonise one part of the sample, if it is an image or a video."""
         if isinstance(inpt, PIL.Image.Image):
             return self.core(inpt)
-        is_plain = isinstance(inpt, torch.Tensor) and not isinstance(inpt, tv_tensors.TVTensor)
-        if not is_plain and not isinstance(inpt, (tv_tensors.Image, tv_tensors.Video)):
+        if not is_picture(inpt):
             return inpt
         pixels = inpt.as_subclass(torch.Tensor)
         if isinstance(inpt, tv_tensors.Video) and pixels.shape[-4]:
@@ -93,8 +102,34 @@ class Harmonise(v2.Transform):
             changed = harmonise_tensor(self.core, tall.flatten(-3, -2)).view(tall.shape).movedim(-3, -4).contiguous()
         else:
             changed = harmonise_tensor(self.core, pixels)
-        return changed if is_plain else tv_tensors.wrap(changed, like=inpt)
+        return tv_tensors.wrap(changed, like=inpt) if isinstance(inpt, tv_tensors.TVTensor) else changed
 
     def extra_repr(self) -> str:
         """Return the options as torch prints modules."""
         return repr(self.core).removeprefix("Harmoniser(").removesuffix(")")
+
+
+def is_picture(inpt: Any) -> bool:
+    """Return whether torchvision takes this for an image or a video; masks and boxes are tv_tensors of other types.
+
+    Example:
+        >>> is_picture(torch.zeros(3, 4, 5)), is_picture(tv_tensors.Mask(torch.zeros(4, 5))), is_picture("label")
+        (True, False, False)
+    """
+    if isinstance(inpt, tv_tensors.TVTensor):
+        return isinstance(inpt, (tv_tensors.Image, tv_tensors.Video))
+    return isinstance(inpt, (torch.Tensor, PIL.Image.Image))
+
+
+def refuse_arrays(parts: list[Any]) -> None:
+    """Refuse a sample whose only image is an array: torchvision passes arrays through, so that nothing would be changed.
+
+    Raises:
+        ImageError: There is such an array, and no image beside it.
+    """
+    array = next((part for part in parts if isinstance(part, np.ndarray) and part.ndim >= 3), None)
+    if array is not None and not any(map(is_picture, parts)):
+        raise ImageError(
+            f"an array of shape {array.shape} came and no image; torchvision v2 knows PIL images and tensors, and passes arrays "
+            "through unchanged. Put v2.ToImage() before it, or use recolorist.Colorist for arrays."
+        )
