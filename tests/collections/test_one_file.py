@@ -20,7 +20,7 @@ from recolorist.errors import ImageError, OptionError, RecoloristError, Statisti
 from recolorist.io.images import Reading, read_image
 from tests.commands import picture
 
-IN_STRIPS = Reading(max_pixels=200)
+IN_STRIPS = Reading(max_pixels=300)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from tests.equivalence.cases import Case, content_of, mask_of, reference, style_
 __all__ = ["ROUTES", "Route"]
 
 Run = Callable[[Case, Path], NDArray[Any]]
-_SMALL: Final = 200  # pixels; every picture of the matrix is larger, and so goes through in strips
+_SMALL: Final = 300  # pixels; every picture of the matrix is larger, and so goes through in strips
 
 
 @dataclass(frozen=True, slots=True)

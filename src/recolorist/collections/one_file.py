@@ -6,7 +6,7 @@ import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from recolorist.core import foreground
 from recolorist.core import image as check
 from recolorist.core.apply import make_target
 from recolorist.core.audit import Audit
-from recolorist.core.match import AffineMap, match_opened
+from recolorist.core.match import StylePixels, match_opened
 from recolorist.core.moments import Moments, measure_opened
 from recolorist.core.options import MatchOptions
 from recolorist.core.plan import Plan
@@ -163,45 +163,34 @@ def _match_whole(loaded: Loaded, style: str | Path | Plan, options: MatchOptions
     opened, pixels = loaded.opened, loaded.pixels
     inside = _mask(masks.mask, opened, reading, "mask")
     size = (opened.array.shape[0], opened.array.shape[1])
+    keep = inside if options.apply_to == "mask" else None
     if isinstance(style, Plan):
-        keep = inside if options.apply_to == "mask" else None
         output = rc.apply(pixels, style, mask=keep, data_range=loaded.data_range)
         return Matched(style, rc.audit(pixels, style, mask=keep, data_range=loaded.data_range), pixels, None, output, size)
+    goal: Moments | StylePixels
+    style_pixels: NDArray[Any] | None
     if options.needs_pixels:
-        return _match_pixels(loaded, inside, style, options, masks, reading)
-    goal, style_pixels = _style(style, reading, options.measured_space, masks.style_mask, masks.mask)
-    style_pixels = _small_slide(style, reading) if style_pixels is None else style_pixels
+        goal, style_pixels = _style_pixels(style, options, masks, reading)
+    else:
+        goal, style_pixels = _style(style, reading, options.measured_space, masks.style_mask, masks.mask)
+        style_pixels = _small_slide(style, reading) if style_pixels is None else style_pixels
     output, target = make_target(opened, None)
-    done = cast("AffineMap", match_opened(opened, inside, goal, target, options))
+    done = match_opened(opened, inside, goal, target, options)
+    if done is None:
+        audit = rc.audit(pixels, output, mask=keep, data_range=loaded.data_range)
+        return Matched(None, audit, pixels, style_pixels, output, size)
     plan = done.plan()
     audit = rc.audit(pixels, plan, mask=done.mask, data_range=loaded.data_range)
     return Matched(plan, audit, pixels, style_pixels, output, size, done.contrast)
 
 
-def _match_pixels(
-    loaded: Loaded, inside: Mask, style: str | Path, options: MatchOptions, masks: Masks, reading: Reading
-) -> Matched:
-    """Match by a histogram method, which needs the pixels of the style."""
+def _style_pixels(style: str | Path, options: MatchOptions, masks: Masks, reading: Reading) -> tuple[StylePixels, NDArray[Any]]:
+    """Return a style for the histogram methods, which need its pixels, and these as they were read."""
     if _bank_named(style):
         raise StatisticsError(f"method={options.method!r} needs the style's pixels; give an image")
     picture = read_picture(style, reading)
-    opened = check.open_image(picture.pixels, picture.data_range)
-    output = rc.match(
-        loaded.pixels,
-        picture.pixels,
-        options.method,
-        options.space,
-        inside,
-        _mask(masks.style_mask, opened, reading, "style_mask"),
-        options.strength,
-        apply_to=options.apply_to if inside is not None else "all",
-        ties=options.ties,
-        data_range=loaded.data_range,
-        style_range=picture.data_range,
-    )
-    keep = inside if options.apply_to == "mask" else None
-    audit = rc.audit(loaded.pixels, output, mask=keep, data_range=loaded.data_range)
-    return Matched(None, audit, loaded.pixels, picture.pixels, output, (output.shape[0], output.shape[1]))
+    opened = check.open_image(picture.pixels, picture.data_range, name="style")
+    return StylePixels(opened, _mask(masks.style_mask, opened, reading, "style_mask")), picture.pixels
 
 
 def _plan_strips(measured: MeasuredStrips, style: str | Path | Plan, masks: Masks, reading: Reading) -> tuple[Plan, float]:
