@@ -42,6 +42,13 @@ settings.register_profile("explore", deadline=None, suppress_health_check=_SHARE
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a name of a test that holds an address: two processes would not agree on it, and the whole suite would not start."""
+    odd = [item.nodeid for item in items if " at 0x" in item.nodeid]
+    if odd:
+        raise pytest.UsageError(f"the name of {odd[0]} differs from process to process; give its parameters ids")
+
+
 @pytest.fixture
 def loopback() -> Iterator[str]:
     """Let this one test serve and connect on 127.0.0.1, by number; everything else stays refused."""

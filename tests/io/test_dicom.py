@@ -135,7 +135,7 @@ def _functional_groups() -> Any:
         ({"SamplesPerPixel": 2}, "2 samples"),
         ({"SamplesPerPixel": 3}, "3 samples"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "-".join(value),
 )
 def test_refused(tmp_path: Path, change: dict[str, Any], words: str) -> None:
     change = {name: value() if callable(value) else value for name, value in change.items()}
