@@ -44,7 +44,10 @@ class BuildWithStudies(build_py):
             self.copy_file(str(study), str(target / study.name))
 
 
-_PARTS = ("converted", "converted_module", "counts", "floats", "math", "module", "spaces", "x86", "x86_matrix")
+_PARTS = (
+    *("converted", "converted_module", "counts", "floats", "math", "module", "ranks", "ranks_module", "spaces"),
+    *("x86", "x86_matrix"),
+)
 kernels = Extension(
     "recolorist.core.kernels._kernels",
     sources=["src/recolorist/core/kernels/_kernels.c"],

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import recolorist as rc
-from recolorist.core.histograms import match_exactly, match_levels, ring_sums, working_channels
+from recolorist.core.histograms import match_exactly, match_levels, working_channels
 from recolorist.core.image import open_image
+from recolorist.core.kernels.fallback_ranks import ring_sums
 from recolorist.core.spaces import SPACES
 from recolorist.errors import OptionError
 from tests.commands import shared_data

@@ -12,9 +12,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from recolorist.core import kernels
 from recolorist.core.apply import keep_outside, limits, unit_pixels, usable_pixels, write_floats
 from recolorist.core.clipping import level_counts
-from recolorist.core.image import Opened, refuse_unknown_white
+from recolorist.core.image import Opened, refuse_empty, refuse_levels_above, refuse_unknown_white
 from recolorist.core.moments import measure_opened
 from recolorist.core.options import MatchOptions
 from recolorist.core.plan import refuse_channels
@@ -29,25 +30,12 @@ __all__ = [
     "match_exactly",
     "match_levels",
     "match_pixels",
-    "ring_sums",
     "working_channels",
 ]
 
 Mask = NDArray[np.bool_] | None
 Channel = NDArray[np.float64]
 
-# Coltuc's neighbourhoods grow by these rings; comparing means over growing discs in turn is comparing ring sums in turn
-_RINGS: Final = (
-    ((0, 1), (0, -1), (1, 0), (-1, 0)),
-    ((1, 1), (1, -1), (-1, 1), (-1, -1)),
-    ((0, 2), (0, -2), (2, 0), (-2, 0)),
-    ((1, 2), (1, -2), (-1, 2), (-1, -2), (2, 1), (2, -1), (-2, 1), (-2, -1)),
-    ((2, 2), (2, -2), (-2, 2), (-2, -2)),
-)
-
-
-_COUNTED: Final = 2**20  # whole numbers that span no more are counted level by level; others are sorted
-_PACKED: Final = 2**62  # several whole numbers are compared as one below this
 _NOISE: Final = 1e-7  # of the largest value: coefficients are published to eight digits, and 16-bit levels lie further apart
 
 
@@ -61,20 +49,27 @@ def match_pixels(
         refuse_unknown_white(style, options.space, "style")
     if math.isinf(content.data_range) != math.isinf(style.data_range):
         raise StatisticsError("only one of content and style declares a range; declare data_range and style_range for both")
-    measure_opened(content, mask, "rgb", options.on_nonfinite, "content")  # refuses what cannot be measured
-    measure_opened(style, style_mask, "rgb", options.on_nonfinite, "style")
+    _refuse_unmeasurable(content, mask, options, "content")
+    _refuse_unmeasurable(style, style_mask, options, "style")
     inside = mask if content.is_integer else usable_pixels(content, mask, options.on_nonfinite, checked_range=options.clip)
     style_inside = style_mask if style.is_integer else usable_pixels(style, style_mask, options.on_nonfinite, checked_range=True)
-    target[...] = content.array
-    if options.strength > 0 and not _same_pixels(content, inside, style, style_inside):
-        changed = _by_table if content.is_integer and style.is_integer and _plain_histogram(options) else _by_channel
-        changed(content, inside, style, style_inside, target, options)
+    if options.strength == 0 or _same_pixels(content, inside, style, style_inside):
+        target[...] = content.array
+    else:
+        target[..., content.channels :] = content.array[..., content.channels :]
+        by_table = content.is_integer and style.is_integer and options.method == "histogram" and options.space == "rgb"
+        (_match_by_table if by_table else _match_by_channel)(content, inside, style, style_inside, target, options)
     finite = None if inside is mask else np.isfinite(content.colour).all(axis=-1)
     keep_outside(content, target, inside if options.apply_to == "mask" else finite)
 
 
-def _plain_histogram(options: MatchOptions) -> bool:
-    return options.method == "histogram" and options.space == "rgb"
+def _refuse_unmeasurable(opened: Opened, mask: Mask, options: MatchOptions, name: str) -> None:
+    """Refuse what :func:`recolorist.measure` refuses."""
+    if not opened.is_integer:
+        measure_opened(opened, mask, "rgb", options.on_nonfinite, name)
+    else:
+        refuse_empty(mask, name)
+        refuse_levels_above(opened, name)
 
 
 def _same_pixels(content: Opened, mask: Mask, style: Opened, style_mask: Mask) -> bool:
@@ -83,22 +78,31 @@ def _same_pixels(content: Opened, mask: Mask, style: Opened, style_mask: Mask) -
     return same_type and mask is None and style_mask is None and np.array_equal(content.colour, style.colour)
 
 
-def _by_table(content: Opened, mask: Mask, style: Opened, style_mask: Mask, target: NDArray[Any], options: MatchOptions) -> None:
+def _match_by_table(
+    content: Opened, mask: Mask, style: Opened, style_mask: Mask, target: NDArray[Any], options: MatchOptions
+) -> None:
+    """Match the levels of integer images in RGB."""
     counts, style_counts = level_counts(content, mask), level_counts(style, style_mask)
     levels = np.arange(counts.shape[1])
     scale = content.data_range / style.data_range
+    tables = np.empty(counts.shape, content.array.dtype.newbyteorder("="))
     for c in range(content.channels):
         table = level_table(counts[c], style_counts[c], scale)
         blended = levels + options.strength * (table - levels) if options.strength < 1 else table
-        rounded = np.clip(np.rint(blended), 0, content.data_range).astype(content.array.dtype)
-        target[..., c] = rounded[content.array[..., c]]
+        tables[c] = np.clip(np.rint(blended), 0, content.data_range)
+    array = content.array
+    if content.kind == "B" and array.shape[-1] == len(tables) and array.flags.c_contiguous and target.flags.c_contiguous:
+        kernels.loops.look_up(array, target, len(tables), tables)
+        return
+    for c, table in enumerate(tables):
+        target[..., c] = table[array[..., c]]
 
 
-def _by_channel(
+def _match_by_channel(
     content: Opened, mask: Mask, style: Opened, style_mask: Mask, target: NDArray[Any], options: MatchOptions
 ) -> None:
     """Take the channels of the space, match each, convert back."""
-    matched = np.empty(content.colour.shape, np.float64)
+    matched, units = np.empty((content.channels, *content.array.shape[:2])), []
     pairs = zip(working_channels(content, options.space), working_channels(style, options.space), strict=True)
     for c, ((values, unit), (goal, style_unit)) in enumerate(pairs):
         chosen = goal.ravel() if style_mask is None else goal[style_mask]
@@ -109,16 +113,39 @@ def _by_channel(
             goal_values = match_levels(values, mask, chosen, smallest)
         else:
             goal_values = match_exactly(values, mask, chosen, smallest, by_position=options.ties == "position")
-        matched[..., c] = goal_values if options.strength == 1 else values + options.strength * (goal_values - values)
-        if options.space != "rgb":
-            matched[..., c] /= unit
-    if options.space != "rgb":
-        space = SPACES[options.space]
-        back = space.inverse(matched) if space.basis is None else mix_channels(matched, space.basis.inverse)
-        matched = back * content.data_range
-    write_floats(content, target[..., : content.channels], matched, limits(content, clip=options.clip))
+        matched[c] = goal_values if options.strength == 1 else values + options.strength * (goal_values - values)
+        units.append(unit)
+    if options.space == "rgb":
+        for c, plane in enumerate(matched):
+            write_floats(content, target[..., c], plane, limits(content, clip=options.clip))
+    else:
+        _join_planes(content, target, matched, units, options)
     if options.method == "exact_histogram":
         keep_outside(content, target, mask)  # pixels outside have no rank
+
+
+def _join_planes(
+    content: Opened, target: NDArray[Any], matched: NDArray[np.float64], units: list[float], options: MatchOptions
+) -> None:
+    """Convert planes in the units of a space back to RGB, and store them."""
+    space, kind = SPACES[options.space], "d" if content.kind == "e" else content.kind
+    bounds = limits(content, clip=options.clip)
+    if space.basis is None:
+        for c, unit in enumerate(units):
+            if unit != 1.0:
+                matched[c] /= unit
+        mixing: tuple[list[float], list[float]] = ([], [])
+    else:
+        mixing = (units, space.basis.inverse.ravel().tolist())
+    straight = kind == content.kind and target.flags.c_contiguous and target.dtype.isnative
+    joined = (
+        target if straight else np.empty((*target.shape[:2], 3), np.float64 if kind == "d" else target.dtype.newbyteorder("="))
+    )
+    name = options.space if space.basis is None else ""
+    kernels.loops.join(matched, joined, kind, joined.shape[-1], name, content.data_range, bounds, mixing)
+    if not straight:
+        with np.errstate(over="ignore"):
+            target[..., :3] = joined
 
 
 class WorkingChannel(NamedTuple):
@@ -146,21 +173,43 @@ def working_channels(opened: Opened, space: str) -> list[WorkingChannel]:
     """
     colour, high = opened.colour, opened.data_range
     if space == "rgb":
-        pixels = colour if opened.is_integer else np.where(np.isfinite(colour), colour, 0).astype(np.float64)
-        return [WorkingChannel(pixels[..., c], high) for c in range(opened.channels)]
+        pixels = colour if opened.is_integer else np.where(np.isfinite(colour), colour, 0)
+        work = np.int64 if opened.is_integer else np.float64
+        return [WorkingChannel(pixels[..., c].astype(work), high) for c in range(opened.channels)]
     chosen = SPACES[space]
     if chosen.whole is not None and opened.is_integer:
-        red, green, blue = (colour[..., c].astype(np.int64) for c in range(3))
-        unit = chosen.whole.denominator * high
-        return [WorkingChannel(row[0] * red + row[1] * green + row[2] * blue, unit) for row in chosen.whole.rows]
-    pixels = unit_pixels(opened, colour)
-    converted = chosen.forward(pixels) if chosen.basis is None else mix_channels(pixels, chosen.basis.rows)
-    channels = [WorkingChannel(converted[..., c], 1.0) for c in range(3)]
+        whole = _mix_whole(opened, chosen.whole.rows.tolist())
+        return [WorkingChannel(plane, chosen.whole.denominator * high) for plane in whole]
+    if chosen.basis is None:
+        planes = _split_pixels(opened, space)
+    else:
+        planes = np.moveaxis(mix_channels(unit_pixels(opened, colour), chosen.basis.rows), -1, 0)
+    channels = [WorkingChannel(plane, 1.0) for plane in planes]
     if opened.is_integer and space == "hsv":
-        channels[2] = WorkingChannel(colour.max(axis=-1).astype(np.int64), high)
+        largest = np.maximum(np.maximum(colour[..., 0], colour[..., 1]), colour[..., 2])  # ten times as fast as a reduction
+        channels[2] = WorkingChannel(largest.astype(np.int64), high)
     elif opened.is_integer and space == "hsi":
-        channels[2] = WorkingChannel(colour.sum(axis=-1, dtype=np.int64), 3 * high)
+        channels[2] = WorkingChannel(_mix_whole(opened, [[1, 1, 1]])[0], 3 * high)
     return channels
+
+
+def _mix_whole(opened: Opened, rows: list[list[int]]) -> NDArray[np.int64]:
+    """Return whole-number combinations of the channels of an integer image, shaped (rows, H, W)."""
+    array = opened.array
+    native = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
+    planes = np.empty((len(rows), *array.shape[:2]), np.int64)
+    for row, plane in zip(rows, planes, strict=True):
+        kernels.loops.mix_whole(native, native.dtype.itemsize, array.shape[-1], tuple(row), plane)
+    return planes
+
+
+def _split_pixels(opened: Opened, space: str) -> NDArray[np.float64]:
+    """Return the channels of a space that is not linear, shaped (3, H, W)."""
+    array = opened.array
+    native = np.ascontiguousarray(array, dtype=np.float32 if opened.kind == "e" else array.dtype.newbyteorder("="))
+    planes = np.empty((3, *array.shape[:2]))
+    kernels.loops.split(native, "f" if opened.kind == "e" else opened.kind, array.shape[-1], space, opened.data_range, planes)
+    return planes
 
 
 def cdf_curve(levels: Channel, counts: NDArray[Any], style_levels: NDArray[Any], style_counts: NDArray[Any]) -> Channel:
@@ -188,36 +237,32 @@ def is_flat(low: Any, high: Any, unit: float = 1.0) -> bool:
 
 
 def match_levels(values: NDArray[Any], inside: Mask, style: NDArray[Any], unit: float = 1.0) -> Channel:
-    """CDF matching of one channel; levels that occur outside the mask only are interpolated.
+    """Match the cumulative histogram of one channel; levels that occur outside the mask only are interpolated.
 
-    >>> match_levels(np.array([[3, 1], [2, 9]]), None, np.array([10, 20, 30, 40])).tolist()
-    [[30.0, 10.0], [20.0, 40.0]]
+    Args:
+        values: The channel, int64 or float64.
+        inside: The pixels that are counted; None: all.
+        style: The values of the style, in the same units.
+        unit: The number that stands for 1, to tell a flat channel.
+
+    Returns:
+        The matched channel.
+
+    Example:
+        >>> match_levels(np.array([[3, 1], [2, 9]]), None, np.array([10, 20, 30, 40])).tolist()
+        [[30.0, 10.0], [20.0, 40.0]]
     """
-    levels, counts = _count_levels(values if inside is None else values[inside])
-    if is_flat(levels[0], levels[-1], unit):
-        levels, counts = levels[:1], np.array([counts.sum()])
-    style_levels, style_counts = _count_levels(style)
-    curve = cdf_curve(levels.astype(np.float64), counts, style_levels.astype(np.float64), style_counts)
-    if inside is None and len(levels) > 1 and _is_counted(levels[0], levels[-1]):
-        table = np.empty(int(levels[-1]) - int(levels[0]) + 1)
-        table[levels - levels[0]] = curve
-        return np.asarray(table[values - levels[0]])
-    return np.asarray(np.interp(values, levels, curve))
-
-
-def _is_counted(low: Any, high: Any) -> bool:
-    """Whether values between the two are whole numbers few enough to be counted."""
-    return low.dtype.kind in "iu" and int(high) - int(low) < _COUNTED
-
-
-def _count_levels(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The levels that occur, in order, and how often."""
-    low = values.min()
-    if not _is_counted(low, values.max()):
-        return np.unique(values, return_counts=True)
-    counts = np.bincount((values - low).ravel())
-    levels = np.flatnonzero(counts)
-    return levels + int(low), counts[levels]
+    taken = _for_loops(values if inside is None else values[inside])
+    if is_flat(taken.min(), taken.max(), unit):
+        levels, counts = np.unique(style, return_counts=True)
+        return np.full(values.shape, np.average(levels.astype(np.float64), weights=counts))
+    matched = np.empty(taken.shape)
+    goal = np.sort(_for_loops(style), axis=None)
+    kernels.loops.match_shares(taken, _kind_of(taken), goal, _kind_of(goal), matched, np.empty(taken.size, np.uint64))
+    if inside is None:
+        return matched
+    levels, first = np.unique(taken, return_index=True)
+    return np.asarray(np.interp(values, levels, matched[first]))
 
 
 def level_table(counts: NDArray[Any], style_counts: NDArray[Any], scale: float) -> Channel:
@@ -249,62 +294,27 @@ def match_exactly(
         >>> match_exactly(np.array([[3, 1], [2, 9]]), None, np.array([10, 20, 30, 40])).tolist()
         [[30, 10], [20, 40]]
     """
-    chosen = np.arange(values.size) if inside is None else np.flatnonzero(inside)
-    result = values.astype(np.result_type(values, style), copy=True).ravel()
-    taken = values.ravel()[chosen]
+    count = values.size if inside is None else int(np.count_nonzero(inside))
+    taken = values if inside is None else values[inside]
     if is_flat(taken.min(), taken.max(), unit):
-        result = result.astype(np.float64)
-        result[chosen] = style.mean()
-        return result.reshape(values.shape)
-    keys = [taken] if by_position else [ring.ravel()[chosen] for ring in ring_sums(values)]
-    ranks = np.arange(len(chosen), dtype=np.int64)
-    result[chosen[_strict_order(keys)]] = np.sort(style, axis=None)[(2 * ranks + 1) * style.size // (2 * len(chosen))]
-    return result.reshape(values.shape)
+        return np.full(values.shape, style.mean()) if inside is None else np.where(inside, style.mean(), values)
+    order = np.empty(count, np.uint64)
+    mask = None if inside is None else np.ascontiguousarray(inside)
+    channel = _for_loops(values)
+    kernels.loops.strict_order(channel, _kind_of(channel), *values.shape, mask, by_position, order)
+    ranked = np.sort(style, axis=None)
+    if style.size != count:
+        ranked = ranked[(2 * np.arange(count, dtype=np.int64) + 1) * style.size // (2 * count)]
+    result = np.empty(values.shape, ranked.dtype) if inside is None else values.astype(np.result_type(values, style))
+    result.reshape(-1)[order.view(np.int64)] = ranked
+    return result
 
 
-def _strict_order(keys: list[NDArray[Any]]) -> NDArray[np.intp]:
-    """Order by the first key, then by the next, last by position; only what is tied is compared any further."""
-    first, *others = _pack(keys) if keys[0].dtype.kind in "iu" else keys
-    order = np.argsort(first, kind="stable")
-    starts = np.append(True, np.diff(first[order]) != 0)  # where a group of equal pixels begins
-    for key in others:
-        tied = ~(starts & np.append(starts[1:], True))
-        rest = order[tied]
-        order[tied] = rest[np.lexsort([key[rest], np.cumsum(starts)[tied]])]
-        starts[1:] |= np.diff(key[order]) != 0
-    return order
+def _for_loops(values: NDArray[Any]) -> NDArray[Any]:
+    """Return contiguous int64 or float64."""
+    return np.ascontiguousarray(values, dtype=np.float64 if values.dtype.kind == "f" else np.int64)
 
 
-def _pack(keys: list[NDArray[Any]]) -> list[NDArray[np.int64]]:
-    """Join whole numbers that follow each other into one, as digits, as long as they fit."""
-    packed: list[NDArray[np.int64]] = []
-    room = _PACKED
-    for key in keys:
-        low = int(key.min())
-        span = int(key.max()) - low + 1
-        digit = key.astype(np.int64) - low
-        if room * span < _PACKED:
-            packed[-1] = packed[-1] * span + digit
-            room *= span
-        else:
-            packed.append(digit)
-            room = span
-    return packed
-
-
-def ring_sums(values: NDArray[Any]) -> list[NDArray[Any]]:
-    """Return the values, then the sum over each ring round every pixel, edges mirrored; integers stay exact.
-
-    >>> [int(ring[0, 0]) for ring in ring_sums(np.ones((3, 3), np.uint8))]
-    [1, 4, 4, 4, 8, 4]
-    """
-    work: NDArray[Any] = values.astype(np.int64 if values.dtype.kind in "iu" else np.float64)
-    height, width = values.shape
-    padded = np.pad(work, 2, mode="symmetric")
-    sums = [work]
-    for ring in _RINGS:
-        total = np.zeros_like(work)
-        for down, right in ring:
-            total += padded[2 + down : 2 + down + height, 2 + right : 2 + right + width]
-        sums.append(total)
-    return sums
+def _kind_of(values: NDArray[Any]) -> str:
+    """Return the letter by which the loops know int64 and float64."""
+    return "d" if values.dtype.kind == "f" else "q"

@@ -281,6 +281,11 @@ static void look_up_u8(const uint8_t *restrict p, uint8_t *restrict o, size_t pi
 #include "_kernels_x86.h"
 #include "_kernels_x86_matrix.h"
 #else
+static size_t look_up_simd(const uint8_t *p, uint8_t *o, size_t pixels, int channels, const uint8_t *tables)
+{
+    (void)p, (void)o, (void)pixels, (void)channels, (void)tables;
+    return 0; /* pixels done */
+}
 static size_t map_u8_simd(const uint8_t *p, uint8_t *o, size_t pixels, int channels, const uint8_t *tables, const Map *m)
 {
     (void)p, (void)o, (void)pixels, (void)channels, (void)tables, (void)m;
@@ -316,6 +321,12 @@ static void diagonal_table_u8(const uint8_t *p, uint8_t *o, size_t pixels, const
     look_up_u8(p + done * m->channels, o + done * m->channels, pixels - done, m->channels, tables);
 }
 
+static void look_up_all_u8(const uint8_t *p, uint8_t *o, size_t pixels, int channels, const uint8_t *tables)
+{
+    const size_t done = look_up_simd(p, o, pixels, channels, tables);
+    look_up_u8(p + done * channels, o + done * channels, pixels - done, channels, tables);
+}
+
 static void map_pixels(const void *p, void *o, char kind, int diagonal, size_t pixels, const Map *m)
 {
     switch (kind) {
@@ -342,4 +353,5 @@ static void look_up_planes(const uint8_t *restrict p, float *restrict o, size_t 
 
 #include "_kernels_counts.h"
 #include "_kernels_converted.h"
+#include "_kernels_ranks.h"
 #include "_kernels_module.h"

@@ -235,6 +235,14 @@ DEFINE_WRITE(write_u16, uint16_t, TO_INTEGER)
 DEFINE_WRITE(write_f32, float, AS_IT_IS)
 DEFINE_WRITE(write_f64, double, AS_IT_IS)
 
+static void write_unit(Planes x, size_t n, const Format *f, double low, double high, void *o)
+{
+    if (f->kind == 'B') write_u8(x, n, f->depth, f->unit, low, high, o);
+    else if (f->kind == 'H') write_u16(x, n, f->depth, f->unit, low, high, o);
+    else if (f->kind == 'f') write_f32(x, n, f->depth, f->unit, low, high, o);
+    else write_f64(x, n, f->depth, f->unit, low, high, o);
+}
+
 static void write_converted(Planes x, size_t n, const Format *f, double low, double high, void *o)
 {
     f->space->inverse(x, n);
@@ -244,10 +252,7 @@ static void write_converted(Planes x, size_t n, const Format *f, double low, dou
     }
     if (f->space->start == LIGHT) EACH(from_light);
     else if (f->space->start == DENSITY) EACH(from_density);
-    if (f->kind == 'B') write_u8(x, n, f->depth, f->unit, low, high, o);
-    else if (f->kind == 'H') write_u16(x, n, f->depth, f->unit, low, high, o);
-    else if (f->kind == 'f') write_f32(x, n, f->depth, f->unit, low, high, o);
-    else write_f64(x, n, f->depth, f->unit, low, high, o);
+    write_unit(x, n, f, low, high, o);
 }
 
 static int map_converted(const char *p, char *o, size_t pixels, const Format *f, int diagonal, const Map *m)
@@ -282,5 +287,50 @@ static void convert_pixels(const double *p, double *o, size_t pixels, const Form
             write_f64(x, n, 3, 1.0, -HUGE_VAL, HUGE_VAL, o);
         }
         p += 3 * n, o += 3 * n, pixels -= n;
+    }
+}
+
+/* ---- whole channels, for the methods that rank -------------------------------------------------------------------- */
+
+static void split_pixels(const char *p, double *planes, size_t pixels, const Format *f)
+{
+    Planes x;
+    for (size_t k = 0; k < pixels; k += CHUNK) {
+        const size_t n = pixels - k < CHUNK ? pixels - k : CHUNK;
+        read_converted(p + k * f->depth * f->itemsize, n, f, x);
+        for (int c = 0; c < 3; c++) memcpy(planes + (size_t)c * pixels + k, x[c], n * sizeof **x);
+    }
+}
+
+static void join_planes(const double *planes, char *o, size_t pixels, const Format *f, double low, double high)
+{
+    Planes x;
+    for (size_t k = 0; k < pixels; k += CHUNK) {
+        const size_t n = pixels - k < CHUNK ? pixels - k : CHUNK;
+        for (int c = 0; c < 3; c++) memcpy(x[c], planes + (size_t)c * pixels + k, n * sizeof **x);
+        write_converted(x, n, f, low, high, o + k * f->depth * f->itemsize);
+    }
+}
+
+CLONED static void mix_planes(double *restrict x, double *restrict y, double *restrict z, size_t n, const double *g)
+{
+    const double a = g[0], b = g[1], c = g[2], d = g[3], e = g[4], f = g[5], h = g[6], i = g[7], j = g[8];
+    for (size_t k = 0; k < n; k++) {
+        const Colour v = {x[k], y[k], z[k]};
+        x[k] = mix(v, a, b, c), y[k] = mix(v, d, e, f), z[k] = mix(v, h, i, j);
+    }
+}
+
+/* The same for a linear space: `rows` lead from its basis to RGB in [0, 1], `units` is what stands for 1 in each plane. */
+static void unmix_planes(const double *planes, const double *units, const double *rows, char *o, size_t pixels, const Format *f, double low,
+                         double high)
+{
+    Planes x;
+    for (size_t k = 0; k < pixels; k += CHUNK) {
+        const size_t n = pixels - k < CHUNK ? pixels - k : CHUNK;
+        for (int c = 0; c < 3; c++)
+            for (size_t i = 0; i < n; i++) x[c][i] = planes[(size_t)c * pixels + k + i] / units[c];
+        mix_planes(x[0], x[1], x[2], n, rows);
+        write_unit(x, n, f, low, high, o + k * f->depth * f->itemsize);
     }
 }

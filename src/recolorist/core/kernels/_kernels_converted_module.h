@@ -96,3 +96,64 @@ static PyObject *py_convert(PyObject *self, PyObject *args)
     PyBuffer_Release(&source);
     return result;
 }
+
+/* split(pixels, kind, depth, space, unit, planes): the channels of a space, as three planes of float64 */
+static PyObject *py_split(PyObject *self, PyObject *args)
+{
+    Py_buffer view, planes;
+    PyObject *pixels, *into, *result = NULL;
+    const char *name;
+    int kind, depth;
+    double unit;
+    Format f;
+    if (!PyArg_ParseTuple(args, "OCisdO", &pixels, &kind, &depth, &name, &unit, &into)) return NULL;
+    if (format_from(name, kind, depth, unit, &f) < 0 || borrow(pixels, &view, 0) < 0) return NULL;
+    if (borrow(into, &planes, 1) == 0) {
+        const size_t n = (size_t)view.len / f.itemsize / depth;
+        if ((size_t)planes.len == 24 * n) {
+            Py_BEGIN_ALLOW_THREADS
+            split_pixels(view.buf, planes.buf, n, &f);
+            Py_END_ALLOW_THREADS
+            result = Py_None;
+            Py_INCREF(result);
+        } else {
+            PyErr_SetString(PyExc_ValueError, "planes has the wrong size");
+        }
+        PyBuffer_Release(&planes);
+    }
+    PyBuffer_Release(&view);
+    return result;
+}
+
+/* join(planes, target, kind, depth, space, unit, (low, high), (units, rows)): planes of a space back to pixels; of a linear space, whose
+ * name is empty, by nine numbers and what stands for 1 in each plane. Channels beyond the third are left as they are. */
+static PyObject *py_join(PyObject *self, PyObject *args)
+{
+    Py_buffer planes, target;
+    PyObject *from, *to, *units, *rows, *result = NULL;
+    const char *name;
+    int kind, depth;
+    double unit, low, high, numbers[12];
+    Format f;
+    if (!PyArg_ParseTuple(args, "OOCisd(dd)(OO)", &from, &to, &kind, &depth, &name, &unit, &low, &high, &units, &rows)) return NULL;
+    const int linear = !*name;
+    if (format_from(linear ? "lab" : name, kind, depth, unit, &f) < 0) return NULL;
+    if (linear && (numbers_from(units, numbers, 3) < 0 || numbers_from(rows, numbers + 3, 9) < 0)) return NULL;
+    if (borrow(from, &planes, 0) < 0) return NULL;
+    if (borrow(to, &target, 1) == 0) {
+        const size_t n = (size_t)target.len / f.itemsize / depth;
+        if ((size_t)planes.len == 24 * n) {
+            Py_BEGIN_ALLOW_THREADS
+            if (linear) unmix_planes(planes.buf, numbers, numbers + 3, target.buf, n, &f, low, high);
+            else join_planes(planes.buf, target.buf, n, &f, low, high);
+            Py_END_ALLOW_THREADS
+            result = Py_None;
+            Py_INCREF(result);
+        } else {
+            PyErr_SetString(PyExc_ValueError, "planes has the wrong size");
+        }
+        PyBuffer_Release(&target);
+    }
+    PyBuffer_Release(&planes);
+    return result;
+}

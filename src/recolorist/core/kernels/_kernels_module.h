@@ -278,6 +278,7 @@ static PyObject *py_planes(PyObject *self, PyObject *args)
 }
 
 #include "_kernels_converted_module.h"
+#include "_kernels_ranks_module.h"
 
 static PyMethodDef methods[] = {
     {"moments_integer", py_moments_integer, METH_VARARGS, "Exact sums and sums of products of 8- or 16-bit pixels."},
@@ -291,6 +292,12 @@ static PyMethodDef methods[] = {
     {"moments_converted", py_moments_converted, METH_VARARGS, "Moments of pixels in a colour space that is not linear."},
     {"affine_converted", py_affine_converted, METH_VARARGS, "Affine map of pixels in a colour space that is not linear."},
     {"convert", py_convert, METH_VARARGS, "Convert float64 pixels to or from a colour space that is not linear."},
+    {"split", py_split, METH_VARARGS, "Split pixels into the channels of a colour space that is not linear."},
+    {"join", py_join, METH_VARARGS, "Join the channels of a colour space to pixels."},
+    {"strict_order", py_strict_order, METH_VARARGS, "Order pixels by value, then by the sums over growing rings."},
+    {"match_shares", py_match_shares, METH_VARARGS, "Give values the style's value of the same cumulative share."},
+    {"mix_whole", py_mix_whole, METH_VARARGS, "Whole-number combinations of three channels."},
+    {"look_up", py_look_up, METH_VARARGS, "Look 8-bit pixels up in a table for each channel."},
     {NULL, NULL, 0, NULL},
 };
 

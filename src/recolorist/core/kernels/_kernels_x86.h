@@ -100,18 +100,23 @@ VBMI static void look_up_vbmi_1(const uint8_t *p, uint8_t *o, size_t steps, cons
 VBMI static void look_up_vbmi_3(const uint8_t *p, uint8_t *o, size_t steps, const uint8_t *t) { look_up_vbmi(p, o, steps, t, 3); }
 VBMI static void look_up_vbmi_4(const uint8_t *p, uint8_t *o, size_t steps, const uint8_t *t) { look_up_vbmi(p, o, steps, t, 4); }
 
-/* Returns how many pixels were mapped; the caller looks up the rest. */
+/* Both return how many pixels were mapped; the caller looks up the rest. */
+static size_t look_up_simd(const uint8_t *p, uint8_t *o, size_t pixels, int channels, const uint8_t *tables)
+{
+    const size_t values = pixels * (size_t)channels;
+    if (values < 3072 || simd_level() < 2) return 0; /* setting up costs more than it saves */
+    if (channels == 1) look_up_vbmi_1(p, o, values / 192, tables);
+    else if (channels == 3) look_up_vbmi_3(p, o, values / 192, tables);
+    else if (channels == 4) look_up_vbmi_4(p, o, values / 192, tables);
+    else return 0;
+    return values / 192 * 192 / channels;
+}
+
 static size_t map_u8_simd(const uint8_t *p, uint8_t *o, size_t pixels, int channels, const uint8_t *tables, const Map *m)
 {
-    size_t values = pixels * (size_t)channels;
+    const size_t values = pixels * (size_t)channels, done = look_up_simd(p, o, pixels, channels, tables);
     Float32Map f;
-    if (values < 3072) return 0; /* setting up costs more than it saves */
-    if ((channels == 1 || channels == 3 || channels == 4) && simd_level() >= 2) {
-        if (channels == 1) look_up_vbmi_1(p, o, values / 192, tables);
-        else if (channels == 3) look_up_vbmi_3(p, o, values / 192, tables);
-        else look_up_vbmi_4(p, o, values / 192, tables);
-        return values / 192 * 192 / channels;
-    }
+    if (done || values < 3072) return done;
     if (24 % channels == 0 && simd_level() >= 1 && fit_float32(&f, channels, tables, m)) {
         map_u8_avx2(p, o, values / 96, &f);
         return values / 96 * 96 / channels;

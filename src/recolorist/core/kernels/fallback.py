@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.core.kernels.fallback_converted import affine_converted, convert, moments_converted
+from recolorist.core.kernels.fallback_converted import affine_converted, convert, join, moments_converted, split
+from recolorist.core.kernels.fallback_ranks import match_shares, mix_whole, strict_order
 
 __all__ = [
     "affine",
@@ -21,11 +22,17 @@ __all__ = [
     "clipped",
     "convert",
     "histogram",
+    "join",
+    "look_up",
+    "match_shares",
+    "mix_whole",
     "moments_converted",
     "moments_integer",
     "moments_rgba",
     "planes",
     "products_float",
+    "split",
+    "strict_order",
     "sums_float",
 ]
 
@@ -115,7 +122,8 @@ def affine(
     """
     from_flat, to_flat = source.reshape(-1, channels), target.reshape(-1, channels)
     if len(gain) == channels and kind == "B":
-        _look_up(from_flat, to_flat, gain, offset, low, high)
+        levels, factors, shifts = np.arange(256.0), np.asarray(gain)[:, None], np.asarray(offset)[:, None]
+        look_up(source, target, channels, np.rint(np.clip(factors * levels + shifts, low, high)).astype(np.uint8))
         return
     planes = _diagonal if len(gain) == channels else _matrix
     with np.errstate(all="ignore"):  # non-finite pixels may pass through here; the caller puts them back
@@ -151,6 +159,14 @@ def clipped(pixels: NDArray[np.uint8], channels: int, gain: Sequence[float], off
     return tuple(np.where((mapped < 0) | (mapped > 255), counts, 0).sum(axis=1).tolist())
 
 
+def look_up(pixels: NDArray[np.uint8], target: NDArray[np.uint8], channels: int, tables: NDArray[np.uint8]) -> None:
+    """Look 8-bit pixels up in ``tables`` (channels, 256) by ``bytes.translate``, the fastest look-up plain Python has."""
+    chosen = [table.tobytes() for table in tables.reshape(channels, 256)]
+    for piece, result in zip(_pieces(pixels.reshape(-1, channels)), _pieces(target.reshape(-1, channels)), strict=True):
+        for c, table in enumerate(chosen):
+            result[:, c] = np.frombuffer(piece[:, c].tobytes().translate(table), np.uint8)
+
+
 def planes(pixels: NDArray[np.uint8], target: NDArray[np.float32], channels: int, tables: NDArray[np.float32]) -> None:
     """Look 8-bit pixels up in ``tables`` (channels, 256) and write them plane by plane, (channels, n)."""
     flat, out = pixels.reshape(-1, channels), target.reshape(channels, -1)
@@ -177,22 +193,6 @@ def _sum_lanes(block: NDArray[np.float64]) -> NDArray[np.float64]:
     rows[:pixels] = block
     lanes = np.add.accumulate(rows.reshape(-1, _LANES * channels), axis=0)[-1].reshape(_LANES, channels)
     return np.asarray(np.add.accumulate(lanes, axis=0)[-1])
-
-
-def _look_up(
-    source: NDArray[np.uint8],
-    target: NDArray[np.uint8],
-    gain: Sequence[float],
-    offset: Sequence[float],
-    low: float,
-    high: float,
-) -> None:
-    """Eight bits: one table per channel, and ``bytes.translate``, the fastest look-up plain Python has."""
-    levels = np.arange(256.0)
-    tables = [np.rint(np.clip(g * levels + b, low, high)).astype(np.uint8).tobytes() for g, b in zip(gain, offset, strict=True)]
-    for piece, result in zip(_pieces(source), _pieces(target), strict=True):
-        for c, table in enumerate(tables):
-            result[:, c] = np.frombuffer(piece[:, c].tobytes().translate(table), np.uint8)
 
 
 def _diagonal(planes: NDArray[np.float64], gain: Sequence[float], offset: Sequence[float]) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recolorist.core.kernels.fallback_spaces import DENSITY, UNIT, Planes, conversions, from_start, to_start
 
-__all__ = ["affine_converted", "convert", "moments_converted"]
+__all__ = ["affine_converted", "convert", "join", "moments_converted", "split"]
 
 _CHUNK: Final = 512  # must equal CHUNK in _kernels_spaces.h
 _PARTS: Final = 8  # must equal PARTS in _kernels_converted.h
@@ -56,19 +56,67 @@ def affine_converted(
 
     Channels beyond the third are copied.
     """
-    start, within = conversions[space].start, True
-    by_level = kind == "B" and unit == 255.0 and start != UNIT
+    within = True
     with np.errstate(all="ignore"):
         for piece, result in _pieces(source.reshape(-1, depth), target.reshape(-1, depth)):
             mapped = _map(_forward(_unit_planes(piece[:, :3], unit), space), *numbers)
             within &= all(bool((np.abs(plane) <= _MOST_MAPPED).all()) for plane in mapped)
-            if by_level:
-                values = np.stack([_levels(plane, start) for plane in conversions[space].inverse(mapped)], axis=-1)
-            else:
-                values = np.clip(np.stack(_inverse(mapped, space), axis=-1) * unit, *bounds)
-            result[:, :3] = np.rint(values) if kind in "BH" else values
+            _write(mapped, result, kind, space, unit, bounds)
             result[:, 3:] = piece[:, 3:]
     return within
+
+
+def split(pixels: NDArray[Any], kind: str, depth: int, space: str, unit: float, planes: NDArray[np.float64]) -> None:  # noqa: ARG001
+    """Write the channels of a space as three planes."""
+    flat = pixels.reshape(-1, depth)[:, :3]
+    for piece, result in _pieces(flat, planes.reshape(3, -1).T):
+        result[...] = np.stack(_forward(_unit_planes(piece, unit), space), axis=-1)
+
+
+def join(
+    planes: NDArray[np.float64],
+    target: NDArray[Any],
+    kind: str,
+    depth: int,
+    space: str,
+    unit: float,
+    bounds: tuple[float, float],
+    mixing: tuple[Sequence[float], Sequence[float]],
+) -> None:
+    """Convert three planes of a space back to pixels; channels beyond the third are left as they are.
+
+    Args:
+        planes: The channels.
+        target: Where to write.
+        kind: The letter of its type.
+        depth: Its channels.
+        space: The name of the space; empty for a linear one.
+        unit: The value of white.
+        bounds: The interval to which outputs are clipped.
+        mixing: Of a linear space, what stands for 1 in each plane, and the matrix from its basis to RGB row by row.
+    """
+    with np.errstate(all="ignore"):
+        for piece, result in _pieces(planes.reshape(3, -1).T, target.reshape(-1, depth)):
+            x, y, z = np.ascontiguousarray(piece.T)
+            if space:
+                _write((x, y, z), result, kind, space, unit, bounds)
+            else:
+                x, y, z = (plane / number for plane, number in zip((x, y, z), mixing[0], strict=True))
+                values = np.stack([(a * x + b * y) + c * z for a, b, c in np.reshape(mixing[1], (3, 3))], axis=-1)
+                _store(np.clip(values * unit, *bounds), result, kind)
+
+
+def _write(values: Planes, target: NDArray[Any], kind: str, space: str, unit: float, bounds: tuple[float, float]) -> None:
+    """Convert planes of a space back to RGB and store them in the first three channels."""
+    start = conversions[space].start
+    if kind == "B" and unit == 255.0 and start != UNIT:
+        _store(np.stack([_levels(plane, start) for plane in conversions[space].inverse(values)], axis=-1), target, kind)
+    else:
+        _store(np.clip(np.stack(_inverse(values, space), axis=-1) * unit, *bounds), target, kind)
+
+
+def _store(values: NDArray[Any], target: NDArray[Any], kind: str) -> None:
+    target[:, :3] = np.rint(values) if kind in "BH" else values
 
 
 def _pieces(source: NDArray[Any], target: NDArray[Any]) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
