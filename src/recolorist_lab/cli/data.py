@@ -25,7 +25,7 @@ __all__ = ["register"]
 _NAMED = 20  # excluded files and faults that are printed; --json has all
 
 _Name = Annotated[str, typer.Argument(help="A dataset of the study; see: recolorist-lab data list.")]
-_MaybeName = Annotated[str | None, typer.Argument(help="A dataset of the study. Leave out with --folder or --csv.")]
+_MaybeName = Annotated[str | None, typer.Argument(help="A dataset of the study. Leave out with --folder, --csv or --npz.")]
 _Manifests = Annotated[list[Path], typer.Argument(help="Manifests, or folders that hold some.")]
 _Root = Annotated[Path, typer.Option("--root", help="Folder of the data.")]
 _Ca = Annotated[Path | None, typer.Option("--ca", help="Further certificates to trust (PEM); also RECOLORIST_CA.")]
@@ -35,6 +35,7 @@ _Out = Annotated[Path | None, typer.Option("--out", "-o", help="Manifest to writ
 _Allow = Annotated[bool, typer.Option("--allow-different", help="Write although counts differ from the card, and record how.")]
 _Options = Annotated[list[str] | None, typer.Option("--option", help="A dataset's own option, such as idrid=official516.")]
 _Folder = Annotated[Path | None, typer.Option("--folder", help="Index your own images below a folder.")]
+_Npz = Annotated[Path | None, typer.Option("--npz", help="Index your own images in an archive of arrays.")]
 _Csv = Annotated[Path | None, typer.Option("--csv", help="Index your own images, listed in a table.")]
 _As = Annotated[str | None, typer.Option("--name", help="What to call your own data; the folder's or table's name unless said.")]
 _LabelFrom = Annotated[str, typer.Option("--label-from", help="Folder level (0, 1, … or -1) or column that names the label.")]
@@ -130,6 +131,7 @@ def index(
     option: _Options = None,
     folder: _Folder = None,
     csv: _Csv = None,
+    npz: _Npz = None,
     called: _As = None,
     label_from: _LabelFrom = "",
     domain_from: _DomainFrom = "",
@@ -143,20 +145,23 @@ def index(
     multilabel: _Multi = False,
     jobs: common.Jobs = None,
 ) -> None:
-    """Write the manifest of a dataset, or of your own images; every file is opened once, and what cannot be is left out."""
+    """Write the manifest of a dataset, or of your own images; every image is read once, and what cannot be is left out."""
     from recolorist_lab.data.own import Plan
     from recolorist_lab.data.shares import split_by_shares
 
-    if sum(given is not None for given in (name, folder, csv)) != 1:
-        raise OptionError("give one of: the name of a dataset, --folder, --csv")
-    bar = _bar("opening files")
+    if sum(given is not None for given in (name, folder, csv, npz)) != 1:
+        raise OptionError("give one of: the name of a dataset, --folder, --csv, --npz")
+    bar = _bar("reading images")
     if name is not None:
-        manifest, place = _of_card(name, root, option, bar, jobs or 2, allow_different=allow_different)
+        manifest, place = _of_card(name, root, out, option, bar, jobs or 2, allow_different=allow_different)
     else:
-        own = called or (folder or csv or Path()).resolve().stem
+        own = called or (folder or csv or npz or Path()).resolve().stem
         plan = Plan(own, "train", tuple(val_domain or ()), tuple(test_domain or ()), multilabel, group_pattern=group_pattern)
         levels = (label_from, domain_from, split_from, group_from)
-        manifest, place = _of_own(folder, csv, root, plan, levels, bar, jobs or 2)
+        if npz is not None:
+            manifest, place = _of_arrays(npz, out, plan, levels, bar, jobs or 2)
+        else:
+            manifest, place = _of_own(folder, csv, root, plan, levels, bar, jobs or 2)
         if test_share or val_share:
             manifest = split_by_shares(manifest, test=test_share, val=val_share)
     path = manifest.write(out or place / f"{manifest.facts.dataset}.parquet")
@@ -164,16 +169,22 @@ def index(
 
 
 def check(
-    target: Annotated[str, typer.Argument(help="A dataset's name, or a manifest.")], *, root: _Root, jobs: common.Jobs = None
+    target: Annotated[str, typer.Argument(help="A dataset's name, or a manifest.")],
+    *,
+    root: Annotated[
+        Path | None, typer.Option("--root", help="Folder of the data; else that of the manifest, or RECOLORIST_DATA.")
+    ] = None,
+    jobs: common.Jobs = None,
 ) -> None:
-    """Open every file of a manifest again, and hold sizes and counts against manifest and card."""
+    """Read every image of a manifest again, and compare pixels and counts with what was indexed and with the card."""
     from recolorist_lab.data.index import check as check_
     from recolorist_lab.data.manifest import Manifest
-    from recolorist_lab.data.registry import CARDS
+    from recolorist_lab.data.named import manifest_path
+    from recolorist_lab.data.registry import find_card
 
-    path = root / f"{target}.parquet" if target in CARDS else Path(target)
+    path = manifest_path(target, root)
     manifest = Manifest.read(path)
-    wrong = check_(manifest, root, CARDS.get(manifest.facts.dataset), jobs=jobs or 2, bar=_bar("checking"))
+    wrong = check_(manifest, root or path.parent, find_card(manifest.facts.dataset), jobs=jobs or 2, bar=_bar("checking"))
     for sentence in wrong[:_NAMED]:
         typer.echo(f"recolorist-lab: {sentence}", err=True)
     if len(wrong) > _NAMED:
@@ -187,14 +198,14 @@ def stats(manifests: _Manifests, *, as_json: common.Json = False) -> None:
     """Print the paper's table of datasets from manifests, with the paper's figures beside."""
     from recolorist_lab.data.describe import stats_rows
     from recolorist_lab.data.manifest import Manifest
-    from recolorist_lab.data.registry import CARDS
+    from recolorist_lab.data.registry import find_card
     from recolorist_lab.data.statistics import summary
 
     paths = [one for given in manifests for one in (sorted(given.glob("*.parquet")) if given.is_dir() else [given])]
     read = [Manifest.read(path) for path in paths]
     if not read:
         raise OptionError(f"{', '.join(map(str, manifests))} holds no manifest; make one with: recolorist-lab data index")
-    lines = [summary(one, CARDS.get(one.facts.dataset)) for one in read]
+    lines = [summary(manifest, find_card(manifest.facts.dataset)) for manifest in read]
     if as_json:
         typer.echo(json.dumps([{**asdict(line), "agrees": line.agrees} for line in lines], indent=2))
     else:
@@ -222,7 +233,7 @@ def synthetic(
 
 
 def _of_card(
-    name: str, root: Path | None, option: list[str] | None, bar: Bar, jobs: int, *, allow_different: bool
+    name: str, root: Path | None, out: Path | None, option: list[str] | None, bar: Bar, jobs: int, *, allow_different: bool
 ) -> tuple[Manifest, Path]:
     from recolorist_lab.data.index import index as index_
     from recolorist_lab.data.registry import card_of
@@ -231,7 +242,19 @@ def _of_card(
     if root is None:
         raise OptionError(f"--root is needed: the folder in which {card.title} lies")
     options = dict(_pair(text) for text in option or ())
-    return index_(card, root, allow_different=allow_different, options=options, jobs=jobs, bar=bar), root
+    into = out.parent if out is not None and card.layout == "medmnist" else None
+    return index_(card, root, into=into, allow_different=allow_different, options=options, jobs=jobs, bar=bar), root
+
+
+def _of_arrays(npz: Path, out: Path | None, plan: Plan, levels: tuple[str, ...], bar: Bar, jobs: int) -> tuple[Manifest, Path]:
+    from recolorist_lab.data.own_arrays import index_npz
+
+    if any(levels):
+        raise OptionError(
+            "--label-from and its like name folders and columns; an .npz has arrays called labels, splits, domains, groups"
+        )
+    into = out.parent if out is not None else npz.parent
+    return index_npz(npz, plan, into=into, jobs=jobs, bar=bar), into
 
 
 def _of_own(

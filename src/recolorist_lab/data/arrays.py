@@ -6,11 +6,15 @@ the conversion copies bytes, after the header and the declared size have been he
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import os
 import shutil
 import time
 import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,56 +26,102 @@ from recolorist.io.files import atomic_path
 from recolorist.io.npy import npy_header, refuse_bomb
 from recolorist.io.reading import display_path
 from recolorist_lab.data.cards import GIB, SPLITS
+from recolorist_lab.data.locks import locked
+from recolorist_lab.data.pixels import digest_of
 from recolorist_lab.disk import refuse_full_disk
 
-__all__ = ["NAMES", "ArrayError", "check_images", "convert", "open_array"]
+__all__ = ["NAMES", "ArrayError", "Origin", "check_images", "convert", "open_array"]
 
 NAMES: Final = tuple(f"{split}_{what}" for split in SPLITS for what in ("images", "labels"))
 _LARGEST: Final = 64 * GIB  # of one array; PathMNIST, the largest, has 13
 _CHUNK: Final = 1 << 20
 _ABANDONED: Final = 3600.0  # seconds
+_ORIGIN: Final = "origin.json"
 
 
 class ArrayError(RecoloristError):
     """An archive of arrays that is not what it should be."""
 
 
-def convert(archive: Path, folder: Path) -> Path:
-    """Copy the six arrays of an archive into a folder, which appears when all are whole.
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where converted arrays come from: the MD5 of the archive, and a BLAKE2 of every array as it was written."""
 
-    Several processes may do this at once; each writes a copy of its own, and the first that is whole stays.
+    md5: str
+    arrays: Mapping[str, str]
+
+
+def convert(archive: Path, folder: Path, names: Sequence[str] = NAMES) -> Origin:
+    """Copy arrays of an archive into a folder, which appears when all are whole.
+
+    What is there is kept if it was made from this very archive and its arrays are as they were written; otherwise it is made
+    again. Without the archive, only arrays that verify are accepted.
 
     Args:
-        archive: A MedMNIST archive.
-        folder: Where the arrays are wanted. If it is there, nothing is done.
+        archive: A MedMNIST archive, or any other .npz.
+        folder: Where the arrays are wanted.
+        names: Which of them.
 
     Returns:
-        The folder.
+        What they were made from.
 
     Raises:
-        ArrayError: The archive is damaged, or the disk is full.
+        ArrayError: The archive or the arrays are damaged, or the disk is full.
     """
-    if folder.is_dir():
-        return folder
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        for leftover in folder.parent.glob(f".{folder.name}.*.part"):
-            if _is_abandoned(leftover):
-                shutil.rmtree(leftover, ignore_errors=True)
-        with atomic_path(folder) as part, zipfile.ZipFile(archive) as source:
-            part.mkdir()
-            members = {name: _checked(source, name) for name in NAMES}
-            refuse_full_disk(part, sum(info.file_size for info in members.values()), ArrayError, display_path(archive))
-            for name, info in members.items():
-                _copy(source, info, part / f"{name}.npy")
+        with locked(folder):
+            origin = _origin(folder)
+            is_whole = origin is not None and _verifies(folder, origin)
+            md5 = _md5(archive) if archive.is_file() else None
+            if origin is not None and is_whole and md5 in (None, origin.md5):
+                return origin
+            return _make(archive, folder, names, md5)
     except ArrayError:
         raise
-    except Exception as error:
-        if folder.is_dir():  # another process was first
-            return folder
-        # a damaged archive raises nearly anything; for a caller all of it is one thing
+    except Exception as error:  # a damaged archive raises nearly anything; for a caller all of it is one thing
         raise ArrayError(f"{archive} cannot be converted: {error}; fetch it again if it is damaged") from error
-    return folder
+
+
+def _make(archive: Path, folder: Path, names: Sequence[str], md5: str | None) -> Origin:
+    if md5 is None:
+        raise ArrayError(
+            f"the arrays in {folder} are not as they were made and {archive.name} is gone; put it back, or fetch it again"
+        )
+    for leftover in folder.parent.glob(f".{folder.name}.*.part"):
+        if _is_abandoned(leftover):
+            shutil.rmtree(leftover, ignore_errors=True)
+    with atomic_path(folder) as part, zipfile.ZipFile(archive) as source:
+        part.mkdir()
+        members = {name: _checked(source, name) for name in names}
+        refuse_full_disk(part, sum(info.file_size for info in members.values()), ArrayError, display_path(archive))
+        for name, info in members.items():
+            _copy(source, info, part / f"{name}.npy")
+        origin = Origin(md5, {name: digest_of(part / f"{name}.npy") for name in members})
+        (part / _ORIGIN).write_text(json.dumps({"archive": archive.name, **asdict(origin)}, indent=1), "utf-8")
+        shutil.rmtree(folder, ignore_errors=True)  # maps that others have open stay valid
+    return origin
+
+
+def _origin(folder: Path) -> Origin | None:
+    """Read what a folder says of itself; None where it says nothing, as those of earlier versions."""
+    try:
+        content = json.loads((folder / _ORIGIN).read_text("utf-8"))
+        return Origin(str(content["md5"]), {str(name): str(digest) for name, digest in content["arrays"].items()})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _verifies(folder: Path, origin: Origin) -> bool:
+    try:
+        return all(digest_of(folder / f"{name}.npy") == digest for name, digest in origin.arrays.items())
+    except OSError:
+        return False
+
+
+def _md5(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
 def _is_abandoned(part: Path) -> bool:
@@ -100,7 +150,7 @@ def open_array(path: Path) -> NDArray[Any]:
 
 
 def check_images(images: NDArray[Any], labels: NDArray[Any], name: str) -> None:
-    """Images are 8-bit grey or RGB, labels whole numbers, one line each."""
+    """Refuse images that are not 8-bit grey or RGB, and labels that are not whole numbers in one line for each image."""
     grey_or_rgb = images.ndim == 3 or (images.ndim == 4 and images.shape[3] == 3)
     if images.dtype != np.uint8 or not grey_or_rgb or 0 in images.shape[1:3]:
         raise ArrayError(
@@ -113,11 +163,13 @@ def check_images(images: NDArray[Any], labels: NDArray[Any], name: str) -> None:
 
 
 def _checked(source: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
-    """The member, if its header tells the truth about its size."""
+    """Return a member of the archive, if its header tells the truth about its size."""
     try:
         info = source.getinfo(f"{name}.npy")
     except KeyError:
-        raise ArrayError(f"{source.filename} has no array {name!r}; a MedMNIST archive has {', '.join(NAMES)}") from None
+        raise ArrayError(
+            f"{source.filename} has no array {name!r}; wanted are such as a MedMNIST archive has: {', '.join(NAMES)}"
+        ) from None
     refuse_bomb(info)
     with source.open(info) as member:
         try:

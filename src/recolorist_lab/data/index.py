@@ -1,4 +1,4 @@
-"""From what lies on disk to a manifest: find, open every file, divide, count, and refuse when the counts are not the card's."""
+"""From what lies on disk to a manifest: find, read every image, divide, count, and refuse what is not what the card says."""
 
 from __future__ import annotations
 
@@ -6,25 +6,29 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from recolorist.errors import OptionError, RecoloristError
 from recolorist.io.images import read_picture
+from recolorist_lab.data.arrays import open_array
 from recolorist_lab.data.cards import Card
 from recolorist_lab.data.errors import MissingDataError
 from recolorist_lab.data.layouts import arrays, folders, tables
 from recolorist_lab.data.layouts.files import Found
 from recolorist_lab.data.loader import READING
 from recolorist_lab.data.manifest import Entry, Excluded, Facts, Manifest
+from recolorist_lab.data.pixels import digest_of, shape_of
 from recolorist_lab.data.statistics import differences
 
-__all__ = ["Bar", "CountError", "Finder", "check", "index", "look", "opened_files"]
+__all__ = ["Bar", "CountError", "Finder", "Stored", "check", "index", "look", "opened_files"]
 
 Finder = Callable[[Card, Path, Mapping[str, str]], Found]
 Bar = Callable[[Iterable[Any], int], Iterable[Any]]
 
 _FINDERS: Final[dict[str, Finder]] = {
-    "medmnist": arrays.medmnist,
     "camelyon17": tables.camelyon17,
     "epistr": folders.epistr,
     "fitzpatrick17k": tables.fitzpatrick17k,
@@ -37,30 +41,54 @@ _OPTIONS: Final[dict[str, tuple[str, ...]]] = {"retina": ("idrid",)}
 
 
 class CountError(RecoloristError):
-    """The counts are not those of the card; the manifest was not written."""
+    """The counts, the sizes of the images or the archive are not those of the card; the manifest was not written."""
 
 
 def index(
     card: Card,
     root: str | Path,
     *,
+    into: str | Path | None = None,
     allow_different: bool = False,
     options: Mapping[str, str] | None = None,
     jobs: int = 2,
     bar: Bar | None = None,
 ) -> Manifest:
-    """The manifest of a dataset with a card. Paths in it are relative to ``root``."""
+    """Make the manifest of a dataset with a card.
+
+    Args:
+        card: The dataset.
+        root: The folder of its files; paths in the manifest are relative to it.
+        into: Another folder, for arrays unpacked from an archive, which their paths are then relative to. Use it where ``root``
+            cannot be written to.
+        allow_different: Accept what differs from the card, and record it.
+        options: Choices that the dataset offers.
+        jobs: Threads.
+        bar: Shows progress.
+
+    Returns:
+        The manifest, to be written into ``root``, or ``into`` where that is given.
+
+    Raises:
+        OptionError: An option is unknown.
+        CountError: What was found is not what the card says.
+    """
     given = dict(options or {})
     if unknown := set(given) - set(_OPTIONS.get(card.key, ())):
         raise OptionError(
             f"{card.title} has no option {', '.join(sorted(unknown))}; it has {', '.join(_OPTIONS.get(card.key, ())) or 'none'}"
         )
+    if into is not None and card.layout != "medmnist":
+        raise OptionError(
+            f"the images of {card.title} are files, so its manifest must lie in their folder {root}; leave out --out"
+        )
     folder = Path(root).resolve()
-    found = _find(card, folder, given)
-    opened, broken = opened_files(found.entries, folder, jobs, bar)
+    place = folder if into is None else Path(into).resolve()
+    found = arrays.medmnist(card, folder, place) if card.layout == "medmnist" else _find(card, folder, given)
+    opened, broken = opened_files(found.entries, place, jobs, bar)
     facts = replace(Facts.of(card), excluded=(*found.excluded, *broken), options=tuple(found.options))
     manifest = Manifest.of(folders.divide(opened), facts)
-    return _held_against(manifest, card, allow_different=allow_different)
+    return _compared(manifest, card, found.differences, allow_different=allow_different)
 
 
 def _find(card: Card, root: Path, options: Mapping[str, str]) -> Found:
@@ -72,10 +100,11 @@ def _find(card: Card, root: Path, options: Mapping[str, str]) -> Found:
         raise MissingDataError(f"a table of {card.title} below {root} holds something unexpected: {error}") from error
 
 
-def _held_against(manifest: Manifest, card: Card, *, allow_different: bool) -> Manifest:
-    found = differences(manifest, card)
+def _compared(manifest: Manifest, card: Card, others: Sequence[str], *, allow_different: bool) -> Manifest:
+    """Refuse or record what differs from the card: counts and sizes of images, and what the layout noticed."""
+    found = (*others, *differences(manifest, card))
     if found and not allow_different:
-        why = "; ".join(f"{one.path} {one.reason}" for one in manifest.facts.excluded[:5])
+        why = "; ".join(f"{image.path} {image.reason}" for image in manifest.facts.excluded[:5])
         more = f" Left out were {len(manifest.facts.excluded):,}, such as: {why}." if why else ""
         raise CountError(
             f"{card.title} is not what its card says: {'; '.join(found[:12])}.{more} "
@@ -87,9 +116,17 @@ def _held_against(manifest: Manifest, card: Card, *, allow_different: bool) -> M
 def opened_files(
     entries: Sequence[Entry], root: Path, jobs: int = 2, bar: Bar | None = None, *, follow_links: bool = False
 ) -> tuple[list[Entry], list[Excluded]]:
-    """Decode every image file once: entries with the sizes of their files, and those that cannot be opened, with the reason.
+    """Decode every image once, and note what identifies its pixels.
 
-    Rows of arrays were looked at when the array was opened, and pass.
+    Args:
+        entries: Images in files or in rows of arrays.
+        root: The folder that their paths are relative to.
+        jobs: Threads; decoding and hashing release Python's lock.
+        bar: Shows progress.
+        follow_links: Use files that are links out of the folder.
+
+    Returns:
+        The entries with bytes, shape and digest; and the images that cannot be used, with the reason.
     """
     good: list[Entry] = []
     bad: list[Excluded] = []
@@ -97,70 +134,112 @@ def opened_files(
         if isinstance(result, str):
             bad.append(Excluded(entry.path, result))
         else:
-            good.append(replace(entry, bytes=result) if result is not None else entry)
+            good.append(replace(entry, **result._asdict()))
     return good, bad
+
+
+class Stored(NamedTuple):
+    """What identifies the pixels of an image; see :class:`recolorist_lab.data.manifest.Entry`."""
+
+    bytes: int | None
+    shape: str
+    digest: str
 
 
 def _results(
     entries: Sequence[Entry], root: Path, jobs: int, bar: Bar | None, *, follow_links: bool = False
-) -> Iterator[int | str | None]:
-    with ThreadPoolExecutor(max(1, jobs)) as pool:  # decoding releases the lock
-        results = pool.map(lambda entry: look(entry, root, follow_links=follow_links), entries)
+) -> Iterator[Stored | str]:
+    maps = {entry.path: _mapped(root / entry.path) for entry in entries if entry.row is not None}
+    with ThreadPoolExecutor(max(1, jobs)) as pool:
+        results = pool.map(lambda entry: look(entry, root, follow_links=follow_links, maps=maps), entries)
         yield from bar(results, len(entries)) if bar else results
 
 
-def look(entry: Entry, root: Path, *, follow_links: bool = False) -> int | str | None:
-    """The size of an entry's file in bytes, or a sentence on why it cannot be used; None for a row of an array."""
-    if entry.row is not None:
-        return None
+def _mapped(path: Path) -> NDArray[Any] | str:
+    try:
+        return open_array(path)
+    except RecoloristError as error:
+        return str(error)
+
+
+def look(
+    entry: Entry, root: Path, *, follow_links: bool = False, maps: Mapping[str, NDArray[Any] | str] | None = None
+) -> Stored | str:
+    """Look at an image.
+
+    Args:
+        entry: The image.
+        root: The folder that its path is relative to.
+        follow_links: Accept a file that is a link out of the folder.
+        maps: Arrays by path, or why they cannot be read; those that are not there are opened.
+
+    Returns:
+        What identifies its pixels, or a sentence on why it cannot be used.
+    """
     path = root / entry.path
+    if entry.row is not None:
+        images = (maps or {}).get(entry.path)
+        return _look_at_row(entry, _mapped(path) if images is None else images)
     if not path.is_file():
         return "is not there"
     if not follow_links and not path.resolve().is_relative_to(root):
         return "is a link that leaves the folder"
     try:
-        shape = read_picture(path, READING).pixels.shape
+        pixels = read_picture(path, READING).pixels
     except RecoloristError as error:
         return f"cannot be opened: {error}"
     if entry.box is not None:
         x0, y0, x1, y1 = entry.box
-        if not (0 <= x0 < x1 <= shape[1] and 0 <= y0 < y1 <= shape[0]):
-            return f"has {shape[1]}×{shape[0]} pixels, which the box {entry.box} leaves"
-    return path.stat().st_size
+        if not (0 <= x0 < x1 <= pixels.shape[1] and 0 <= y0 < y1 <= pixels.shape[0]):
+            return f"has {pixels.shape[1]}×{pixels.shape[0]} pixels, which the box {entry.box} leaves"
+    return Stored(path.stat().st_size, shape_of(pixels), digest_of(path))
+
+
+def _look_at_row(entry: Entry, images: NDArray[Any] | str) -> Stored | str:
+    if isinstance(images, str):
+        return f"cannot be read: {images}"
+    if entry.row is None or entry.row >= len(images):
+        return f"has {len(images):,} rows and the manifest names row {entry.row:,}"
+    pixels = np.asarray(images[entry.row])
+    return Stored(None, shape_of(pixels), digest_of(pixels))
 
 
 def check(manifest: Manifest, root: str | Path, card: Card | None = None, *, jobs: int = 2, bar: Bar | None = None) -> list[str]:
-    """What is wrong with a manifest and its files, as sentences; an empty list if nothing is."""
+    """Read every image of a manifest again, and compare it with what was indexed.
+
+    Args:
+        manifest: The images as they were indexed.
+        root: The folder that its paths are relative to.
+        card: What the counts must be.
+        jobs: Threads.
+        bar: Shows progress.
+
+    Returns:
+        What is wrong, as sentences: one for a file, one for all rows of an array with the same fault.
+    """
     folder = Path(root).resolve()
-    wrong: list[str] = []
     entries = list(manifest)
+    faults: dict[tuple[str, str], list[Entry]] = {}
     for entry, result in zip(entries, _results(entries, folder, jobs, bar), strict=True):
-        if isinstance(result, str):
-            wrong.append(f"{entry.path} {result}")
-        elif result is not None and result != entry.bytes:
-            wrong.append(f"{entry.path} has {result:,} bytes and had {entry.bytes or 0:,} when it was indexed")
-    wrong += _check_arrays(entries, folder)
+        if fault := result if isinstance(result, str) else _changed(entry, result):
+            faults.setdefault((entry.path, fault), []).append(entry)
+    wrong = [_sentence(path, fault, rows) for (path, fault), rows in faults.items()]
     if card is not None:
-        wrong += [
-            f"{one} (recorded when indexed)" if one in manifest.facts.differences else one for one in differences(manifest, card)
-        ]
+        recorded = manifest.facts.differences
+        wrong += [f"{text} (recorded when indexed)" if text in recorded else text for text in differences(manifest, card)]
     return wrong
 
 
-def _check_arrays(entries: Sequence[Entry], root: Path) -> list[str]:
-    from recolorist_lab.data.arrays import open_array
+def _changed(entry: Entry, now: Stored) -> str:
+    """Say how an image differs from what was indexed; empty if it does not."""
+    if now.bytes is not None and now.bytes != entry.bytes:
+        return f"has {now.bytes:,} bytes and had {entry.bytes or 0:,} when it was indexed"
+    if entry.shape and now.shape != entry.shape:
+        return f"has the shape {now.shape} and had {entry.shape} when it was indexed"
+    return "holds other pixels than when it was indexed" if entry.digest and now.digest != entry.digest else ""
 
-    last: dict[str, int] = {}
-    for entry in entries:
-        if entry.row is not None:
-            last[entry.path] = max(last.get(entry.path, 0), entry.row)
-    wrong: list[str] = []
-    for path, row in last.items():
-        try:
-            length = len(open_array(root / path))
-        except RecoloristError as error:
-            wrong.append(str(error))
-            continue
-        if length <= row:
-            wrong.append(f"{path} has {length:,} rows and the manifest names row {row:,}")
-    return wrong
+
+def _sentence(path: str, fault: str, entries: Sequence[Entry]) -> str:
+    if entries[0].row is None:
+        return f"{path} {fault}"
+    return f"{path}, {len(entries):,} rows from row {entries[0].row:,}: {fault}"

@@ -22,9 +22,9 @@ from recolorist_lab.data.cards import EXTRA_SPLITS, SPLITS, Card, Task
 
 __all__ = ["COLUMNS", "FORMAT", "Entry", "Excluded", "Facts", "Manifest", "ManifestError", "is_manifest"]
 
-FORMAT: Final = "recolorist.manifest/1"
+FORMAT: Final = "recolorist.manifest/2"
 _WHY: Final = "read and write manifests"
-_TEXT: Final = ("dataset", "split", "domain", "path", "label", "source_label", "group")
+_TEXT: Final = ("dataset", "split", "domain", "path", "label", "source_label", "group", "shape", "digest")
 COLUMNS: Final = (*_TEXT, "row", "box", "bytes")
 
 
@@ -38,7 +38,8 @@ class Entry:
 
     ``path`` is relative to the manifest's root, with forward slashes; ``row`` is the place in it if it is an array of images.
     ``labels`` are class indices: exactly one, except where the task is multi-label. ``box`` is the part of the picture to use,
-    ``(x0, y0, x1, y1)``. ``group`` is the patient or slide, where known.
+    ``(x0, y0, x1, y1)``. ``group`` is the patient or slide, where known. ``shape`` and ``digest`` identify the pixels: height,
+    width and channels as in ``"28x28x3"``, and a BLAKE2 of the file, or of the row of the array (:func:`.pixels.digest_of`).
     """
 
     dataset: str
@@ -51,6 +52,8 @@ class Entry:
     group: str = ""
     box: tuple[int, int, int, int] | None = None
     bytes: int | None = None
+    shape: str = ""
+    digest: str = ""
 
     @property
     def key(self) -> str:
@@ -117,6 +120,7 @@ class Manifest:
         self.table: Final = table.combine_chunks()
         self.facts: Final = facts
         self._columns = {name: self.table.column(name).combine_chunks() for name in COLUMNS}
+        self._fingerprint: str | None = None
 
     @classmethod
     def of(cls, entries: Iterable[Entry], facts: Facts) -> Manifest:
@@ -198,7 +202,12 @@ class Manifest:
         return tuple(counts[index] for index in range(len(self.facts.classes)))
 
     def fingerprint(self) -> str:
-        """A sha256 of what would change a result: images, labels, splits, domains; not of where the data lie."""
+        """A sha256 of what would change a result: pixels, labels, splits, domains; not of where the data lie."""
+        if self._fingerprint is None:
+            self._fingerprint = self._computed_fingerprint()
+        return self._fingerprint
+
+    def _computed_fingerprint(self) -> str:
         digest = hashlib.sha256(json.dumps([FORMAT, self.facts.task, self.facts.classes]).encode())
         for name in COLUMNS:
             digest.update(json.dumps([name, self.column(name)], separators=(",", ":")).encode())

@@ -33,6 +33,7 @@ __all__ = [
     "fingerprint_of",
     "fingerprint_of_folder",
     "is_folder",
+    "manifest_path",
     "named",
 ]
 
@@ -90,7 +91,7 @@ def named(dataset: str, root: str | Path | None = None) -> Named:
         folder = data_root(root).resolve()
         manifest = _indexed(dataset, folder)
         return Named(dataset, manifest, manifest.fingerprint(), folder)
-    path = _path(dataset, root)
+    path = manifest_path(dataset, root)
     if not path.is_file():
         raise MissingDataError(_sentence(dataset, path))
     stamp = path.stat()
@@ -110,7 +111,7 @@ def fingerprint_of(dataset: str, root: str | Path | None = None) -> str:
         return _of_recipe(_recipe(dataset))
     if dataset in DATASETS:
         return named(dataset, root).fingerprint if data_root(root).is_dir() else ABSENT
-    return named(dataset, root).fingerprint if _path(dataset, root).is_file() else ABSENT
+    return named(dataset, root).fingerprint if manifest_path(dataset, root).is_file() else ABSENT
 
 
 def is_folder(dataset: str) -> bool:
@@ -168,8 +169,12 @@ def _values(recipe: synthetic.Recipe) -> list[Any]:
     return [getattr(recipe, field.name) for field in fields(recipe)]
 
 
-def _path(dataset: str, root: str | Path | None) -> Path:
-    """Where the manifest should be."""
+def manifest_path(dataset: str, root: str | Path | None = None) -> Path:
+    """Return where the manifest of a dataset should be.
+
+    >>> manifest_path("pathmnist", "data").as_posix()
+    'data/pathmnist.parquet'
+    """
     if dataset.endswith(_SUFFIX):
         below = data_root(root) / dataset  # an absolute one replaces the folder
         return Path(dataset) if not below.is_file() and Path(dataset).is_file() else below
@@ -182,9 +187,10 @@ def _path(dataset: str, root: str | Path | None) -> Path:
 
 
 def _sentence(dataset: str, path: Path) -> str:
-    from recolorist_lab.data.registry import CARDS
+    from recolorist_lab.data.registry import find_card
 
-    make = f"recolorist-lab data index {dataset} --root {path.parent}" if dataset in CARDS else "recolorist-lab data index --help"
+    card = find_card(dataset)
+    make = f"recolorist-lab data index {dataset} --root {path.parent}" if card else "recolorist-lab data index --help"
     return (
         f"the dataset {dataset!r} is not here: there is no {path}; set {FOLDER} to the folder that holds the manifest, "
         f"or make one with: {make}"

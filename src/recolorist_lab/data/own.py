@@ -1,4 +1,4 @@
-"""Your own images, from folders or a table, into the same manifest as everybody else's."""
+"""Your own images, from folders or a table, into the same manifest as everybody else's; for an .npz see :mod:`.own_arrays`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from recolorist_lab.data.index import Bar, opened_files
 from recolorist_lab.data.layouts.files import pictures, relative, table
 from recolorist_lab.data.manifest import Entry, Excluded, Facts, Manifest
 
-__all__ = ["Columns", "Plan", "index_folder", "index_table"]
+__all__ = ["Columns", "Plan", "Row", "index_folder", "index_table", "manifest_of"]
 
 _SYNONYMS: Final = {"training": "train", "validation": "val", "valid": "val", "dev": "val", "testing": "test"}
 _BOX: Final = ("x0", "y0", "x1", "y1")
@@ -87,7 +87,9 @@ class Columns:
 
 
 @dataclass(slots=True)
-class _Row:
+class Row:
+    """An image whose classes are still names; one with a problem is left out, and listed."""
+
     entry: Entry
     names: tuple[str, ...]
     problem: str = ""
@@ -116,8 +118,8 @@ def index_folder(
         )
         split, group = plan.split_of(domain, told), plan.group_of(where)
         entry = Entry(plan.name, split, domain or plan.name, where, (), source_label=label, group=group)
-        rows.append(_Row(entry, (label,)))
-    return _manifest(rows, root, plan, jobs, bar)
+        rows.append(Row(entry, (label,)))
+    return manifest_of(rows, root, plan, jobs, bar)
 
 
 def index_table(
@@ -141,10 +143,10 @@ def index_table(
     if place not in lines[0]:
         raise OptionError(f"{file} has no column {place or ' or '.join(_PATHS)!r}; name the one that holds the paths")
     rows = [_row_of(line, place, named, plan) for line in lines]
-    return _manifest(rows, base, plan, jobs, bar)
+    return manifest_of(rows, base, plan, jobs, bar)
 
 
-def _row_of(line: Mapping[str, str], place: str, named: Columns, plan: Plan) -> _Row:
+def _row_of(line: Mapping[str, str], place: str, named: Columns, plan: Plan) -> Row:
     text, domain = line[named.label], line.get(named.domain, "")
     names = tuple(part for part in text.split("|") if part) if plan.multilabel else (text,)
     box = _box(line)
@@ -159,7 +161,7 @@ def _row_of(line: Mapping[str, str], place: str, named: Columns, plan: Plan) -> 
         box=box,
     )
     outside = Path(line[place]).is_absolute() or ".." in Path(line[place]).parts
-    return _Row(entry, names, "leaves the root" if outside else "" if names != ("",) else "has no label")
+    return Row(entry, names, "leaves the root" if outside else "" if names != ("",) else "has no label")
 
 
 def _box(line: Mapping[str, str]) -> tuple[int, int, int, int] | None:
@@ -179,12 +181,28 @@ def _level(where: str, level: int | None, what: str) -> str:
     return folders[level]
 
 
-def _manifest(rows: Sequence[_Row], root: Path, plan: Plan, jobs: int, bar: Bar | None) -> Manifest:
+def manifest_of(
+    rows: Sequence[Row], root: Path, plan: Plan, jobs: int, bar: Bar | None, *, classes: tuple[str, ...] = ()
+) -> Manifest:
+    """Number the classes, read every image, and put it all into a manifest.
+
+    Args:
+        rows: The images.
+        root: The folder that their paths are relative to.
+        plan: What to call them; its classes count before others.
+        jobs: Threads.
+        bar: Shows progress.
+        classes: In index order, where the data name them; otherwise those that occur, by name.
+
+    Raises:
+        OptionError: A label is not among the classes.
+        MissingDataError: No image can be used.
+    """
     usable = [row for row in rows if not row.problem]
     excluded = [Excluded(row.entry.path, row.problem) for row in rows if row.problem]
-    found = sorted({name for row in usable for name in row.names}, key=_natural)
-    classes = plan.classes or tuple(found)
-    if strange := sorted(set(found) - set(classes)):
+    present = sorted({name for row in usable for name in row.names}, key=_natural)
+    classes = plan.classes or classes or tuple(present)
+    if strange := sorted(set(present) - set(classes)):
         raise OptionError(
             f"the labels {', '.join(map(repr, strange[:5]))} are not among the classes {', '.join(map(repr, classes))}"
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -10,11 +12,32 @@ from PIL import Image
 
 from recolorist.errors import ImageError, OptionError
 
-__all__ = ["Box", "Bytes", "Resize", "resized", "rgb8"]
+__all__ = ["Box", "Bytes", "Resize", "digest_of", "resized", "rgb8", "shape_of"]
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Box: TypeAlias = tuple[int, int, int, int]  # x0, y0, x1, y1
 Resize: TypeAlias = Literal["squash", "letterbox"]
+
+
+def shape_of(pixels: NDArray[Any]) -> str:
+    """Return height, width and channels as a manifest holds them.
+
+    >>> shape_of(np.zeros((28, 20), np.uint8)), shape_of(np.zeros((28, 20, 3), np.uint8))
+    ('28x20x1', '28x20x3')
+    """
+    return "x".join(map(str, pixels.shape if pixels.ndim > 2 else (*pixels.shape, 1)))
+
+
+def digest_of(stored: NDArray[Any] | Path) -> str:
+    """Return a BLAKE2 of an image as it is stored, in 32 digits: of the bytes of its file, or of the pixels of its row.
+
+    >>> digest_of(np.zeros((2, 2), np.uint8)) == digest_of(np.ones((2, 2), np.uint8))
+    False
+    """
+    if isinstance(stored, Path):
+        with stored.open("rb") as file:
+            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+    return hashlib.blake2b(np.ascontiguousarray(stored).data, digest_size=16).hexdigest()
 
 
 def rgb8(pixels: NDArray[Any]) -> Bytes:

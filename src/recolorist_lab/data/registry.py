@@ -11,10 +11,10 @@ from importlib.resources import files
 from typing import Any, Final, TypeVar
 
 from recolorist.errors import OptionError
-from recolorist_lab.data.cards import Card
+from recolorist_lab.data.cards import Card, File
 from recolorist_lab.runs.config import unknown
 
-__all__ = ["CARDS", "card_of", "parse_card"]
+__all__ = ["CARDS", "card_of", "find_card", "parse_card"]
 
 Part = TypeVar("Part")
 
@@ -93,7 +93,10 @@ CARDS: Final[dict[str, Card]] = {key: _card(key) for key in _ORDER}
 
 
 def card_of(name: str) -> Card:
-    """Return the card of a dataset.
+    """Return the card of a dataset; those of MedMNIST also by their side in pixels.
+
+    Args:
+        name: A key of ``CARDS``, or one of MedMNIST with a side, such as ``"pathmnist_28"``.
 
     Raises:
         OptionError: There is no such dataset.
@@ -101,10 +104,45 @@ def card_of(name: str) -> Card:
     Example:
         >>> card_of("ddi").classes
         ('benign', 'malignant')
+        >>> card_of("retinamnist_28").files[0].name, card_of("retinamnist_224").key
+        ('retinamnist.npz', 'retinamnist')
         >>> card_of("imagenet")
         Traceback (most recent call last):
         recolorist.errors.OptionError: 'imagenet' is no dataset of the study; choose from camelyon17, epistr, ...
     """
-    if name not in CARDS:
-        raise OptionError(f"{name!r} is no dataset of the study; choose from {', '.join(CARDS)}")
-    return CARDS[name]
+    card = find_card(name)
+    if card is None:
+        raise OptionError(
+            f"{name!r} is no dataset of the study; choose from {', '.join(CARDS)}; those of MedMNIST also with their side, as in "
+            "'pathmnist_28' (28, 64, 128 or 224 pixels)"
+        )
+    return card
+
+
+def find_card(name: str) -> Card | None:
+    """Return what :func:`card_of` does, and None where there is no such dataset."""
+    if name in CARDS:
+        return CARDS[name]
+    key, _, side = name.rpartition("_")
+    card = CARDS.get(key)
+    if card is None or not card.pixels:
+        return None
+    return card if side == str(card.pixels) else _at_side(card, side)
+
+
+def _at_side(card: Card, side: str) -> Card | None:
+    """Return the card of the same images at another side. MedMNIST names the archives of 28 pixels without it."""
+    checksum = dict(card.archives).get(side)
+    if checksum is None:
+        return None
+    source, standard = card.sources[0], card.sources[0].files[0]
+    name = f"{card.key}.npz" if side == "28" else f"{card.key}_{side}.npz"
+    source = dataclasses.replace(
+        source,
+        title=source.title.replace(str(card.pixels), side),
+        layout=tuple(line.replace(standard.name, name) for line in source.layout),
+        files=(File(name, standard.url.replace(standard.name, name), None, checksum),),
+    )
+    return dataclasses.replace(
+        card, key=f"{card.key}_{side}", title=f"{card.title}, {side} pixels", pixels=int(side), sources=(source,)
+    )

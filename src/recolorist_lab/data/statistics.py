@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -47,9 +48,14 @@ class Summary:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether every printed digit is the paper's; None where there is nothing to compare with."""
+        """Whether every printed digit is the paper's and nothing differs from the card; None where there is no card."""
+        return None if self.paper is None else self.complete and self.prints_alike
+
+    @property
+    def prints_alike(self) -> bool:
+        """Whether sizes, imbalance and entropy are the paper's, whatever else differs from the card."""
         if self.paper is None:
-            return None
+            return False
         sizes, ir, h = self.paper
         return self.sizes == sizes and abs(self.ir - ir) <= 0.005 + 1e-9 and abs(self.entropy - h) <= 0.00005 + 1e-9
 
@@ -68,8 +74,8 @@ def summary(manifest: Manifest, card: Card | None = None) -> Summary:
 
 
 def differences(manifest: Manifest, card: Card) -> tuple[str, ...]:
-    """How the counts of a manifest differ from its card, each as half a sentence; none if they agree."""
-    found: list[str] = []
+    """List how counts and sizes of images differ from the card, each as half a sentence; none if they agree."""
+    found = _size_differences(manifest, card)
     sizes = manifest.sizes()
     for split in SPLITS:
         have, want = sizes.get(split, 0), card.expected.sizes[split]
@@ -77,11 +83,20 @@ def differences(manifest: Manifest, card: Card) -> tuple[str, ...]:
             found.append(f"{split} has {have:,} images instead of {want:,}")
         found += _class_differences(manifest, card, split)
     line = summary(manifest, card)
-    if not found and not line.agrees:
+    if not found and not line.prints_alike:
         found.append(
             f"IR is {line.ir:.2f} and H {line.entropy:.4f} instead of {card.expected.ir:.2f} and {card.expected.entropy:.4f}"
         )
     return tuple(found)
+
+
+def _size_differences(manifest: Manifest, card: Card) -> list[str]:
+    """Compare the stored images with the side and the channels that the card gives, where it gives them."""
+    if not card.pixels:
+        return []
+    wanted = f"{card.pixels}x{card.pixels}x{3 if card.colour == 'RGB' else 1}"
+    shapes = Counter(manifest.column("shape"))
+    return [f"{count:,} images are {shape} instead of {wanted}" for shape, count in shapes.items() if shape != wanted]
 
 
 def _class_differences(manifest: Manifest, card: Card, split: str) -> list[str]:

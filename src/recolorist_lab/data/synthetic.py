@@ -7,7 +7,7 @@ hospital. The same recipe gives the same bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -21,7 +21,7 @@ from recolorist.errors import OptionError
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.manifest import Entry, Facts, Manifest
 from recolorist_lab.data.morphology import MORPHOLOGIES, dyes
-from recolorist_lab.data.pixels import Bytes
+from recolorist_lab.data.pixels import Bytes, digest_of, shape_of
 
 __all__ = ["NAME", "Recipe", "Tiles", "hospital", "make", "tile", "write"]
 
@@ -126,7 +126,13 @@ def make(recipe: Recipe | None = None) -> Tiles:
         images[row] = tile(chosen, number, index)
     images.flags.writeable = False
     entries = (
-        Entry(NAME, chosen.split_of(number), hospital(number, chosen.seed).name, _ARRAY, (label,), row, chosen.classes[label])
+        replace(
+            Entry(
+                NAME, chosen.split_of(number), hospital(number, chosen.seed).name, _ARRAY, (label,), row, chosen.classes[label]
+            ),
+            shape=shape_of(images[row]),
+            digest=digest_of(images[row]),
+        )
         for row, (number, index) in enumerate(places)
         for label in [chosen.label_of(index)]
     )
@@ -146,8 +152,8 @@ def write(recipe: Recipe, folder: str | Path, *, png: bool = False) -> Path:
         path = f"{entry.domain}/{entry.source_label}/{entry.row:06d}.png"
         (target / path).parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(made.images[entry.row or 0]).save(target / path)
-        size = (target / path).stat().st_size
-        entries.append(Entry(NAME, entry.split, entry.domain, path, entry.labels, None, entry.source_label, bytes=size))
+        size, digest = (target / path).stat().st_size, digest_of(target / path)
+        entries.append(replace(entry, path=path, row=None, bytes=size, digest=digest))
     return Manifest.of(entries, _facts(recipe)).write(target / f"{NAME}.parquet")
 
 

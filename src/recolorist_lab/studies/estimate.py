@@ -15,7 +15,7 @@ from typing import Any, Final
 from recolorist.errors import RecoloristError
 from recolorist_lab.baselines.registry import METHODS
 from recolorist_lab.data.named import ABSENT, fingerprint_of
-from recolorist_lab.data.registry import CARDS
+from recolorist_lab.data.registry import find_card
 from recolorist_lab.runs.cell import run_cell
 from recolorist_lab.runs.kinds import KINDS
 from recolorist_lab.runs.ledger import Ledger, Result
@@ -92,13 +92,15 @@ def data_needed(studies: Iterable[Study]) -> tuple[Data, ...]:
 
 
 def _data(name: str, root: str) -> Data:
-    here, card = fingerprint_of(name, root) != ABSENT, CARDS.get(name)
+    here, card = fingerprint_of(name, root) != ABSENT, find_card(name)
     if card is None:
         return Data(name, name, here, None, 0, "your own", fetchable=False)
     sizes = [file.bytes for file in card.files]
     known = sum(size or 0 for size in sizes) if sizes and None not in sizes else None
     arrays = (
-        sum(card.expected.sizes.values()) * 224 * 224 * (3 if card.colour == "RGB" else 1) if card.layout == "medmnist" else 0
+        sum(card.expected.sizes.values()) * card.pixels**2 * (3 if card.colour == "RGB" else 1)
+        if card.layout == "medmnist"
+        else 0
     )
     access = ", ".join(dict.fromkeys(source.access for source in card.sources))
     return Data(name, card.title, here, known, arrays, access, all(source.complete for source in card.sources))

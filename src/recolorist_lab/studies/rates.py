@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from recolorist_lab.baselines.registry import METHODS
 from recolorist_lab.data.named import named
-from recolorist_lab.data.registry import CARDS
+from recolorist_lab.data.registry import find_card
 from recolorist_lab.paper.numbers import RUNTIME
 
 __all__ = ["FORWARD", "Rates", "has_printed_time", "sizes_of", "speed_up", "times_adain"]
@@ -33,8 +33,9 @@ class Rates:
 
 def sizes_of(config: Any) -> tuple[int, int, int]:
     """Return the numbers of training, validation and test images of a configuration's dataset."""
-    if config.dataset in CARDS:
-        expected = CARDS[config.dataset].expected
+    card = find_card(config.dataset)
+    if card is not None:
+        expected = card.expected
         return expected.train, expected.val, expected.test
     sizes = named(config.dataset, config.root).manifest.sizes()
     return sizes.get("train", 0), sizes.get("val", 0), sizes.get("test", 0)

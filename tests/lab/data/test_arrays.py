@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from recolorist_lab.data import arrays
 from recolorist_lab.data.arrays import NAMES, ArrayError, check_images, convert, open_array
 from recolorist_lab.data.index import index
 from recolorist_lab.data.loader import Samples
@@ -48,8 +47,9 @@ def small(**changes: bytes) -> dict[str, bytes]:
 class TestConvert:
     def test_arrays_are_the_same(self, tmp_path: Path) -> None:
         np.savez_compressed(tmp_path / "a.npz", allow_pickle=False, **SMALL)
-        folder = convert(tmp_path / "a.npz", tmp_path / "a")
-        assert sorted(path.stem for path in folder.iterdir()) == sorted(NAMES)
+        origin = convert(tmp_path / "a.npz", tmp_path / "a")
+        folder = tmp_path / "a"
+        assert sorted(path.stem for path in folder.glob("*.npy")) == sorted(NAMES) == sorted(origin.arrays)
         for name, array in SMALL.items():
             mapped = open_array(folder / f"{name}.npy")
             assert isinstance(mapped, np.memmap)
@@ -57,14 +57,35 @@ class TestConvert:
 
     def test_once(self, tmp_path: Path) -> None:
         path = archive(tmp_path / "a.npz", small())
-        convert(path, tmp_path / "a")
+        first = convert(path, tmp_path / "a")
+        written = (tmp_path / "a" / "train_images.npy").stat().st_mtime_ns
+        assert convert(path, tmp_path / "a") == first
         path.unlink()
-        assert convert(path, tmp_path / "a").is_dir()
+        assert convert(path, tmp_path / "a") == first
+        assert (tmp_path / "a" / "train_images.npy").stat().st_mtime_ns == written
+
+    def test_another_archive_is_converted_again(self, tmp_path: Path) -> None:
+        first = convert(archive(tmp_path / "a.npz", small()), tmp_path / "a")
+        archive(tmp_path / "a.npz", small(train_images=npy(255 - SMALL["train_images"])))
+        second = convert(tmp_path / "a.npz", tmp_path / "a")
+        assert second.md5 != first.md5
+        assert np.array_equal(open_array(tmp_path / "a" / "train_images.npy"), 255 - SMALL["train_images"])
+
+    def test_arrays_that_were_changed_are_made_again(self, tmp_path: Path) -> None:
+        path = archive(tmp_path / "a.npz", small())
+        convert(path, tmp_path / "a")
+        np.save(tmp_path / "a" / "test_images.npy", np.zeros_like(SMALL["test_images"]))
+        convert(path, tmp_path / "a")
+        assert np.array_equal(open_array(tmp_path / "a" / "test_images.npy"), SMALL["test_images"])
+        np.save(tmp_path / "a" / "test_images.npy", np.zeros_like(SMALL["test_images"]))
+        path.unlink()
+        with pytest.raises(ArrayError, match=r"not as they were made and a\.npz is gone"):
+            convert(path, tmp_path / "a")
 
     def test_the_map_cannot_be_written_to(self, tmp_path: Path) -> None:
-        folder = convert(archive(tmp_path / "a.npz", small()), tmp_path / "a")
+        convert(archive(tmp_path / "a.npz", small()), tmp_path / "a")
         with pytest.raises(ValueError, match="read-only"):
-            open_array(folder / "train_images.npy")[0, 0, 0] = 1
+            open_array(tmp_path / "a" / "train_images.npy")[0, 0, 0] = 1
 
     def test_leftovers_of_a_killed_conversion_are_no_hindrance(self, tmp_path: Path) -> None:
         (tmp_path / ".a.0123abcd.part").mkdir()
@@ -78,16 +99,6 @@ class TestConvert:
         (tmp_path / ".a.0123abcd.part").mkdir()
         convert(archive(tmp_path / "a.npz", small()), tmp_path / "a")
         assert (tmp_path / ".a.0123abcd.part").is_dir()
-
-    def test_the_first_of_two_processes_stays(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        def other(*_: object) -> None:
-            (tmp_path / "a").mkdir(exist_ok=True)
-            (tmp_path / "a" / "first").touch()
-
-        monkeypatch.setattr(arrays, "_copy", other)
-        assert convert(archive(tmp_path / "a.npz", small()), tmp_path / "a") == tmp_path / "a"
-        assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "a.npz"]
-        assert [path.name for path in (tmp_path / "a").iterdir()] == ["first"]
 
 
 def _objects() -> bytes:

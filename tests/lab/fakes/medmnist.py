@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ def make(key: str) -> Fake:
         chosen = np.argwhere(labels)[:, 1] if card.multilabel else labels[:, 0]
         placed += [(split, int(label)) for label in chosen]
     served = {card.files[0].url: saved_arrays(arrays)}
-    return Fake(counted(pinned(card, served), placed, sizes), served)
+    return Fake(replace(counted(pinned(card, served), placed, sizes), pixels=SIDE), served)
 
 
 def _labels(card: Card, most: int) -> NDArray[Any]:

@@ -91,6 +91,9 @@ class Idle:
     def free(self) -> int:
         return 0
 
+    def fits(self, cell: object) -> bool:  # noqa: ARG002
+        return True
+
     def stop(self) -> None:
         pass
 

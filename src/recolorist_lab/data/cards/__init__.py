@@ -109,6 +109,8 @@ class Card:
     split_rule: str
     expected: Expected
     notes: tuple[str, ...] = ()
+    pixels: int = 0  #: side of the stored images; 0 where it varies
+    archives: tuple[tuple[str, str], ...] = ()  #: checksums of the same images at other sides, by side
 
     @property
     def multilabel(self) -> bool:

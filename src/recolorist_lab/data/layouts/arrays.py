@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,30 @@ from recolorist_lab.data.manifest import Entry
 __all__ = ["medmnist"]
 
 
-def medmnist(card: Card, root: Path, _options: Mapping[str, str]) -> Found:
-    """Rows of the mapped arrays; the archive is converted once."""
-    folder = root / f"{card.key}_224"
-    archive = root / f"{card.key}_224.npz"
+def medmnist(card: Card, root: Path, into: Path | None = None) -> Found:
+    """List the rows of the mapped arrays; the archive is converted once.
+
+    Args:
+        card: One of the twelve, at any of its sizes.
+        root: The folder of the archive.
+        into: The folder for the arrays, which paths are relative to; ``root`` unless given.
+
+    Returns:
+        The rows, and whether the archive is another one than the card's.
+
+    Raises:
+        MissingDataError: There is neither the archive nor its arrays.
+        ArrayError: They are damaged, or not what MedMNIST has.
+    """
+    archive = root / card.files[0].name
+    folder = (into or root) / (archive.stem if "_" in archive.stem else f"{archive.stem}_{card.pixels}")
     if not folder.is_dir() and not archive.is_file():
         raise missing(card, archive)
-    convert(archive, folder)
+    origin = convert(archive, folder)
     found = Found()
+    expected = (card.files[0].checksum or "").removeprefix("md5:")
+    if not origin.md5.startswith(expected):
+        found.differences.append(f"{archive.name} has the MD5 {origin.md5} instead of {expected}")
     for split in SPLITS:
         images, labels = (open_array(folder / f"{split}_{what}.npy") for what in ("images", "labels"))
         check_images(images, labels, split)
@@ -35,6 +51,7 @@ def medmnist(card: Card, root: Path, _options: Mapping[str, str]) -> Found:
 
 
 def _chosen(card: Card, labels: NDArray[Any], split: str) -> Iterator[tuple[int, ...]]:
+    """Yield the class indices of every row."""
     if not card.multilabel:
         if labels.shape[1] != 1:
             raise ArrayError(f"{split}_labels has {labels.shape[1]} columns; {card.title} has one label to an image")

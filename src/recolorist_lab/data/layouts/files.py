@@ -27,6 +27,7 @@ class Found:
     entries: list[Entry] = field(default_factory=list)
     excluded: list[Excluded] = field(default_factory=list)
     options: list[tuple[str, str]] = field(default_factory=list)
+    differences: list[str] = field(default_factory=list)  #: from the card, beside those of counts
 
     def leave_out(self, path: str, reason: str) -> None:
         """Note an image, or a folder of them, that is not used."""

@@ -33,8 +33,8 @@ def camelyon17(card: Card, root: Path, _options: Mapping[str, str]) -> Found:
         path = base / "patches" / place / f"patch_{place}_x_{row['x_coord']}_y_{row['y_coord']}.png"
         split = _HOSPITAL_SPLITS.get(centre) or _STORED_SPLITS[int(row["split"])]
         label = int(row["tumor"])
-        domain, slide = f"hospital_{centre}", f"slide_{row['slide']}"
-        found.entries.append(Entry(card.key, split, domain, relative(path, root), (label,), None, str(label), slide))
+        domain, group = f"hospital_{centre}", f"patient_{patient}"  # one patient has several slides
+        found.entries.append(Entry(card.key, split, domain, relative(path, root), (label,), None, str(label), group))
     return found
 
 

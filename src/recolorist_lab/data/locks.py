@@ -1,0 +1,63 @@
+"""One process at a time makes what many want: converted arrays, packed images, banks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+__all__ = ["locked"]
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Wait until no other process makes this file or folder. The lock ends with the process that holds it.
+
+    Where a lock cannot be had (a read-only folder, a system or a network disk without locks) the block runs without one; what
+    it makes must therefore appear whole or not at all.
+
+    Args:
+        path: What is about to be made; the lock is a hidden file beside it while it is held.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with locked(Path(folder) / "bank"):
+        ...         print([path.name for path in Path(folder).iterdir()])
+        ...     print(list(Path(folder).iterdir()))
+        ['.bank.lock']
+        []
+    """
+    place = path.with_name(f".{path.name}.lock")
+    file = _lock(place)
+    try:
+        yield
+    finally:
+        if file is not None:
+            with suppress(OSError):
+                place.unlink()  # before it is let go: who waits sees that the file is another one
+            file.close()
+
+
+def _lock(place: Path) -> IO[str] | None:
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    while True:
+        try:
+            file = place.open("a")
+        except OSError:
+            return None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if os.fstat(file.fileno()).st_ino == place.stat().st_ino:
+                return file
+        except FileNotFoundError:  # the one before us took it away
+            pass
+        except OSError:
+            file.close()
+            return None
+        file.close()

@@ -1,0 +1,97 @@
+"""Your own .npz becomes a manifest like any other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from recolorist.errors import OptionError
+from recolorist_lab.cli.main import app
+from recolorist_lab.data.arrays import ArrayError
+from recolorist_lab.data.loader import Samples
+from recolorist_lab.data.own import Plan
+from recolorist_lab.data.own_arrays import index_npz
+
+IMAGES = np.random.default_rng(0).integers(0, 256, (6, 8, 8, 3), dtype=np.uint8)
+
+
+def saved(folder: Path, **arrays: Any) -> Path:
+    np.savez(folder / "mine.npz", allow_pickle=any(array.dtype == object for array in arrays.values()), **arrays)
+    return folder / "mine.npz"
+
+
+def test_everything_said_is_in_the_manifest(tmp_path: Path) -> None:
+    path = saved(
+        tmp_path,
+        images=IMAGES,
+        labels=np.array(["b", "a", "b", "a", "b", "a"]),
+        splits=np.array(["train", "train", "Validation", "val", "test", "test"]),
+        domains=np.array(["north", "south"] * 3),
+        groups=np.array([f"p{number}" for number in range(6)]),
+    )
+    manifest = index_npz(path, Plan("mine"))
+    assert manifest.sizes() == {"train": 2, "val": 2, "test": 2}
+    assert manifest.facts.classes == ("a", "b")
+    assert manifest.column("shape") == ["8x8x3"] * 6
+    samples = Samples(manifest, root=tmp_path, size=None)
+    for sample in samples:
+        row = int(sample.key.rpartition("#")[2])
+        assert np.array_equal(sample.image, IMAGES[row])
+        assert (sample.label, sample.domain) == (1 - row % 2, ("north", "south")[row % 2])
+
+
+def test_arrays_for_each_split(tmp_path: Path) -> None:
+    labels = np.array([[1], [0], [1]])
+    path = saved(tmp_path, train_images=IMAGES[:3], train_labels=labels, test_images=IMAGES[3:, ..., 0], test_labels=labels)
+    manifest = index_npz(path, Plan("mine", classes=("0", "1")))
+    assert manifest.sizes() == {"train": 3, "test": 3}
+    assert manifest.labels() == [(1,), (0,), (1,)] * 2
+
+
+def test_numbers_are_indices_where_classes_are_named(tmp_path: Path) -> None:
+    path = saved(tmp_path, images=IMAGES, labels=np.arange(6) % 2, classes=np.array(["nevus", "melanoma"]))
+    manifest = index_npz(path, Plan("mine"))
+    assert manifest.facts.classes == ("nevus", "melanoma")
+    assert manifest.labels() == [(0,), (1,)] * 3
+
+
+def test_several_labels(tmp_path: Path) -> None:
+    path = saved(tmp_path, images=IMAGES[:2], labels=np.array([[1, 0, 1], [0, 0, 0]]))
+    assert index_npz(path, Plan("mine", multilabel=True, classes=("0", "1", "2"))).labels() == [(0, 2), ()]
+
+
+@pytest.mark.parametrize(
+    ("arrays", "error", "said"),
+    [
+        ({"pictures": IMAGES}, ArrayError, "holds the arrays pictures"),
+        ({"images": IMAGES}, ArrayError, "has no array 'labels'"),
+        ({"images": IMAGES, "labels": np.array([object()] * 6)}, ArrayError, "Python objects"),
+        ({"images": IMAGES, "labels": np.zeros(5, int)}, OptionError, r"labels are int64 of shape \(5,\)"),
+        ({"images": IMAGES, "labels": np.zeros(6)}, OptionError, "labels are float64"),
+        ({"images": IMAGES.astype(np.float32), "labels": np.zeros(6, int)}, ArrayError, "is float32"),
+        ({"images": IMAGES, "labels": np.zeros(6, int), "splits": np.array(["train"])}, OptionError, "splits has the shape"),
+        ({"images": IMAGES, "labels": np.zeros(6, int), "splits": np.array(["x"] * 6)}, OptionError, "is no split"),
+    ],
+)
+def test_what_is_not_a_set_of_images_is_refused(arrays: Any, error: type[Exception], said: str, tmp_path: Path) -> None:
+    with pytest.raises(error, match=said):
+        index_npz(saved(tmp_path, **arrays), Plan("mine"))
+
+
+def test_the_command(tmp_path: Path) -> None:
+    source = tmp_path / "read_only"
+    source.mkdir()
+    path, out = saved(source, images=IMAGES, labels=np.arange(6) % 2), tmp_path / "out" / "mine.parquet"
+    out.parent.mkdir()
+    words = ["data", "index", "--npz", str(path), "--out", str(out), "--test-share", "0.34", "--name", "cells"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    assert "6 images (train 4, test 2)" in result.output
+    assert [entry.name for entry in source.iterdir()] == ["mine.npz"]
+    assert Samples(out, "test", size=4)[0].image.shape == (4, 4, 3)
+    refused = CliRunner().invoke(app, [*words, "--label-from", "1"])
+    assert isinstance(refused.exception, OptionError)
