@@ -6,6 +6,7 @@ import json
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -123,10 +124,10 @@ class TestHardships:
     def test_a_failed_move_keeps_the_old_file_and_leaves_no_litter(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "faded_content.png").write_bytes(b"old")
 
-        def full(self: Path, target: Path) -> Path:
-            raise OSError(28, os.strerror(28), str(self), None, str(target))
+        def full(source: str, target: str, **_: Any) -> None:
+            raise OSError(28, os.strerror(28), source, None, target)
 
-        monkeypatch.setattr(Path, "replace", full)
+        monkeypatch.setattr(os, "replace", full)
         with pytest.raises(RecoloristError, match="No space left"):
             demo.run(tmp_path)
         assert [path.name for path in tmp_path.iterdir()] == ["faded_content.png"]

@@ -383,7 +383,7 @@ class TestDisks:
             raise OSError(code, os.strerror(code))
 
         with monkeypatch.context() as patch:
-            patch.setattr(Path if name == "replace" else os, name, fail)
+            patch.setattr(os, name, fail)
             with pytest.raises(LedgerError, match=os.strerror(code)):
                 run_cell(ledger.root, ledger.lease, second)
         assert (ledger.state(first).name, ledger.state(second).name) == ("done", "missing")
