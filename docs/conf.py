@@ -19,6 +19,7 @@ myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 napoleon_numpy_docstring = False
+napoleon_custom_sections = ["Targets", "Image types", "Number of channels", "Shape"]  # of Albumentations' and Kornia's docstrings
 napoleon_use_ivar = True  # an attribute described in the class docstring is not indexed a second time
 
 html_theme = "furo"

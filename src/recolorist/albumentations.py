@@ -37,41 +37,57 @@ _NAMES: Final = {"key": "sample", "label": "label", "domain": "domain"}
 class Colorist(ImageOnlyTransform):
     """With probability ``p`` (0.3 by default), give an image the colour statistics of a style drawn from a bank.
 
-    The drawn parameters are a few numbers: the style's name, the strength, the plan. In a stack (``images``, ``volume``) all
-    images take the same style, each by its own plan; further images (``additional_targets``) get the map of ``image``.
+    The image is measured, a style is drawn, and each channel gets the mean and standard deviation of the style. Put it before
+    ``Normalize``.
 
     Args:
-        bank: A :class:`recolorist.StyleBank`, or the path of a saved one.
-        method: A key of :data:`recolorist.MATCHERS`.
-        space: A key of :data:`recolorist.SPACES`.
-        sampler: A name of :mod:`recolorist.samplers`, or a callable.
-        strength: 0 leaves the image, 1 matches it fully; a pair is a range to draw from.
-        max_gain: Largest factor on a channel.
-        max_clip: Largest share of values that may be clipped.
-        max_loss: Largest share of patches that may lose more than half of their detail.
-        mask: ``"tissue"``, ``"fundus"``, or a callable from image to mask.
-        apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
-        data_range: Largest value of floating-point images.
-        mask_key: Name of the entry of the call that is the foreground mask; ``mask`` is for calls without one.
-        sample_key: Name of the entry that is the image's key in the bank, so that it is not matched to itself.
-        label_key: Name of the entry that is its label, for samplers that need it.
-        domain_key: Name of the entry that is its domain.
-        allow_split: Accept banks of other splits than training.
-        blank: ``"keep"`` leaves blank images as they are and draws no style of one, ``"match"`` treats them like all others.
-        bank_form: How ``A.save`` writes the bank: ``"embedded"`` in the pipeline itself, ``"path"`` as the path of its file
-            with its SHA-256, ``"auto"`` embedded up to 256 styles and by its path beyond.
-        p: Probability of changing an image.
-
-    Raises:
-        OptionError: An option is unknown or outside its limits.
+        bank (StyleBank | str | Path): The styles, or the path of a saved bank (.rcb, .json).
+        method (str): A key of :data:`recolorist.MATCHERS`. Default: 'mean_std'.
+        space (str): A key of :data:`recolorist.SPACES`. Default: 'rgb'.
+        sampler (str | Callable): A name of :mod:`recolorist.samplers`, or a callable. Default: 'uniform'.
+        strength (float | tuple[float, float]): 0 leaves the image, 1 matches it fully; a pair is a range to draw from.
+            Default: 1.0.
+        max_gain (float): Largest factor on a channel. Default: 10.0.
+        max_clip (float | None): Largest share of values that may be clipped. Default: None.
+        mask (str | Callable | None): ``"tissue"``, ``"fundus"``, or a callable from image to mask; the pixels to measure.
+            Default: None.
+        apply_to ("all" | "mask"): Change all pixels, or only those of the mask. Default: 'all'.
+        data_range (float | None): Largest value of floating-point images; 1 if None. Default: None.
+        max_loss (float | None): Largest share of patches that may lose more than half of their detail. Default: None.
+        mask_key (str | None): Name of the entry of the call that is the foreground mask; ``mask`` is for calls without one.
+            Default: None.
+        sample_key (str | None): Name of the entry that is the image's key in the bank, so that it is not matched to itself.
+            Default: None.
+        label_key (str | None): Name of the entry that is its label, for samplers that need it. Default: None.
+        domain_key (str | None): Name of the entry that is its domain, for samplers that need it. Default: None.
+        allow_split (bool): Accept banks of other splits than training. Default: False.
+        blank ("keep" | "match"): Leave blank images as they are and draw no style of one, or treat them like all others.
+            Default: 'keep'.
+        bank_form ("auto" | "embedded" | "path"): How ``A.save`` writes the bank: in the pipeline itself, as the path of its file
+            with its SHA-256, or embedded up to 256 styles and by its path beyond. Default: 'auto'.
+        p (float): Probability of applying the transform. Default: 0.3, where Albumentations' own transforms have 0.5.
 
     Targets:
-        image, volume
+        image, images, volume, volumes
 
     Image types:
         uint8, float32
 
-    Example:
+    Number of channels:
+        As many as the images of the bank: 3 for colour, 1 for grey.
+
+    Raises:
+        OptionError: An option is unknown or outside its limits.
+
+    Note:
+        - Masks, bounding boxes and key points are not changed.
+        - In a stack (``images``, ``volume``) all images take the same style, each by its own plan. Further images
+          (``additional_targets``) get the map of ``image``.
+        - The drawn parameters are a few numbers: the style's name, the strength, the plan. ``ReplayCompose`` repeats them to the
+          byte, and on images that were not recorded it gives the same style.
+        - uint16 and float64 images are taken as well.
+
+    Examples:
         >>> import albumentations as A
         >>> tiles = np.random.default_rng(0).integers(0, 256, (8, 24, 16, 3), dtype=np.uint8)
         >>> from recolorist import StyleBank

@@ -20,20 +20,20 @@ __all__ = ["ColoristTransform"]
 class ColoristTransform:
     """With probability ``p`` (0.3 by default), give each image of a batch the colour statistics of a style drawn from a bank.
 
-    Other columns are left as they are.
+    Pass it to ``with_transform``, ``set_transform`` or ``map``. Other columns are left as they are.
 
     Args:
-        bank: A :class:`recolorist.StyleBank`, or the path of a saved one.
-        p: Probability of changing an image.
-        column: The column of images, PIL or arrays.
-        output: The column to write; ``column`` unless given.
-        index_column: A column of whole numbers that key the draw and name the image in the bank.
-        key_column: A column of texts that do the same.
-        label_column: A column of labels, for samplers that need them.
-        domain_column: A column of domains, for samplers that need them.
-        mask_column: A column of foreground masks.
-        then: Called with each image last, for the step to a tensor.
-        **options: The other options of :class:`recolorist.Colorist`.
+        bank (`StyleBank` or `str`): The styles, or the path of a saved bank (.rcb, .json).
+        p (`float`, defaults to `0.3`): Probability of changing an image.
+        column (`str`, defaults to `"image"`): The column of images, PIL or arrays (H, W, C).
+        output (`str`, *optional*): The column to write; ``column`` unless given.
+        index_column (`str`, *optional*): A column of whole numbers that key the draw and name the image in the bank.
+        key_column (`str`, *optional*): A column of texts that do the same.
+        label_column (`str`, *optional*): A column of labels, for samplers that need them.
+        domain_column (`str`, *optional*): A column of domains, for samplers that need them.
+        mask_column (`str`, *optional*): A column of foreground masks.
+        then (`Callable`, *optional*): Called with each image last, for the step to a tensor.
+        **options: The other options of :class:`recolorist.Colorist`. Give a ``seed``, so that ``map`` finds its cache again.
 
     Raises:
         OptionError: An option is unknown or outside its limits, or both ``index_column`` and ``key_column`` were given.

@@ -71,30 +71,43 @@ class _Styles(RandomGeneratorBase):
 class RandomColorist(IntensityAugmentationBase2D):
     """With probability ``p`` (0.3 by default), give each sample of a batch the colour statistics of a style drawn from a bank.
 
-    Mean and deviation are matched. Samplers that need labels or domains do not work here, since Kornia does not say which image
-    a sample is. ``_params`` holds the style of each sample, so that ``augmentation(batch, params=augmentation._params)`` repeats
-    it exactly.
+    Each channel gets the mean and standard deviation of the style.
 
     Args:
-        bank: A :class:`recolorist.StyleBank`, or the path of a saved one.
-        p: Probability of changing a sample.
-        space: ``"rgb"`` or another linear space.
-        sampler: A name of :mod:`recolorist.samplers`, or a callable.
-        strength: 0 leaves the image, 1 matches it fully; a pair is a range to draw from.
-        max_gain: Largest factor on a channel.
-        mask: ``"tissue"``, ``"fundus"``, or a callable from the batch to booleans ``(B, H, W)``; the named rules run on the CPU.
-        apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
-        same_on_batch: Give all samples of a batch the same style.
-        keepdim: Return a single image without the dimension of the batch.
-        allow_split: Accept banks of other splits than training.
+        bank: the styles: a :class:`recolorist.StyleBank`, or the path of a saved one (.rcb, .json).
+        p: probability of applying the transformation to a sample. Default: 0.3, where most of Kornia's have 0.5.
+        space: ``"rgb"`` or another linear space of :data:`recolorist.SPACES`. Default: "rgb".
+        sampler: a name of :mod:`recolorist.samplers`, or a callable. Default: "uniform".
+        strength: 0 leaves the image, 1 matches it fully; a pair is a range to draw from. Default: 1.0.
+        max_gain: largest factor on a channel. Default: 10.0.
+        mask: ``"tissue"``, ``"fundus"``, or a callable from the batch to booleans :math:`(B, H, W)`; the pixels to measure. The
+            named rules run on the CPU. Default: None, all pixels.
+        apply_to: change ``"all"`` pixels, or only those of the ``"mask"``. Default: "all".
+        same_on_batch: apply the same style across the batch. Default: False.
+        keepdim: whether to keep the output shape the same as input ``True`` or broadcast it to the batch form ``False``.
+            Default: False.
+        allow_split: accept banks of other splits than training. Default: False.
         blank: ``"keep"`` leaves blank images as they are and draws no style of one, ``"match"`` treats them like all others.
-        max_clip: Not available here: a limit is kept by trying maps on the pixels, which would wait for the device.
-        max_loss: Not available here, for the same reason.
+            Default: "keep".
+        max_clip: not available here: a limit is kept by trying maps on the pixels, which would wait for the device.
+            Default: None.
+        max_loss: not available here, for the same reason. Default: None.
+
+    Shape:
+        - Input: :math:`(C, H, W)` or :math:`(B, C, H, W)`; C is that of the bank's images.
+        - Output: :math:`(B, C, H, W)`, or :math:`(C, H, W)` with ``keepdim=True``.
+
+    .. note::
+        Input tensors must be float and in 0 to 1. Gradients flow through the pixels and through the statistics.
+
+    .. note::
+        ``_params`` holds the style of each sample, so that ``augmentation(batch, params=augmentation._params)`` repeats it
+        exactly. Samplers that need labels or domains do not work here, since Kornia does not say which image a sample is.
 
     Raises:
         OptionError: An option is unknown or outside its limits, or a limit is given.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from recolorist import StyleBank
         >>> tiles = np.random.default_rng(0).integers(0, 256, (8, 24, 16, 3), dtype=np.uint8)

@@ -54,27 +54,31 @@ _NUMBERS: Final = 2**63 - 1
 class RandColorist(RandomizableTransform):
     """With probability ``prob`` (0.3 by default), give an image the colour statistics of a style drawn from a bank.
 
-    Images are channel-first, ``(C, H, W)`` or ``(C, H, W, D)``: a volume takes one style by one plan. The dtype is kept. Float
-    images are taken as 0 to 1; MONAI often leaves 8-bit values in floats, and then ``data_range=255`` says so.
+    Images are channel-first, ``(C, H, W)`` or ``(C, H, W, D)``: a volume takes one style by one plan. ``backend`` is TORCH and
+    NUMPY: arrays become tensors, and metadata is kept. The dtype is kept, except that MONAI makes int32 of uint16 arrays.
+    Float images are taken as 0 to 1; MONAI often leaves 8-bit values in floats, and then ``data_range=255`` says so.
+
+    The transform is not invertible, and it is not lazy: pending operations are applied before it.
 
     Args:
-        bank: A :class:`recolorist.StyleBank`, or the path of a saved one.
-        prob: Probability of changing an image.
-        method: A key of :data:`recolorist.MATCHERS`.
-        space: A key of :data:`recolorist.SPACES`.
-        sampler: A name of :mod:`recolorist.samplers`, or a callable.
-        strength: 0 leaves the image, 1 matches it fully; a pair is a range to draw from.
-        max_gain: Largest factor on a channel.
-        max_clip: Largest share of values that may be clipped.
-        max_loss: Largest share of patches that may lose more than half of their detail.
-        mask: ``"tissue"``, ``"fundus"``, or a callable from image to mask.
-        apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
-        data_range: Largest value of floating-point and signed images.
-        allow_split: Accept banks of other splits than training.
+        bank: the styles: a :class:`recolorist.StyleBank`, or the path of a saved one (.rcb, .json).
+        prob: probability of changing an image. Default to 0.3, where many of MONAI's own transforms have 0.1.
+        method: a key of :data:`recolorist.MATCHERS`. Default to ``"mean_std"``.
+        space: a key of :data:`recolorist.SPACES`. Default to ``"rgb"``.
+        sampler: a name of :mod:`recolorist.samplers`, or a callable. Default to ``"uniform"``.
+        strength: 0 leaves the image, 1 matches it fully; a pair is a range to draw from. Default to ``1.0``.
+        max_gain: largest factor on a channel. Default to ``10.0``.
+        max_clip: largest share of values that may be clipped. Default to ``None``, no limit.
+        mask: ``"tissue"``, ``"fundus"``, or a callable from image to mask; the pixels to measure. Default to ``None``, all.
+        max_loss: largest share of patches that may lose more than half of their detail. Default to ``None``, no limit.
+        apply_to: change ``"all"`` pixels, or only those of the ``"mask"``. Default to ``"all"``.
+        data_range: largest value of floating-point and signed images. Default to ``None``, which is 1 for floats.
+        allow_split: accept banks of other splits than training. Default to ``False``.
         blank: ``"keep"`` leaves blank images as they are and draws no style of one, ``"match"`` treats them like all others.
+            Default to ``"keep"``.
 
     Raises:
-        OptionError: An option is unknown or outside its limits.
+        OptionError: When an option is unknown or outside its limits.
 
     Example:
         >>> import torch
@@ -183,32 +187,39 @@ class RandColorist(RandomizableTransform):
 
 
 class RandColoristd(RandomizableTransform, MapTransform):
-    """Dictionary version of :class:`RandColorist`: one draw for all ``keys``, each image matched by its own plan.
+    """Dictionary-based version of :class:`RandColorist`, with probability ``prob`` (0.3 by default).
+
+    One style is drawn for all ``keys``, and each image is matched by its own plan. Other items of the dictionary are the same
+    objects afterwards. ``RandColoristD`` and ``RandColoristDict`` are other names of it; ``backend`` is that of
+    :class:`RandColorist`.
 
     Args:
-        keys: Names of the entries that are images.
-        bank: A :class:`recolorist.StyleBank`, or the path of a saved one.
-        prob: Probability of changing a sample.
-        method: A key of :data:`recolorist.MATCHERS`.
-        space: A key of :data:`recolorist.SPACES`.
-        sampler: A name of :mod:`recolorist.samplers`, or a callable.
-        strength: 0 leaves the image, 1 matches it fully; a pair is a range to draw from.
-        max_gain: Largest factor on a channel.
-        max_clip: Largest share of values that may be clipped.
-        max_loss: Largest share of patches that may lose more than half of their detail.
-        mask: ``"tissue"``, ``"fundus"``, or a callable from image to mask.
-        apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
-        data_range: Largest value of floating-point and signed images.
-        allow_split: Accept banks of other splits than training.
+        keys: keys of the corresponding items to be transformed, all of them images.
+            See also: :py:class:`monai.transforms.compose.MapTransform`.
+        bank: the styles: a :class:`recolorist.StyleBank`, or the path of a saved one (.rcb, .json).
+        prob: probability of changing a sample. Default to 0.3, where many of MONAI's own transforms have 0.1.
+        method: a key of :data:`recolorist.MATCHERS`. Default to ``"mean_std"``.
+        space: a key of :data:`recolorist.SPACES`. Default to ``"rgb"``.
+        sampler: a name of :mod:`recolorist.samplers`, or a callable. Default to ``"uniform"``.
+        strength: 0 leaves the image, 1 matches it fully; a pair is a range to draw from. Default to ``1.0``.
+        max_gain: largest factor on a channel. Default to ``10.0``.
+        max_clip: largest share of values that may be clipped. Default to ``None``, no limit.
+        mask: ``"tissue"``, ``"fundus"``, or a callable from image to mask; the pixels to measure. Default to ``None``, all.
+        max_loss: largest share of patches that may lose more than half of their detail. Default to ``None``, no limit.
+        apply_to: change ``"all"`` pixels, or only those of the ``"mask"``. Default to ``"all"``.
+        data_range: largest value of floating-point and signed images. Default to ``None``, which is 1 for floats.
+        allow_split: accept banks of other splits than training. Default to ``False``.
         blank: ``"keep"`` leaves blank images as they are and draws no style of one, ``"match"`` treats them like all others.
-        mask_key: Name of the entry that is the foreground mask.
-        sample_key: Name of the entry that is the image's key in the bank, so that it is not matched to itself.
-        label_key: Name of the entry that is its label, for samplers that need it.
-        domain_key: Name of the entry that is its domain.
-        allow_missing_keys: Accept samples without some of the entries.
+            Default to ``"keep"``.
+        mask_key: key of the foreground mask, ``(H, W)`` or ``(1, H, W)``. Default to ``None``: ``mask`` decides.
+        sample_key: key of the image's name in the bank, so that it is not matched to itself. Default to ``None``.
+        label_key: key of the label, for samplers that need it. Default to ``None``.
+        domain_key: key of the domain, for samplers that need it. Default to ``None``.
+        allow_missing_keys: don't raise an exception if a key is missing. Default to ``False``.
 
     Raises:
-        OptionError: An option is unknown or outside its limits.
+        OptionError: When an option is unknown or outside its limits.
+        KeyError: When called: one of ``keys`` is missing and ``allow_missing_keys=False``.
 
     Example:
         >>> import torch

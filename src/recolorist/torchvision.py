@@ -38,34 +38,47 @@ _FIRST, _LAST = 0, 2**63 - 1
 class Colorist(v2.Transform):
     """With probability ``p`` (0.3 by default), give the images of a sample the colour statistics of one style drawn from a bank.
 
-    Images (PIL, ``tv_tensors.Image``, plain tensors; uint8, uint16, or floating point in 0 to ``data_range``) and videos keep
-    their type, dtype, shape and device. Masks, boxes, key points and everything else pass through untouched. Put it before
-    ``Normalize``. A batch (..., C, H, W) takes one style, and each image is measured by itself. The frames of a video are
-    measured together, so that it does not flicker. All images of one call share the draw.
+    If the input is a :class:`torch.Tensor` or a ``TVTensor`` (for example :class:`~torchvision.tv_tensors.Image` or
+    :class:`~torchvision.tv_tensors.Video`), it can have an arbitrary number of leading batch dimensions: the image can have
+    ``[..., C, H, W]`` shape. A batch takes one style, and each image is measured by itself. The frames of a video are measured
+    together, so that it does not flicker. PIL images are taken, too. All images of one call share the draw.
 
-    Random numbers come from torch's generator alone, which the loader seeds differently in each worker and epoch. The same
-    ``torch.manual_seed`` and the same number of workers repeat a run. For colours that do not depend on the number of workers use
-    :class:`recolorist.torch.ColoristDataset`.
+    Images of uint8, uint16 or floating point in 0 to ``data_range`` keep their type, dtype, shape and device; signed integers
+    need ``data_range``. Masks, boxes, key points and everything else pass through untouched. Put it before ``Normalize``.
+
+    .. note::
+        Random numbers come from torch's generator alone, which the loader seeds differently in each worker and epoch. The same
+        ``torch.manual_seed`` and the same number of workers repeat a run. For colours that do not depend on the number of
+        workers use :class:`recolorist.torch.ColoristDataset`.
+
+    .. note::
+        The pixels are changed on the CPU, without gradients. For batches on another device use
+        :class:`recolorist.torch.ColorMatch`.
 
     Args:
-        bank: A :class:`recolorist.StyleBank`, or the path of a saved one.
-        p: Probability of changing a sample.
-        method: A key of :data:`recolorist.MATCHERS`.
-        space: A key of :data:`recolorist.SPACES`.
-        sampler: A name of :mod:`recolorist.samplers`, or a callable.
-        strength: 0 leaves the image, 1 matches it fully; a pair is a range to draw from.
-        max_gain: Largest factor on a channel.
-        max_clip: Largest share of values that may be clipped.
-        max_loss: Largest share of patches that may lose more than half of their detail.
-        mask: ``"tissue"``, ``"fundus"``, or a callable from image to mask.
-        apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
-        data_range: Largest value of floating-point images.
-        preprocessing: What was done to the images before; a bank made otherwise is warned of.
-        allow_split: Accept banks of other splits than training.
-        blank: ``"keep"`` leaves blank images as they are and draws no style of one, ``"match"`` treats them like all others.
+        bank (StyleBank or path): The styles, or the path of a saved bank (.rcb, .json).
+        p (float, optional): Probability of changing a sample. Default: 0.3, where most of torchvision's transforms have 0.5.
+        method (str, optional): A key of :data:`recolorist.MATCHERS`. Default: 'mean_std'.
+        space (str, optional): A key of :data:`recolorist.SPACES`. Default: 'rgb'.
+        sampler (str or callable, optional): A name of :mod:`recolorist.samplers`. Default: 'uniform'.
+        strength (float or tuple of float (min, max), optional): 0 leaves the image, 1 matches it fully; a pair is a range to
+            draw from. Default: 1.0.
+        max_gain (float, optional): Largest factor on a channel. Default: 10.0.
+        max_clip (float, optional): Largest share of values that may be clipped. Default: None, no limit.
+        mask (str or callable, optional): ``"tissue"``, ``"fundus"``, or a callable from image to mask; the pixels to measure.
+            Default: None, all pixels.
+        max_loss (float, optional): Largest share of patches that may lose more than half of their detail. Default: None, no
+            limit.
+        apply_to (str, optional): Change ``"all"`` pixels, or only those of the ``"mask"``. Default: 'all'.
+        data_range (float, optional): Largest value of floating-point and signed images. Default: None, which is 1 for floats.
+        preprocessing (str, optional): What was done to the images before; a bank made otherwise is warned of. Default: None.
+        allow_split (bool, optional): Accept banks of other splits than training. Default: False.
+        blank (str, optional): ``"keep"`` leaves blank images as they are and draws no style of one, ``"match"`` treats them like
+            all others. Default: 'keep'.
 
     Raises:
         OptionError: An option is unknown or outside its limits.
+        ImageError: When called: the only image of a sample is an array, which torchvision would pass through.
 
     Example:
         >>> import numpy as np
