@@ -132,6 +132,7 @@ class RandColorist(RandomizableTransform):
         self._place = adapters.mix_worker_seed(int(self.R.randint(_NUMBERS, dtype=np.int64)))
         self._do_transform = adapters.draw_chance(self.prob, self._place)
 
+    @torch.compiler.disable
     def __call__(
         self,
         img: Any,
@@ -283,6 +284,7 @@ class RandColoristd(RandomizableTransform, MapTransform):
         self.array.randomize(data)
         self._do_transform = self.array._do_transform  # noqa: SLF001 - the framework's name
 
+    @torch.compiler.disable
     def __call__(self, data: Mapping[Any, Any]) -> dict[Any, Any]:
         """Augment the images of one sample."""
         sample = dict(data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import os
 from collections.abc import Callable
@@ -85,6 +86,43 @@ class Subject:
     def run(self, images: NDArray[Any]) -> list[bytes]:
         """Return the bytes of each result, one call for each image."""
         return [np.ascontiguousarray(self.call(self.give(image), i)).tobytes() for i, image in enumerate(images)]
+
+
+class EveryOptionSet:
+    """A dataset of one image, changed anew in every sample by one adapter with each of its option sets.
+
+    A loader over it puts all option sets through the same workers, so that they need not be started for each.
+
+    Args:
+        name: One of :data:`FRAMEWORKS`.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.labels = [label for label in OPTION_SETS if name != "kornia" or label not in NOT_IN_KORNIA]
+        self.subjects = [Subject(name, **OPTION_SETS[label]).seed(1) for label in self.labels]
+        self.image = images(name, 1)[0]
+
+    def __len__(self) -> int:
+        return 8
+
+    def __getitem__(self, index: int) -> tuple[int, list[str]]:
+        """Return the worker and the digest of each result."""
+        info = importlib.import_module("torch").utils.data.get_worker_info()
+        given = [each.call(each.give(self.image), index) for each in self.subjects]
+        digests = [hashlib.sha256(np.ascontiguousarray(result).tobytes()).hexdigest() for result in given]
+        return 0 if info is None else info.id, digests
+
+    def load(self, workers: int) -> list[list[tuple[int, list[str]]]]:
+        """Return the samples of two epochs; Hugging Face draws by the epoch, which is set."""
+        torch = importlib.import_module("torch")
+        generator = torch.Generator().manual_seed(5)
+        torch.manual_seed(5)  # for a loader without workers
+        loader = torch.utils.data.DataLoader(self, batch_size=None, num_workers=workers, generator=generator)
+        epochs = []
+        for epoch in range(2):
+            _ = [each.seed(epoch) for each in self.subjects if each.name == "huggingface"]
+            epochs.append(list(loader))
+        return epochs
 
 
 def bank_for(options: dict[str, Any]) -> rc.StyleBank:

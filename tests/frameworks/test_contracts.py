@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.frameworks.contracts import CASES, FRAMEWORKS, Subject, images
+from tests.frameworks import workers
+from tests.frameworks.contracts import CASES, FRAMEWORKS, EveryOptionSet, Subject, images
 
 #: The dtypes of images that each framework documents and the adapter takes as they are.
 DTYPES = {
@@ -71,9 +72,49 @@ class TestEveryOptionSet:
             assert other.seed(3).run(given) == wanted
         assert subject.seed(3).run(given) == wanted
 
+    def test_the_same_when_compiled(self, name: str, options: dict[str, Any]) -> None:
+        """Drawing stays out of the graph."""
+        if name not in ("torchvision", "monai", "kornia"):
+            pytest.skip("takes no tensors")
+        subject = Subject(name, **options)
+        import torch
+
+        torch.compiler.reset()
+        given = subject.give(images(name)[0])
+        wanted = subject.seed(1).call(given)
+        compiled = torch.compile(subject.pipeline, backend="eager")
+        subject.seed(1)
+        assert torch.allclose(compiled(given), wanted, rtol=0, atol=1e-6 if name == "kornia" else 0)
+
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
 class TestEveryFramework:
+    @pytest.mark.filterwarnings(*workers.LOADER_WARNINGS)
+    def test_workers_and_epochs_differ_and_a_rerun_repeats(self, name: str) -> None:
+        """All option sets in the same two workers."""
+        pytest.importorskip("torch")
+        data = EveryOptionSet(name)
+        first, again = data.load(2), EveryOptionSet(name).load(2)
+        assert first == again
+        for number, label in enumerate(data.labels):
+            drawn = {
+                (epoch, worker): [digests[number] for where, digests in samples if where == worker]
+                for epoch, samples in enumerate(first)
+                for worker in range(2)
+            }
+            assert {len(digests) for digests in drawn.values()} == {4}, label
+            assert len({tuple(digests) for digests in drawn.values()}) == 4, label
+            assert len({digest for digests in drawn.values() for digest in digests}) > 8, label
+
+    def test_an_index_makes_draws_the_same_for_any_workers(self, name: str) -> None:
+        if name != "huggingface":
+            pytest.skip("the framework does not say which sample it is")
+        pytest.importorskip("torch")
+        alone, shared = (
+            [[digests for _, digests in samples] for samples in EveryOptionSet(name).load(count)] for count in (0, 2)
+        )
+        assert alone == shared
+
     def test_documented_dtypes(self, name: str) -> None:
         tile = images("torchvision")[0]
         subject = Subject(name)
