@@ -20,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import recolorist as rc
+from benchmarks import environment
 from benchmarks.claims.images import ImageSet, Pixels, load_set, run
 
 __all__ = ["measure"]
@@ -144,12 +145,10 @@ def _small_pixels(images: list[Pixels]) -> Array:
 
 def _alexnet() -> Features:
     """Return the mean and the largest value of each of the 256 last feature maps."""
-    import torch
-    from torchvision.models import alexnet
-
     from recolorist_lab.assets import weights
 
-    network = alexnet(weights=None)
+    torch = environment.load("torch")
+    network = environment.load("torchvision.models").alexnet(weights=None)
     network.load_state_dict(weights.state_of("alexnet_features"), strict=False)
     network.eval()
     mean, std = torch.tensor([0.485, 0.456, 0.406]), torch.tensor([0.229, 0.224, 0.225])

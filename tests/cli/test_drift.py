@@ -24,14 +24,30 @@ def test_the_training_data_itself_is_inside(data: Path, bank: Path) -> None:
     answer = run_here("drift", data, "--bank", bank, "--json", "--fail-over", "0.3")
     assert (answer.code, answer.err, answer.json["over"], answer.json["overall"]["drifted"]) == (0, "", False, False)
     assert [group["group"] for group in answer.json["groups"]] == ["hospital_a", "hospital_b"]
-    assert (answer.json["overall"]["images"], answer.json["threshold_rule"]) == (20, "F")
+    assert (answer.json["overall"]["images"], answer.json["threshold_rule"]) == (20, "small bank")
 
 
 def test_a_drifted_group_is_exit_code_4_only_if_asked(dark: Path, bank: Path) -> None:
-    answer = run_here("drift", dark, "--bank", bank, "--fail-over", "0.3", "--json")
+    answer = run_here("drift", dark, "--bank", bank, "--fail-over", "0.3", "--fail-least", 8, "--json")
     assert (answer.code, answer.json["over"], answer.json["fail_over"]) == (4, True, 0.3)
+    assert answer.json["failed_groups"] == ["all"]
     assert len(answer.json["outside"]) == 8
-    assert run_here("drift", dark, "--bank", bank).code == 0
+    assert run_here("drift", dark, "--bank", bank, "--fail-shift", "3", "--fail-least", 8).code == 4
+    for words in ([], ["--fail-over", "0.3"], ["--fail-shift", "3"], ["--fail-shift", "99", "--fail-least", 8]):
+        assert run_here("drift", dark, "--bank", bank, *words).code == 0  # not asked, fewer than 20 images, not so far
+
+
+def test_a_single_image_gets_its_distance_and_rank(dark: Path, bank: Path) -> None:
+    answer = run_here("drift", dark / "scanner" / "0.png", "--bank", bank)
+    assert "too few to judge" in answer.out
+    assert "100% of the bank's images are nearer" in answer.out
+
+
+def test_patients_are_named_by_a_pattern(dark: Path, bank: Path) -> None:
+    words = ("drift", dark, "--bank", bank, "--json", "--patients")
+    assert run_here(*words, r"\d").json["overall"]["shift_sds"] > 3
+    assert "patients" in refused(*words, "(nobody)")
+    assert "no regular expression" in refused(*words, "(")
 
 
 def test_another_microscope_is_drift(tmp_path: Path) -> None:
@@ -45,7 +61,7 @@ def test_another_microscope_is_drift(tmp_path: Path) -> None:
 def test_drift_goes_before_failed_files(dark: Path, bank: Path) -> None:
     (dark / "scanner" / "broken.png").write_bytes(b"nothing")
     for words, code in (([], 3), (["--fail-over", "0.3"], 4)):
-        answer = run_here("drift", dark, "--bank", bank, "--json", *words)
+        answer = run_here("drift", dark, "--bank", bank, "--json", "--fail-least", 8, *words)
         assert answer.code == code
         assert [failure["source"] for failure in answer.json["failures"]] == ["scanner/broken.png"]
         assert "broken.png" in answer.err
@@ -53,10 +69,11 @@ def test_drift_goes_before_failed_files(dark: Path, bank: Path) -> None:
 
 def test_people_read_a_verdict_for_each_group_and_the_farthest_images(dark: Path, bank: Path) -> None:
     answer = run_here("drift", dark, "--bank", bank)
-    assert "drifted" in answer.out
+    assert "images outside, group shifted" in answer.out
+    assert "fewer than 60 styles" in answer.out
     assert "all: most moved red: " in answer.out
     assert "darker" in answer.out
-    assert "by the F distribution, since the bank is small" in answer.out
+    assert "since the bank is small" in answer.out
     assert answer.out.count("scanner/") == 5
 
 

@@ -13,7 +13,15 @@ from typer.main import get_command
 from recolorist.cli import common
 from recolorist.cli.main import app
 from recolorist.cli.options import OPTIONS, strength_of, with_options
-from recolorist.collections.options import AugmentOptions, BankOptions, HarmoniseOptions, OutputOptions, SourceOptions, Where
+from recolorist.collections.options import (
+    AugmentOptions,
+    BankOptions,
+    DriftOptions,
+    HarmoniseOptions,
+    OutputOptions,
+    SourceOptions,
+    Where,
+)
 from recolorist.core.options import MatchOptions
 from recolorist.io.images import Reading
 
@@ -77,8 +85,18 @@ class TestWithOptions:
 
 class TestTable:
     def test_every_entry_is_a_field(self) -> None:
-        objects = [MatchOptions, AugmentOptions, HarmoniseOptions, BankOptions, SourceOptions, OutputOptions, Reading, Where]
-        names = {entry.name for group in objects for entry in fields(group)}
+        objects = [
+            MatchOptions,
+            AugmentOptions,
+            HarmoniseOptions,
+            BankOptions,
+            SourceOptions,
+            OutputOptions,
+            DriftOptions,
+            Reading,
+            Where,
+        ]
+        names = {entry.name for group in (*objects, DriftOptions) for entry in fields(group)}
         assert set(OPTIONS) - names == {"style_mask", "with_histograms"}  # of Masks, MeasureOptions
 
     @pytest.mark.parametrize("name", ["match", "augment", "harmonise", "audit", "drift"])

@@ -3,7 +3,9 @@
 Every image is a point: the means of its channels and the log-Cholesky factor of their covariance, nine numbers for RGB. The bank
 is a cloud of such points. The distance of an image from it is Mahalanobis': the number of deviations of the cloud, in any
 direction. The threshold is taken from the bank itself by leaving out each image in turn, which holds for clouds of any shape.
-Banks too small for that get the threshold of normal data, by the F distribution.
+Banks too small for that get the greater of the largest such distance and the threshold of normal data, by the F distribution.
+
+A group is judged twice: by its images outside the threshold, and by the shift of its mean (:mod:`recolorist.bank.shift`).
 """
 
 from __future__ import annotations
@@ -17,14 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.bank.features import style_features
+from recolorist.bank.shift import Shift, Units, find_shift, sort_units
 from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import StatisticsError
 
 __all__ = [
+    "ALPHA",
     "COVERAGE",
+    "SMALL_BANK",
     "Group",
     "Region",
-    "binomial_tail",
+    "beta_binomial_tail",
     "describe_shift",
     "f_threshold",
     "group_of",
@@ -38,7 +43,10 @@ Array = NDArray[np.float64]
 #: The share of images like those of the bank that lie inside the region, unless another one is asked for.
 COVERAGE: Final = 0.99
 _FLOOR: Final = 0.5 / 255.0  # no feature is known better than half an 8-bit level; keeps constant ones from exploding
-_LEAST_CHANCE: Final = 1e-3  # below this probability the share of a group outside is called drift
+#: Below this probability a group is said to have drifted.
+ALPHA: Final = 1e-3
+#: With fewer styles the edge of the region is poorly known: more than one in sixty images like the bank's may lie outside.
+SMALL_BANK: Final = 60
 _CHANNELS: Final = ("red", "green", "blue")
 
 
@@ -52,8 +60,12 @@ class Region:
     centre: Array
     whiten: Array  #: features times this have unit covariance
     threshold: float  #: of the distance
-    rule: Literal["leave-one-out", "F"]
+    rule: Literal["leave-one-out", "small bank"]
     styles: int
+    rank: int  #: of the threshold among the distances of the bank's images, each from the others
+    left_out: Array  #: these distances, sorted
+    cloud: Array  #: the bank's images in whitened coordinates
+    units: Units  #: its rows by patient or slide
     mean_centre: Array  #: mean of the bank's means and deviations, and their spread, in unit range: for descriptions
     mean_spread: Array
     std_centre: Array
@@ -62,6 +74,15 @@ class Region:
     def whitened(self, mean: Array, cov: Array) -> Array:
         """Return the points of images in coordinates in which the cloud has unit covariance."""
         return np.asarray((style_features(mean, cov) - self.centre) @ self.whiten)
+
+    @property
+    def expected(self) -> float:
+        """The share of images like those of the bank that is expected outside."""
+        return (self.styles + 1 - self.rank) / (self.styles + 1)
+
+    def share_nearer(self, distance: float) -> float:
+        """Return the share of the bank's images, each left out in turn, that are nearer to the centre."""
+        return float(np.searchsorted(self.left_out, distance) / self.styles)
 
     def distance(self, mean: Array, cov: Array) -> Array:
         """Return the Mahalanobis distance of images from the centre.
@@ -73,12 +94,13 @@ class Region:
         return np.asarray(np.sqrt((self.whitened(mean, cov) ** 2).sum(axis=1)))
 
 
-def region_of(bank: StyleBank, coverage: float = COVERAGE) -> Region:
+def region_of(bank: StyleBank, coverage: float = COVERAGE, units: NDArray[np.str_] | None = None) -> Region:
     """Fit the region that holds a new image like those of the bank with a given probability.
 
     Args:
         bank: A bank with moments of RGB or grey, of at least twelve images in RGB.
         coverage: The probability, from 0.5 to below 1.
+        units: The patient or slide of each style, where there are several of each: only the test of groups uses it.
 
     Returns:
         The region, whose ``rule`` says where its threshold comes from.
@@ -90,7 +112,7 @@ def region_of(bank: StyleBank, coverage: float = COVERAGE) -> Region:
         >>> rng = np.random.default_rng(0)
         >>> images = rng.integers(rng.integers(0, 99, (40, 1, 1, 1)), 200, (40, 8, 8, 3), dtype=np.uint8)
         >>> region_of(StyleBank.build(images)).rule
-        'F'
+        'small bank'
     """
     if bank.space != "rgb":
         raise StatisticsError(f"the bank holds moments of {bank.space!r}; drift needs those of RGB")
@@ -104,19 +126,25 @@ def region_of(bank: StyleBank, coverage: float = COVERAGE) -> Region:
     deviations = features - centre
     spread, axes = np.linalg.eigh(deviations.T @ deviations / (count - 1))
     whiten = axes / np.sqrt(np.maximum(spread, _FLOOR**2))
-    inside = ((deviations @ whiten) ** 2).sum(axis=1)
+    cloud = deviations @ whiten
+    left_out = np.sort(leave_one_out((cloud**2).sum(axis=1), count))
     rank = math.ceil((count + 1) * coverage)
-    if rank <= count:
-        threshold, rule = float(np.sort(leave_one_out(inside, count))[rank - 1]), "leave-one-out"
-    else:
+    is_small = rank > count
+    rank = min(rank, count)
+    threshold = float(left_out[rank - 1])
+    if is_small:
         varying = int((spread > _FLOOR**2).sum())  # directions in which nothing varies add nothing to a distance
-        threshold, rule = f_threshold(count, max(1, varying), coverage), "F"
+        threshold = max(threshold, f_threshold(count, max(1, varying), coverage))
     return Region(
         centre,
         whiten,
         math.sqrt(threshold),
-        rule,  # type: ignore[arg-type]  # one of the two
+        "small bank" if is_small else "leave-one-out",
         count,
+        rank,
+        np.sqrt(left_out),
+        cloud,
+        sort_units(units, count),
         bank.mean.mean(axis=0),
         np.maximum(bank.mean.std(axis=0, ddof=1), _FLOOR),
         bank.std.mean(axis=0),
@@ -155,17 +183,19 @@ def f_threshold(count: int, size: int, coverage: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One group of new images: how many lie outside, how likely that is by chance, and how the colours moved."""
+    """One group of new images: how many lie outside, how far it moved, how likely both are by chance, and what moved."""
 
     name: str
     images: int
     outside: int
     chance: float  #: probability of so many outside, if the group were like the bank
+    shift: Shift  #: how far the mean of the group moved, and the probability of that
     mean_shift: Array  #: in 8-bit levels, per channel
     mean_sds: Array  #: the same in deviations of the bank
     contrast: Array  #: ratio of deviations, per channel
     contrast_sds: Array  #: the change of the deviations in deviations of the bank
-    too_few: bool = False  #: whether chance could put all images of so small a group outside
+    too_few: bool = False  #: whether chance could put all images of so small a group outside, and its shift cannot be tested
+    alpha: float = ALPHA  #: below this probability chance is ruled out
 
     @property
     def share(self) -> float:
@@ -173,19 +203,32 @@ class Group:
         return self.outside / self.images
 
     @property
+    def has_images_outside(self) -> bool:
+        """Whether more images lie outside than chance explains."""
+        return self.chance < self.alpha
+
+    @property
+    def is_shifted(self) -> bool:
+        """Whether the mean of the group has moved further than chance explains."""
+        return self.images > 1 and self.shift.chance < self.alpha
+
+    @property
     def drifted(self) -> bool:
-        """Whether more lie outside than chance explains."""
-        return self.chance < _LEAST_CHANCE
+        """Whether either test says so."""
+        return self.has_images_outside or self.is_shifted
 
     @property
     def verdict(self) -> str:
-        """Whether the group has drifted, lies inside, or is too small to judge."""
-        return "drifted" if self.drifted else "too few to judge" if self.too_few else "inside"
+        """What the two tests say, or that the group is too small to judge."""
+        reasons = ["images outside"] * self.has_images_outside + ["group shifted"] * self.is_shifted
+        return ", ".join(reasons) or ("too few to judge" if self.too_few else "inside")
 
     @property
     def words(self) -> str:
-        """A description of the channel that moved most."""
-        return describe_shift(self.mean_shift, self.mean_sds, self.contrast, self.contrast_sds)
+        """A description of the channel that moved most, and whether the channels vary together otherwise."""
+        text = describe_shift(self.mean_shift, self.mean_sds, self.contrast, self.contrast_sds)
+        seen = float(max(np.abs(self.mean_sds).max(), np.abs(self.contrast_sds).max()))
+        return f"{text}; mostly in how the channels vary together" if self.is_shifted and self.shift.size > 2 * seen else text
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers and the description, ready for JSON."""
@@ -195,6 +238,11 @@ class Group:
             "outside": self.outside,
             "share": self.share,
             "chance": self.chance,
+            "images_outside": self.has_images_outside,
+            "shift_sds": self.shift.size,
+            "shift_chance": self.shift.chance,
+            "group_shifted": self.is_shifted,
+            "alpha": self.alpha,
             "drifted": self.drifted,
             "verdict": self.verdict,
             "mean_shift_levels": self.mean_shift.tolist(),
@@ -205,22 +253,28 @@ class Group:
         }
 
 
-def group_of(name: str, region: Region, mean: Array, std: Array, distance: Array, coverage: float) -> Group:
-    """Summarise one group of images.
+def group_of(
+    name: str, region: Region, mean: Array, cov: Array, units: NDArray[np.str_] | None = None, alpha: float = ALPHA
+) -> Group:
+    """Judge one group of images.
 
     Args:
         name: Name of the group.
         region: The region of the bank.
         mean: Means (N, C) of the images in unit range.
-        std: Standard deviations (N, C).
-        distance: Distances (N,) from the region's centre.
-        coverage: The probability that the region was fitted for.
+        cov: Covariances (N, C, C).
+        units: The patient or slide of each image, where there are several of each.
+        alpha: Below this probability chance is ruled out.
     """
-    outside = int((distance > region.threshold).sum())
-    count = len(distance)
-    chance = binomial_tail(outside, count, 1.0 - coverage)
-    too_few = binomial_tail(count, count, 1.0 - coverage) >= _LEAST_CHANCE
-    return Group(name, count, outside, chance, *_compare(region, mean.mean(axis=0), std.mean(axis=0)), too_few)
+    white = region.whitened(mean, cov)
+    outside = int(((white**2).sum(axis=1) > region.threshold**2).sum())
+    count, std = len(mean), np.sqrt(np.diagonal(cov, axis1=1, axis2=2))
+    above, below = region.styles + 1 - region.rank, region.rank
+    chance = beta_binomial_tail(outside, count, above, below)
+    too_few = count < 2 and beta_binomial_tail(count, count, above, below) >= alpha
+    shift = find_shift(region.cloud, region.units, white, units)
+    changes = _compare(region, mean.mean(axis=0), std.mean(axis=0))
+    return Group(name, count, outside, chance, shift, *changes, too_few, alpha)
 
 
 def _compare(region: Region, mean: Array, std: Array) -> tuple[Array, Array, Array, Array]:
@@ -230,16 +284,29 @@ def _compare(region: Region, mean: Array, std: Array) -> tuple[Array, Array, Arr
     return 255 * shift, shift / region.mean_spread, ratio, change / region.std_spread
 
 
-def binomial_tail(successes: int, draws: int, probability: float) -> float:
-    """Return the probability of so many successes or more among independent draws.
+def beta_binomial_tail(successes: int, draws: int, above: int, below: int) -> float:
+    """Return the probability of so many successes or more, where their probability is itself only known from a sample.
+
+    New values lie above the k-th smallest of n values with a probability that varies from sample to sample. It has a beta
+    distribution with parameters n + 1 - k and k, whatever that of the values, so the number of images outside is beta-binomial.
+
+    Args:
+        successes: How many.
+        draws: Of how many.
+        above: n + 1 - k.
+        below: k.
 
     Example:
-        >>> round(binomial_tail(1, 2, 0.5), 12)
-        0.75
+        >>> round(beta_binomial_tail(1, 1, 1, 99), 12)  # beyond the largest of 99
+        0.01
     """
-    from scipy.special import bdtrc
+    from scipy.special import betaln
 
-    return float(bdtrc(successes - 1, draws, probability)) if successes else 1.0
+    if successes == 0:
+        return 1.0
+    counts = np.arange(successes, draws + 1)
+    ways = -np.log(draws + 1) - betaln(counts + 1, draws - counts + 1)
+    return float(min(1.0, np.exp(ways + betaln(counts + above, draws - counts + below) - betaln(above, below)).sum()))
 
 
 def describe_shift(shift: Array, sds: Array, contrast: Array, contrast_sds: Array) -> str:
@@ -269,13 +336,14 @@ def describe_shift(shift: Array, sds: Array, contrast: Array, contrast_sds: Arra
 def image_lines(
     region: Region, keys: Sequence[str], groups: Sequence[str], mean: Array, std: Array, distance: Array
 ) -> list[dict[str, Any]]:
-    """Return one record for each image: its group, distance, whether it lies outside, and a description."""
+    """Return one record for each image: group, distance, whether it lies outside, share of the bank nearer, and what moved."""
     return [
         {
             "source": key,
             "group": groups[i],
             "distance": float(distance[i]),
             "outside": bool(distance[i] > region.threshold),
+            "nearer": region.share_nearer(float(distance[i])),
             "words": describe_shift(*_compare(region, mean[i], std[i])),
         }
         for i, key in enumerate(keys)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from recolorist.errors import OptionError, StatisticsError
 
-__all__ = ["Groups", "Names", "decode_names", "encode_names", "find_code", "format_name", "format_names"]
+__all__ = ["Groups", "Names", "decode_names", "encode_names", "find_code", "find_patients", "format_name", "format_names"]
 
 #: One name for each row, None for rows without one; or None if no row has one.
 Names = Sequence[str | None] | None
@@ -103,3 +104,30 @@ def find_code(name: str, table: tuple[str, ...], kind: str) -> int:
     if name not in table:
         raise OptionError(f"no style has {kind} {name!r}; the bank has {', '.join(map(repr, table)) or 'none'}")
     return table.index(name)
+
+
+def find_patients(keys: Sequence[str], pattern: str) -> NDArray[np.str_]:
+    r"""Return the patient (slide, case) of each image from its key.
+
+    Args:
+        keys: The keys, usually paths.
+        pattern: A regular expression, searched for in each key; its first group is the patient, or all of it without a group.
+
+    Raises:
+        OptionError: The pattern is no regular expression, or a key does not contain it.
+
+    Example:
+        >>> find_patients(["12_l1.jpg", "12_r1.jpg", "7_l1.jpg"], r"^(\d+)_").tolist()
+        ['12', '12', '7']
+    """
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise OptionError(f"patients={pattern!r} is no regular expression: {error}. Example: '^([^_]+)_'") from error
+    found = [compiled.search(key) for key in keys]
+    if None in found:
+        raise OptionError(
+            f"patients={pattern!r} is not in the key {keys[found.index(None)]!r}; give a regular expression that every key has, "
+            "with the patient in its first group, such as '^([^_]+)_'"
+        )
+    return np.array([match.group(1 if compiled.groups else 0) or "" for match in found if match])

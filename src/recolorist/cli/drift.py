@@ -15,6 +15,7 @@ from recolorist.collections.options import DriftOptions, SourceOptions, Where
 from recolorist.io.images import Reading
 
 if TYPE_CHECKING:
+    from recolorist.bank.drift import Group, Region
     from recolorist.collections.tasks import DriftResult
 
 __all__ = ["register"]
@@ -22,9 +23,12 @@ __all__ = ["register"]
 _Bank = Annotated[Path, typer.Option("--bank", metavar="FILE", help="The bank of the training data.")]
 _GROUP: Final = "Sub-folder level that names the group, or 'none'."
 _Groups = Annotated[int | None, typer.Option("--group-from", parser=common.level_of, metavar="LEVEL", help=_GROUP)]
-_FailOver = Annotated[
-    float | None, typer.Option("--fail-over", metavar="SHARE", help="Exit with 4 if a larger share of any group is outside.")
-]
+_OVER: Final = "Exit with 4 if a larger share of a group is outside than this, and chance is ruled out."
+_SHIFT: Final = "Exit with 4 if a group moved by more deviations than this, and chance is ruled out."
+_LEAST: Final = "Groups with fewer images do not fail."
+_FailOver = Annotated[float | None, typer.Option("--fail-over", metavar="SHARE", help=_OVER)]
+_FailShift = Annotated[float | None, typer.Option("--fail-shift", metavar="SDS", help=_SHIFT)]
+_FailLeast = Annotated[int, typer.Option("--fail-least", metavar="N", help=_LEAST)]
 _Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw both clouds (SVG).")]
 
 
@@ -47,6 +51,8 @@ def drift(
     options: DriftOptions,
     group_from: _Groups = 0,
     fail_over: _FailOver = None,
+    fail_shift: _FailShift = None,
+    fail_least: _FailLeast = 20,
     lines: common.Lines = None,
     plot: _Plot = None,
     select: SourceOptions,
@@ -61,7 +67,7 @@ def drift(
 
     common.refuse_other_than_svg(plot)
     is_piped = common.check_reports(lines, plot, force=force, as_json=as_json)
-    trained, coverage = open_bank(bank), options.coverage
+    trained = open_bank(bank)
     select = replace(select, domain_from=group_from)
     result = compare_images(trained, source, options, select, reading, common.with_bar(where, "measured"))
     if lines is not None:
@@ -71,11 +77,20 @@ def drift(
 
         common.write_text(plot, drift_chart(trained, result.measured, result.region), force=force)
     if not as_json:
-        _print(result, coverage, is_piped=is_piped)
-    over = fail_over is not None and any(group.share > fail_over for group in (result.overall, *result.groups))
-    told = _told(result) | {"coverage": coverage, "fail_over": fail_over, "over": over}
-    code = common.DRIFTED if over else 0  # before failed files: drift is what a pipeline asked about
+        _print(result, is_piped=is_piped)
+    failed = [group.name for group in (*result.groups, result.overall) if _fails(group, fail_over, fail_shift, fail_least)]
+    limits = {"fail_over": fail_over, "fail_shift": fail_shift, "fail_least": fail_least}
+    told = _told(result) | {"coverage": options.coverage, **limits, "over": bool(failed), "failed_groups": failed}
+    code = common.DRIFTED if failed else 0  # before failed files: drift is what a pipeline asked about
     finish(told, result.failures, result.passed, as_json=as_json, code=code)
+
+
+def _fails(group: Group, over: float | None, shift: float | None, least: int) -> bool:
+    """Whether a group is large enough, exceeds a limit, and chance is ruled out."""
+    if group.images < least:
+        return False
+    is_over = over is not None and group.share > over and group.has_images_outside
+    return is_over or (shift is not None and group.shift.size > shift and group.is_shifted)
 
 
 def _told(result: DriftResult) -> dict[str, Any]:
@@ -83,6 +98,7 @@ def _told(result: DriftResult) -> dict[str, Any]:
     return {
         "threshold": result.region.threshold,
         "threshold_rule": result.region.rule,
+        "expected": result.region.expected,
         "styles": result.region.styles,
         "overall": result.overall.to_dict(),
         "groups": [group.to_dict() for group in result.groups],
@@ -90,7 +106,7 @@ def _told(result: DriftResult) -> dict[str, Any]:
     }
 
 
-def _print(result: DriftResult, coverage: float, *, is_piped: bool) -> None:
+def _print(result: DriftResult, *, is_piped: bool) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -101,24 +117,50 @@ def _print(result: DriftResult, coverage: float, *, is_piped: bool) -> None:
     console = Console(stderr=is_piped)
     table = Table(box=SIMPLE_HEAD)
     table.add_column("group", overflow="fold")
-    for name in ("images", "outside", "expected", "chance"):
+    for name in ("images", "outside", "chance", "shift", "chance"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for group in (*result.groups, result.overall):
-        chance = "< 0.0001" if group.chance < 1e-4 else f"{group.chance:.4f}"
-        share, expected = f"{100 * group.share:.1f} %", f"{100 * (1 - coverage):.1f} %"
-        table.add_row(display_path(group.name) or ".", str(group.images), share, expected, chance, group.verdict)
+        share, moved = f"{100 * group.share:.1f} %", f"{group.shift.size:.2f} SD"
+        tested = _format_chance(group.shift.chance) if group.images > 1 else "-"
+        figures = (str(group.images), share, _format_chance(group.chance), moved, tested)
+        table.add_row(display_path(group.name) or ".", *figures, group.verdict)
     console.print(table)
-    for group in (*result.groups, result.overall):
-        console.print(Text(f"{display_path(group.name) or '.'}: most moved {group.words}"), soft_wrap=True)
-    rule = {
-        "leave-one-out": "taken from the bank itself, leaving out each of its images in turn",
-        "F": "that of normal data, by the F distribution, since the bank is small",
-    }[result.region.rule]
-    threshold = (
-        f"inside: up to {result.region.threshold:.2f} deviations from the centre of {result.region.styles} styles; {rule}."
-    )
-    console.print(Text(threshold), soft_wrap=True)
+    for text in (*_describe_groups(result), *_describe_edge(result.region)):
+        console.print(Text(text), soft_wrap=True)
     for line in sorted(result.lines, key=lambda line: -line["distance"])[:5]:
         if line["outside"]:
             console.print(Text(f"  {line['distance']:6.1f}  {display_path(line['source'])}: {line['words']}"), soft_wrap=True)
+
+
+def _describe_groups(result: DriftResult) -> list[str]:
+    """What moved most in each group; of a single image its distance and rank, since no test can judge it."""
+    from recolorist.io.reading import display_path
+
+    lines = []
+    for group in (*result.groups, result.overall):
+        text = f"{display_path(group.name) or '.'}: most moved {group.words}"
+        if group.images == 1:
+            (line,) = (line for line in result.lines if group is result.overall or line["group"] == group.name)
+            text += f"; {line['distance']:.1f} deviations from the centre, {line['nearer']:.0%} of the bank's images are nearer"
+        lines.append(text)
+    return lines
+
+
+def _describe_edge(region: Region) -> list[str]:
+    """Where the edge is, where it comes from, and what is expected outside."""
+    from recolorist.bank.drift import SMALL_BANK
+
+    rule = {
+        "leave-one-out": "taken from the bank itself, leaving out each of its images in turn",
+        "small bank": "the greater of the largest in the bank and of that of normal data, since the bank is small",
+    }[region.rule]
+    edge = f"inside: up to {region.threshold:.2f} deviations from the centre of {region.styles} styles; {rule}."
+    lines = [f"{edge} Of images like the bank's {100 * region.expected:.1f} % are expected outside."]
+    if region.styles < SMALL_BANK:
+        lines.append(f"The bank has fewer than {SMALL_BANK} styles, so that its edge is poorly known; build it from more images.")
+    return lines
+
+
+def _format_chance(value: float) -> str:
+    return "≤ 0.0001" if value <= 1e-4 else f"{value:.4f}"

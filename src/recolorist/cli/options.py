@@ -86,6 +86,10 @@ OPTIONS: Final[Mapping[str, Any]] = MappingProxyType(
         "coverage": Annotated[
             float, typer.Option(metavar="SHARE", help="Share of images like the training data that count as inside.")
         ],
+        "alpha": Annotated[float, typer.Option(metavar="P", help="Probability below which a group is said to have drifted.")],
+        "patients": Annotated[
+            str | None, typer.Option(metavar="REGEX", help="The patient or slide in the names; its images are drawn together.")
+        ],
         # SourceOptions
         "label_from": Annotated[int | None, typer.Option(parser=common.level_of, metavar="LEVEL", help=_LABEL)],
         "domain_from": Annotated[int | None, typer.Option(parser=common.level_of, metavar="LEVEL", help=_DOMAIN)],

@@ -343,6 +343,8 @@ def drift(
     *,
     coverage: float = 0.99,
     mask: str | None = None,
+    alpha: float = 0.001,
+    patients: str | None = None,
     group_from: int | None = 0,
     split: str | None = None,
     root: str | Path | None = None,
@@ -357,6 +359,8 @@ def drift(
         source: The images to compare.
         coverage: Share of images like the training data that count as inside.
         mask: Name of a foreground rule; only its pixels are measured.
+        alpha: Probability below which a group is said to have drifted.
+        patients: Regular expression for the patient or slide in keys and paths, where there are several images of each.
         group_from: Level of sub-folders that names the group.
         split: Split of a manifest or archive.
         root: Folder that the paths of a manifest or list are relative to.
@@ -384,7 +388,7 @@ def drift(
         True
     """
     select = SourceOptions(None, group_from, split, root, follow_links)
-    return tasks.compare_images(bank, source, DriftOptions(coverage, mask), select, reading, where)
+    return tasks.compare_images(bank, source, DriftOptions(coverage, mask, alpha, patients), select, reading, where)
 
 
 def _match_options(**values: Any) -> MatchOptions:

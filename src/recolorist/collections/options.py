@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from recolorist.augment.harmoniser import GATES, Gate
-from recolorist.bank.drift import COVERAGE
+from recolorist.bank.drift import ALPHA, COVERAGE
 from recolorist.core import foreground
 from recolorist.core import image as check
 from recolorist.core.options import Blank, MatchOptions
@@ -189,18 +189,24 @@ class DriftOptions:
     Args:
         coverage: Share of images like those of the bank that count as inside.
         mask: Name of a foreground rule; only its pixels are measured.
+        alpha: Probability below which a group is said to have drifted.
+        patients: Regular expression for the patient or slide in keys, where there are several images of each.
 
     Raises:
-        OptionError: The rule is unknown, or the coverage lies outside its limits.
+        OptionError: The rule is unknown, or the coverage or alpha lies outside its limits.
     """
 
     coverage: float = COVERAGE
     mask: str | None = None
+    alpha: float = ALPHA
+    patients: str | None = None
 
     def __post_init__(self) -> None:
-        """Check the coverage and the rule."""
+        """Check the coverage, the rule and alpha."""
         _check_coverage(self.coverage)
         _check_rule(self.mask)
+        if not isinstance(self.alpha, (int, float)) or not 1e-4 <= self.alpha <= 0.5:
+            raise OptionError(f"alpha={self.alpha!r}; accepted are probabilities from 0.0001 to 0.5")
 
 
 @dataclass(frozen=True, slots=True)

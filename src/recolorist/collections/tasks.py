@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recolorist._version import __version__
 from recolorist.augment.harmoniser import Harmoniser
 from recolorist.bank import drift as drift_numbers
 from recolorist.bank.making import ALL_PIXELS, warn_of_other_mask
+from recolorist.bank.names import find_patients
 from recolorist.bank.style_bank import StyleBank
 from recolorist.bank.table import Row
 from recolorist.collections.auditing import AuditWork, mark_outliers, panel_of, summary_of
@@ -201,22 +203,28 @@ def compare_images(
     """Compare a collection with a bank; see :func:`recolorist.collections.drift`."""
     bank = StyleBank.of(bank)
     warn_of_other_mask(bank.mask, options.mask, "the new images")
-    coverage = options.coverage
-    region = drift_numbers.region_of(bank, coverage)
+    region = drift_numbers.region_of(bank, options.coverage, _patients(bank, options.patients))
     measure = BankOptions(MeasureOptions(options.mask), any_split=True, with_blank=True)
     result = measure_bank(source, measure, select, reading, where)
     new = result.bank
     if new.channels != bank.channels:
         raise StatisticsError(f"the images have {new.channels} channel(s) and the bank's {bank.channels}; they must agree")
     distance = region.distance(new.mean, new.cov)
-    groups = [new.domain(row) or "" for row in range(len(new))]
-    parts = []
-    for name in sorted(set(groups)) if len(set(groups)) > 1 else []:
-        rows = np.array([group == name for group in groups])
-        parts.append(drift_numbers.group_of(name, region, new.mean[rows], new.std[rows], distance[rows], coverage))
-    overall = drift_numbers.group_of("all", region, new.mean, new.std, distance, coverage)
+    groups, units = [new.domain(row) or "" for row in range(len(new))], _patients(new, options.patients)
+
+    def judge(name: str, rows: NDArray[np.bool_]) -> drift_numbers.Group:
+        chosen = None if units is None else units[rows]
+        return drift_numbers.group_of(name, region, new.mean[rows], new.cov[rows], chosen, options.alpha)
+
+    names = sorted(set(groups)) if len(set(groups)) > 1 else []
+    parts = [judge(name, np.array([group == name for group in groups])) for name in names]
+    overall = judge("all", np.ones(len(new), bool))
     lines = drift_numbers.image_lines(region, new.keys, groups, new.mean, new.std, distance)
     return DriftResult(region, overall, parts, lines, new, result.failures, result.passed)
+
+
+def _patients(bank: StyleBank, pattern: str | None) -> NDArray[np.str_] | None:
+    return None if pattern is None else find_patients(bank.keys, pattern)
 
 
 def open_bank(path: str | Path) -> StyleBank:
