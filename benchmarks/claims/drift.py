@@ -38,7 +38,8 @@ A_DAY: Final = (5, 20, 100)
 
 def measure(folder: Path) -> dict[str, Any]:
     """Return rates of alarms by set, change, size and test, and of a year of unchanged days."""
-    rows, days, small, kept = [], [], [], {}
+    rows, days, small = [], [], []
+    kept: dict[str, Any] = {}
     other = load_set(folder, "IDRiD").bank(with_blank=True)
     for name in SETS:
         images = load_set(folder, name)
