@@ -29,14 +29,14 @@ def markdown(plain: Plain) -> str:
 
 
 def losses(plain: Plain) -> list[tuple[str, str, int, float]]:
-    """Return every place where somebody else's arm is faster than our public call, with the ratio; yardsticks are no rivals."""
+    """Return every place where somebody else's arm is faster than our public call, with the ratio; yardsticks are not compared."""
     groups = {arm["name"]: arm["group"] for arm in plain["arms"]}
     ours = _medians(plain, PUBLIC_CALL)
     found = []
     for row in plain["results"]:
         mine = ours.get((row["dtype"], row["size"]))
-        rival = groups[row["arm"]] != "yardstick" and not groups[row["arm"]].startswith("ours")
-        if rival and mine is not None and row["cpu_us"][1] < mine:
+        is_other = groups[row["arm"]] != "yardstick" and not groups[row["arm"]].startswith("ours")
+        if is_other and mine is not None and row["cpu_us"][1] < mine:
             found.append((row["arm"], row["dtype"], row["size"], row["cpu_us"][1] / mine))
     return found
 

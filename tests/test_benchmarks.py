@@ -81,10 +81,10 @@ def test_the_report_shows_every_row_loss_miss_and_skip(plain: Plain) -> None:
     slow["skipped"].append({"arm": "Some Peer", "dtype": "uint8", "size": 64, "reason": "ImportError: it is not there"})
     slow["verdicts"].append({"target": "walk on water", "limit": "≥ 1 ×", "value": 0.5, "met": False, "detail": ""})
     text = markdown(slow)
-    rivals = {(row["arm"], row["dtype"]) for row in slow["results"] if by_name(row["arm"]).group == "same formula"}
+    others = {(row["arm"], row["dtype"]) for row in slow["results"] if by_name(row["arm"]).group == "same formula"}
     has_public = {row["dtype"] for row in slow["results"] if row["arm"] == PUBLIC_CALL}
-    assert {(arm, dtype) for arm, dtype, _, _ in losses(slow)} == {place for place in rivals if place[1] in has_public}
-    assert all(f"- {arm}, {dtype}, 64²" in text for arm, dtype in rivals if dtype in has_public)
+    assert {(arm, dtype) for arm, dtype, _, _ in losses(slow)} == {place for place in others if place[1] in has_public}
+    assert all(f"- {arm}, {dtype}, 64²" in text for arm, dtype in others if dtype in has_public)
     assert all(f"| {row['arm']} |" in text for row in slow["results"])
     assert "- Some Peer (uint8 64): ImportError: it is not there" in text
     assert "- target missed: walk on water" in text
@@ -256,7 +256,7 @@ FIGURES = {
 }
 
 
-def test_targets_use_the_fastest_rival_and_know_their_side() -> None:
+def test_targets_use_the_fastest_other_arm_and_know_their_side() -> None:
     verdicts = judge(FIGURES)
     assert [verdict.met for verdict in verdicts] == [True] * len(TARGETS)
     assert verdicts[2].value == pytest.approx(2.5)

@@ -87,7 +87,7 @@ set = {{ method = "adain", iterations = 6, dataset = "synthetic:tiles=4" }}
 axes.seed = {list(SEEDS)}
 
 [[grid]]
-name = "rivals"
+name = "baselines"
 kind = "transfer"
 needs = [{{ grid = "train", on = ["method", "seed"] }}]
 set = {{ method = "adain", pairs = 10, dataset = "synthetic:tiles=4" }}

@@ -123,7 +123,7 @@ class TestTheRealCommand:
         lost.unlink()
         again = answer(*words)
         assert sum(one["ran"] for one in again["studies"]) == 1
-        assert sum(one["found"] for one in again["studies"]) == 2
+        assert sum(one["reused"] for one in again["studies"]) == 2
         assert again["complete"]
         assert again["report"]["gaps"] == 0
         assert sorted(recalled(Ledger(tmp_path / "out" / "ledger"))) == ["check", "properties"]  # so `report` needs no files
@@ -249,8 +249,8 @@ class TestNeeds:
         named("synthetic:hospitals=3,tiles=4,size=16").manifest.write(tmp_path / "ddi.parquet")
         found = {one.name: one for one in data_needed([load(configs() / "classify.toml")])}
         assert len(found) == 19
-        assert found["ddi"].here
-        assert not found["pathmnist"].here
+        assert found["ddi"].is_present
+        assert not found["pathmnist"].is_present
         assert found["pathmnist"].bytes == 12_629_854_322
         assert found["pathmnist"].arrays == 107_180 * 224 * 224 * 3
         assert found["chestmnist"].bytes is None  # not published
@@ -267,7 +267,7 @@ class TestNeeds:
 
         own = class_of("sanet").defaults
         assert seconds_of(trained, RATES) == pytest.approx(2.0 * ratio * own.iterations * own.batch)
-        judged = next(cell for cell in grids["rivals"] if cell.config.method == "sanet")
+        judged = next(cell for cell in grids["baselines"] if cell.config.method == "sanet")
         assert seconds_of(judged, RATES) == pytest.approx(800 * (0.5 + 2.0 * ratio / 3))
         assert seconds_of(grids["colorist"][0], RATES) == pytest.approx(800 * 0.5)
         assert seconds_of(load(configs() / "properties.toml").cells[0], RATES) == pytest.approx(400 * 0.25)

@@ -130,7 +130,7 @@ class TestTiming:
         small("colorist", threads=before + 1)
         assert torch.get_num_threads() == before
 
-    def test_the_paper_gives_every_rival_a_size_that_is_ours_too(self) -> None:
+    def test_the_paper_gives_every_baseline_a_size_that_is_ours_too(self) -> None:
         for method in ("adain", "efdm", "sanet", "mast", "iecontrast"):
             assert runtime.native_size(method) == RUNTIME["cpu", runtime_table.title(method)].resolution
 

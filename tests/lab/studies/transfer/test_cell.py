@@ -66,26 +66,26 @@ class TestStudy:
         grids = load(CONFIGS / "transfer.toml").grids()
         assert {name: len(cells) for name, cells in grids.items()} == {
             "train": 11 * 19 * 3,
-            "rivals": 11 * 19 * 3,
+            "baselines": 11 * 19 * 3,
             "wct2": 19 * 3,
             "modflows": 19 * 3,
             "colorist": 19 * 3,
         }
-        rival = grids["rivals"][0]
-        ((_, trained),) = rival.inputs
+        baseline = grids["baselines"][0]
+        ((_, trained),) = baseline.inputs
         assert (trained.config.method, trained.config.dataset, trained.config.seed) == (
-            rival.config.method, rival.config.dataset, rival.config.seed,
+            baseline.config.method, baseline.config.dataset, baseline.config.seed,
         )  # fmt: skip
-        assert rival.config.pairs == 800
+        assert baseline.config.pairs == 800
         assert not any(grids[name][0].inputs for name in ("wct2", "modflows", "colorist"))  # used as published, or untrained
 
     def test_the_quick_one_runs(self, finished: tuple[Study, Ledger]) -> None:
         found = {(row["grid"], row["method"]): row for row in rows(*finished)}
         assert found["train", "adain"]["result.steps"] == 6
-        for place in (("rivals", "adain"), ("rivals", "contrimix"), ("colorist", "colorist")):
+        for place in (("baselines", "adain"), ("baselines", "contrimix"), ("colorist", "colorist")):
             assert found[place]["result.pairs"] == 4
             assert 0 < float(found[place]["result.wasserstein"]) < 1  # type: ignore[arg-type]
-        assert found["colorist", "colorist"]["result.ssim"] > found["rivals", "adain"]["result.ssim"]  # type: ignore[operator]
+        assert found["colorist", "colorist"]["result.ssim"] > found["baselines", "adain"]["result.ssim"]  # type: ignore[operator]
 
     def test_pictures_are_kept_for_the_grid(self, finished: tuple[Study, Ledger]) -> None:
         study, book = finished
@@ -191,7 +191,7 @@ class TestTable:
             "native": 256,
             "transform_ms": 3.0,
         }
-        return {"grid": "rivals", "method": method, "seed": seed, **{f"result.{name}": value for name, value in told.items()}}
+        return {"grid": "baselines", "method": method, "seed": seed, **{f"result.{name}": value for name, value in told.items()}}
 
     def test_means_deviations_and_the_papers_numbers(self) -> None:
         text = markdown(
