@@ -40,7 +40,7 @@ def shown(cell: Cell, ledger: Ledger) -> Any:
         for grid, needed in cell.inputs
     }
     model, weights = transfer.model_of(config, inputs)
-    work = transfer.Work(config, model, weights, transfer.native_size(config))
+    work = transfer.StylisingPairs(config, model, weights, transfer.native_size(config))
     paired = open_pairs(replace(config, size=transfer.native_size(config)))
     chosen = (pair for pair in paired.stream() if {pair.content.domain, pair.style.domain} == {DOMAIN})
     found = [

@@ -11,8 +11,8 @@ from recolorist.io.reading import display_path
 __all__ = ["refuse_full_disk"]
 
 
-def refuse_full_disk(folder: Path, need: int, kind: type[RecoloristError], what: str = "it") -> None:
+def refuse_full_disk(folder: Path, need: int, kind: type[RecoloristError], subject: str = "it") -> None:
     """Find out before anything is written that there is no room for all of it."""
     free = shutil.disk_usage(folder).free
     if need > free:
-        raise kind(f"{what} needs {need:,} bytes and {free:,} are free in {display_path(folder)}")
+        raise kind(f"{subject} needs {need:,} bytes and {free:,} are free in {display_path(folder)}")

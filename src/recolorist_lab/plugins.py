@@ -132,12 +132,12 @@ def plugins(group: Group) -> dict[str, Plugin]:
         >>> "colorist" in plugins("augmentations")
         False
     """
-    found: dict[str, Plugin] = {}
+    by_name: dict[str, Plugin] = {}
     for plugin in (*_of_packages(group, tuple(sys.path)), *_of_files(group, os.environ.get(FILES, ""))):
-        other = found.setdefault(plugin.name, plugin)
-        if other != plugin:
-            raise OptionError(f"{other.origin} and {plugin.origin} both add {plugin.name!r} to the {group}; remove one of them")
-    return found
+        earlier = by_name.setdefault(plugin.name, plugin)
+        if earlier != plugin:
+            raise OptionError(f"{earlier.origin} and {plugin.origin} both add {plugin.name!r} to the {group}; remove one of them")
+    return by_name
 
 
 def add_file(path: str | Path) -> None:
@@ -151,9 +151,9 @@ def add_file(path: str | Path) -> None:
     """
     file = Path(path).resolve()
     _prepare(file)
-    known = [name for name in os.environ.get(FILES, "").split(os.pathsep) if name]
-    if str(file) not in known:
-        os.environ[FILES] = os.pathsep.join([*known, str(file)])
+    files = [name for name in os.environ.get(FILES, "").split(os.pathsep) if name]
+    if str(file) not in files:
+        os.environ[FILES] = os.pathsep.join([*files, str(file)])
 
 
 def _prepare(file: Path) -> str:
@@ -178,7 +178,7 @@ def _of_packages(group: Group, _path: tuple[str, ...]) -> tuple[Plugin, ...]:
 
 @lru_cache(maxsize=64)
 def _of_files(group: Group, files: str) -> tuple[Plugin, ...]:
-    found: list[Plugin] = []
+    plugins_found: list[Plugin] = []
     for name in files.split(os.pathsep):
         if name:
             file, table = Path(name), group.upper()
@@ -187,5 +187,5 @@ def _of_files(group: Group, files: str) -> tuple[Plugin, ...]:
                 names = getattr(importlib.import_module(module), table, {})
             except Exception as error:  # whatever the file raises
                 raise OptionError(f"the plugin {file} cannot be imported: {type(error).__name__}: {error}") from error
-            found += [Plugin(key, module, key, f"the file {file.name}", table) for key in names]
-    return tuple(found)
+            plugins_found += [Plugin(key, module, key, f"the file {file.name}", table) for key in names]
+    return tuple(plugins_found)

@@ -137,7 +137,7 @@ def _bar(*columns: str, is_kept: bool = False) -> Any:
     from rich import progress as rich
     from rich.console import Console
 
-    made: dict[str, Callable[[], rich.ProgressColumn]] = {
+    factories: dict[str, Callable[[], rich.ProgressColumn]] = {
         "name": lambda: rich.TextColumn("{task.description}"),
         "bar": rich.BarColumn,
         "count": rich.MofNCompleteColumn,
@@ -147,4 +147,4 @@ def _bar(*columns: str, is_kept: bool = False) -> Any:
         "elapsed": rich.TimeElapsedColumn,
         "left": rich.TimeRemainingColumn,
     }
-    return rich.Progress(*(made[column]() for column in columns), console=Console(stderr=True), transient=not is_kept)
+    return rich.Progress(*(factories[column]() for column in columns), console=Console(stderr=True), transient=not is_kept)

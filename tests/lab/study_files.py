@@ -41,7 +41,7 @@ def one(folder: Path, **fixed: Any) -> Cell:
 def finished(study: Study, ledger: Ledger) -> None:
     """Run a study in this process."""
     for cell in study.cells:
-        assert run_cell(ledger.root, ledger.lease, cell).name in {"done", "found"}
+        assert run_cell(ledger.root, ledger.lease, cell).name in {"done", "reused"}
 
 
 def until(condition: Callable[[], object], seconds: float = 300.0) -> None:

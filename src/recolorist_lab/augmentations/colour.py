@@ -74,8 +74,8 @@ class ColoristAugmentation(Augmentation):
         keys = self.core.bank.keys
         if not 0 <= index < len(keys):
             raise OptionError(f"index={index} came; the training split has the images 0 to {len(keys) - 1}")
-        drawn = self.core.draw(keys[index], index=index, epoch=epoch)
-        return image if drawn is None else inside(image, box, lambda picture: self.core.recolour(picture, drawn))
+        style = self.core.draw(keys[index], index=index, epoch=epoch)
+        return image if style is None else inside(image, box, lambda picture: self.core.recolour(picture, style))
 
     def batch(self, images: Any, *, epoch: int, step: int) -> Any:
         """New colours for a fixed share of a batch, in the mode ``batch_fraction``."""
@@ -85,12 +85,14 @@ class ColoristAugmentation(Augmentation):
 
         from recolorist.torch.colormatch import ColorMatch, Draws
 
-        chosen, styles = partners(len(images), self.p, stream(self.seed, epoch, step, BATCH))
+        indices, styles = partners(len(images), self.p, stream(self.seed, epoch, step, BATCH))
         applied, source = np.zeros(len(images), bool), np.zeros(len(images), np.int64)
-        applied[chosen], source[chosen] = True, styles
+        applied[indices], source[indices] = True, styles
         strength = torch.full((len(images),), float(self.matching["strength"]), dtype=torch.float64)
-        drawn = (torch.from_numpy(applied), torch.from_numpy(source), strength)
-        return ColorMatch(None, **self.matching).to(images.device)(images, draws=Draws(*(one.to(images.device) for one in drawn)))
+        draws = (torch.from_numpy(applied), torch.from_numpy(source), strength)
+        return ColorMatch(None, **self.matching).to(images.device)(
+            images, draws=Draws(*(tensor.to(images.device) for tensor in draws))
+        )
 
 
 class HistogramAugmentation(Chance):
@@ -105,8 +107,8 @@ class HistogramAugmentation(Chance):
         """Match to any other image, all equally likely."""
         if len(self.images) < 2:
             return image
-        other = int(rng.integers(len(self.images) - 1))
-        style = self.images.pixels(other + (other >= index))
+        number = int(rng.integers(len(self.images) - 1))
+        style = self.images.pixels(number + (number >= index))
         return inside(image, box, lambda picture: np.asarray(rc.match(picture, style, "histogram")))
 
 
@@ -119,8 +121,8 @@ def partners(count: int, p: float, rng: np.random.Generator) -> tuple[Any, Any]:
     """
     order = rng.permutation(count)
     share = max(1, int(p * count))
-    chosen = order[:share]
-    return chosen, np.roll(chosen, -1) if share > 1 else order[1:2]
+    indices = order[:share]
+    return indices, np.roll(indices, -1) if share > 1 else order[1:2]
 
 
 def _bank(images: TrainingImages, space: str) -> StyleBank:

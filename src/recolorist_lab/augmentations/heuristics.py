@@ -105,8 +105,8 @@ class _Cropped:
 
 @lru_cache(maxsize=64)
 def _crop(size: tuple[int, int], scale: tuple[float, float], ratio: tuple[float, float]) -> Transform:
-    made: Transform = v2.RandomResizedCrop(size, scale=scale, ratio=ratio, antialias=True)
-    return made
+    transform: Transform = v2.RandomResizedCrop(size, scale=scale, ratio=ratio, antialias=True)
+    return transform
 
 
 def _augmix(options: Options) -> _Fixed:

@@ -28,7 +28,7 @@ def stain_deposit(image: Bytes, strength: Strength, rng: np.random.Generator, sc
     """One to so many drops of black ink."""
     result = image.copy()
     for _ in range(int(rng.integers(1, int(strength[0]), endpoint=True))):
-        corners = blob(rng, _BLOB * scale) + _place(rng, image, (_MARGIN + _BLOB / 2) * scale)
+        corners = blob(rng, _BLOB * scale) + _draw_position(rng, image, (_MARGIN + _BLOB / 2) * scale)
         cv2.fillPoly(result, [np.rint(corners).astype(np.int32)], (0, 0, 0))
     return result
 
@@ -56,7 +56,7 @@ def bubble(image: Bytes, strength: Strength, rng: np.random.Generator, scale: fl
     white = np.zeros((height, width), np.float32)
     for _ in range(int(rng.integers(_LEAST_BUBBLES, most, endpoint=True))):
         radius = float(rng.integers(_LEAST_RADIUS, widest, endpoint=True)) * scale
-        x, y = _place(rng, image, radius)
+        x, y = _draw_position(rng, image, radius)
         distance = (across - x) ** 2 + (down - y) ** 2
         white[distance <= (radius + _RIM_WIDTH * scale) ** 2] = _RIM
         white[distance <= radius**2] = _INSIDE
@@ -77,15 +77,15 @@ def characters(image: Bytes, strength: Strength, rng: np.random.Generator, scale
     words, letters = int(strength[0]), int(strength[1])
     for _ in range(int(rng.integers(1, words, endpoint=True))):
         count = int(rng.integers(_LEAST_LETTERS, letters, endpoint=True))
-        text = "".join(string.ascii_lowercase[place] for place in rng.integers(26, size=count))
+        text = "".join(string.ascii_lowercase[letter] for letter in rng.integers(26, size=count))
         font = rng.uniform(_LEAST_FONT, max(_LEAST_FONT, strength[2])) * scale
-        x, y = _place(rng, image, _MARGIN * scale)
+        x, y = _draw_position(rng, image, _MARGIN * scale)
         colour = tuple(int(value) for value in rng.integers(256, size=3))
         cv2.putText(result, text, (int(x), int(y)), cv2.FONT_HERSHEY_DUPLEX, font, colour)
     return result
 
 
-def _place(rng: np.random.Generator, image: Bytes, margin: float) -> Any:
+def _draw_position(rng: np.random.Generator, image: Bytes, margin: float) -> Any:
     """A point at least so far from the edges, (x, y); the middle where there is no such point."""
     height, width = image.shape[:2]
     sides = np.array([width, height], float) - 1

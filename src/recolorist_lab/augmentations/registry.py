@@ -37,16 +37,16 @@ def build(
     True
     """
     parts = parse(name)
-    given = {**options, **({} if p is None else {"p": p})}
-    if given:
+    settings = {**options, **({} if p is None else {"p": p})}
+    if settings:
         if len(parts) > 1 or "(" in name:
             raise OptionError(
-                f"{', '.join(given)} came beside the augmentation {name!r}; write them into it, as in "
+                f"{', '.join(settings)} came beside the augmentation {name!r}; write them into it, as in "
                 '"colorist(p=0.5)+random_flip"'
             )
-        parts = (settled(name.strip(), given),)
+        parts = (settled(name.strip(), settings),)
     # The first part draws as it would alone; two of one name must not draw the same.
-    seeds = [seed, *(seed_of("augmentation", seed, place) for place in range(1, len(parts)))]
+    seeds = [seed, *(seed_of("augmentation", seed, number) for number in range(1, len(parts)))]
     built = [_BUILDERS[AUGMENTATIONS[part.name].family](part, images, own) for part, own in zip(parts, seeds, strict=True)]
     return built[0] if len(built) == 1 else Chain(built)
 
@@ -100,10 +100,10 @@ def _camera(part: Part, _: TrainingImages, seed: int) -> Augmentation:
 def _plugin(part: Part, images: TrainingImages, seed: int) -> Augmentation:
     plugin = AUGMENTATIONS[part.name].plugin
     assert plugin is not None  # noqa: S101 - the family says so
-    made = plugin.load()(part, images, seed)
-    if not isinstance(made, Augmentation):
+    augmentation = plugin.load()(part, images, seed)
+    if not isinstance(augmentation, Augmentation):
         raise OptionError(f"{part.name} of {plugin.origin} is no Augmentation; derive its class from one")
-    return made
+    return augmentation
 
 
 _BUILDERS: Final[Mapping[Family, Builder]] = MappingProxyType(

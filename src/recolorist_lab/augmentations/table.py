@@ -154,10 +154,10 @@ _BUILT_IN: Final[Mapping[str, AugmentationEntry]] = MappingProxyType(
 
 def _entry_of(plugin: Plugin) -> AugmentationEntry:
     """The entry of an augmentation from outside; its class says what the table says of ours."""
-    found = plugin.load()
-    summary = (found.__doc__ or plugin.origin).strip().splitlines()[0]
+    factory = plugin.load()
+    summary = (factory.__doc__ or plugin.origin).strip().splitlines()[0]
     return AugmentationEntry(
-        "plugin", summary=summary, p=found.default_p, options=dict(found.options), moves=found.moves, plugin=plugin
+        "plugin", summary=summary, p=factory.default_p, options=dict(factory.options), moves=factory.moves, plugin=plugin
     )
 
 
@@ -195,13 +195,13 @@ def parse(text: str) -> tuple[Part, ...]:
     return tuple(settled(name, options) for name, options in calls)
 
 
-def settled(name: str, given: Mapping[str, Any]) -> Part:
+def settled(name: str, settings: Mapping[str, Any]) -> Part:
     """The settings of one augmentation: those of the table, and those given instead; a wrong one is refused."""
     unknown([name], AUGMENTATIONS, "augmentation")
     entry = AUGMENTATIONS[name]
-    unknown(given, ("p", *entry.options), f"the augmentation {name}")
-    p = check.number(given.get("p", entry.p), 0, 1, f"p of {name}")
-    own = {key: _typed(value, entry.options[key], f"{key} of {name}") for key, value in given.items() if key != "p"}
+    unknown(settings, ("p", *entry.options), f"the augmentation {name}")
+    p = check.number(settings.get("p", entry.p), 0, 1, f"p of {name}")
+    own = {key: _typed(value, entry.options[key], f"{key} of {name}") for key, value in settings.items() if key != "p"}
     return Part(name, p, MappingProxyType({**entry.options, **own}))
 
 
@@ -221,12 +221,12 @@ def _call(node: ast.expr) -> tuple[str, dict[str, Any]]:
     return node.func.id, {str(word.arg): ast.literal_eval(word.value) for word in node.keywords}
 
 
-def _typed(value: Any, default: Value, what: str) -> Value:
+def _typed(value: Any, default: Value, name: str) -> Value:
     """The value if it is of the default's type; whole numbers are accepted where fractions are."""
     if isinstance(default, float) and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
     if type(value) is not type(default):
-        wanted = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}[type(default)]
-        raise OptionError(f"{what} is {value!r}; accepted is {wanted}, such as {default!r}")
+        expected = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}[type(default)]
+        raise OptionError(f"{name} is {value!r}; accepted is {expected}, such as {default!r}")
     result: Value = value
     return result

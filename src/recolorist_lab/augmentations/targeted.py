@@ -49,15 +49,15 @@ class Targeted(Chance):
         return name, () if name == IDENTITY else drawn_strength(self.corruptions[name], rng)
 
 
-def set_of(dataset: str, wanted: str = "auto") -> str:
+def set_of(dataset: str, name: str = "auto") -> str:
     """The set of corruptions of a dataset.
 
     >>> set_of("camelyon17"), set_of("my_slides", "pathmnist")
     ('pathmnist', 'pathmnist')
     """
-    if wanted != "auto":
-        unknown([wanted], SETS, "the corruptions of targeted")
-        return wanted
+    if name != "auto":
+        unknown([name], SETS, "the corruptions of targeted")
+        return name
     if dataset not in SET_OF:
         raise OptionError(
             f"no set of corruptions is known for the dataset {dataset!r}; name one, such as "

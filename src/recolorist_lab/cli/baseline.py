@@ -61,22 +61,24 @@ def info(method: files.Method, *, _plugin: Plugins = None, as_json: common.Json 
     """Print all that is known of one method: paper, parts, options, recipe, official files."""
     from recolorist_lab.baselines.registry import class_of, options_of
 
-    found = class_of(method)
-    told = {
+    network = class_of(method)
+    facts = {
         **_facts(method),
         "options": {name: list(value) if isinstance(value, tuple) else value for name, value in options_of(method).items()},
-        "recipe": asdict(found.defaults),
-        "official": [file._asdict() for file in found.official],
+        "recipe": asdict(network.defaults),
+        "official": [file._asdict() for file in network.official],
     }
     if as_json:
-        typer.echo(json.dumps(told, indent=2))
+        typer.echo(json.dumps(facts, indent=2))
         return
-    typer.echo(f"{told['name']}: {told['paper']}\nLicence of the official code: {told['licence']}")
-    for what in ("parts", "options", "recipe"):
-        typer.echo(f"\n{what}")
-        files.columns([[f"  {name}", f"{value:,}" if what == "parts" else str(value)] for name, value in told[what].items()])
+    typer.echo(f"{facts['name']}: {facts['paper']}\nLicence of the official code: {facts['licence']}")
+    for section in ("parts", "options", "recipe"):
+        typer.echo(f"\n{section}")
+        files.columns(
+            [[f"  {name}", f"{value:,}" if section == "parts" else str(value)] for name, value in facts[section].items()]
+        )
     typer.echo("\nofficial files")
-    files.columns([[f"  {file.part}", file.file, file.what, f"sha256 {file.sha256 or 'not known'}"] for file in found.official])
+    files.columns([[f"  {file.part}", file.file, file.what, f"sha256 {file.sha256 or 'not known'}"] for file in network.official])
 
 
 def _facts(name: str) -> dict[str, Any]:
@@ -84,20 +86,20 @@ def _facts(name: str) -> dict[str, Any]:
     from recolorist_lab.baselines.registry import METHODS, build, class_of
 
     method = METHODS[name]
-    told: dict[str, Any] = {"method": name, "name": method.title, "venue": method.venue, "in_place": method.in_place}
+    facts: dict[str, Any] = {"method": name, "name": method.title, "venue": method.venue, "in_place": method.in_place}
     if not method.in_place:
-        return told
+        return facts
     import torch
 
-    found = class_of(name)
+    network = class_of(name)
     with torch.device("meta"):
         parts = build(name, encoder="random").parameters_by_part()
-    return told | {
-        "paper": found.paper,
-        "licence": found.licence,
-        "size": found.native_size,
-        "needs_training": found.needs_training,
+    return facts | {
+        "paper": network.paper,
+        "licence": network.licence,
+        "size": network.native_size,
+        "needs_training": network.needs_training,
         "parts": parts,
-        "parameters": sum(count for part, count in parts.items() if part not in found.training_only),
-        "trained_parameters": sum(parts[part] for part in found.trained),
+        "parameters": sum(count for part, count in parts.items() if part not in network.training_only),
+        "trained_parameters": sum(parts[part] for part in network.trained),
     }

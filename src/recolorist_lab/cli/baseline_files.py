@@ -68,19 +68,19 @@ def stylise(
     from recolorist_lab.baselines.trainer import device_of
 
     shares = _shares(mix)
-    jobs = _jobs(_images(content), [one for given in style for one in _images(given)], content, out, mixed=shares is not None)
+    jobs = _jobs(_images(content), [path for source in style for path in _images(source)], content, out, mixed=shares is not None)
     common.check_reports(*(job.out for job in jobs), force=force)
-    place = device_of(device)
-    model = ready(method, weights, device=place, **parsed(method, option or ()))
-    told = []
+    torch_device = device_of(device)
+    model = ready(method, weights, device=torch_device, **parsed(method, option or ()))
+    written = []
     for job in show_progress(jobs, len(jobs), "stylising"):
         job.out.parent.mkdir(parents=True, exist_ok=True)
-        atomic_write(job.out, _stylised(model, job, size, shares, place))
-        told.append({"content": str(job.content), "styles": [str(one) for one in job.styles], "out": str(job.out)})
+        atomic_write(job.out, _stylised(model, job, size, shares, torch_device))
+        written.append({"content": str(job.content), "styles": [str(path) for path in job.styles], "out": str(job.out)})
     if as_json:
-        typer.echo(json.dumps({"method": method, "images": told}, indent=2))
+        typer.echo(json.dumps({"method": method, "images": written}, indent=2))
     else:
-        typer.echo(f"{out}: {len(told):,} {'image' if len(told) == 1 else 'images'} by {model.name}.")
+        typer.echo(f"{out}: {len(written):,} {'image' if len(written) == 1 else 'images'} by {model.name}.")
 
 
 def convert(
@@ -102,11 +102,11 @@ def convert(
         raise OptionError(f"{out} does not end in .safetensors; that is what is written")
     common.check_reports(out, force=force)
     files = {part: Path(path) for part, path in pairs(source, "--from").items()}
-    seen = pretrained.convert(method, files, out, checksums=pairs(sha256 or (), "--sha256"), **parsed(method, option or ()))
+    digests = pretrained.convert(method, files, out, checksums=pairs(sha256 or (), "--sha256"), **parsed(method, option or ()))
     if as_json:
-        typer.echo(json.dumps({"method": method, "out": str(out), "sha256": seen}, indent=2))
+        typer.echo(json.dumps({"method": method, "out": str(out), "sha256": digests}, indent=2))
         return
-    for part, digest in seen.items():
+    for part, digest in digests.items():
         typer.echo(f"{files[part]}: {part}, sha256 {digest}, as it should be.")
     typer.echo(f"{out}: written.")
 
@@ -115,11 +115,11 @@ def columns(rows: Sequence[Sequence[str]], right: tuple[int, ...] = ()) -> None:
     """Print a table; columns in ``right`` are set to the right."""
     if not rows:
         return
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         cells = (
-            cell.rjust(width) if place in right else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         typer.echo("  ".join(cells).rstrip())
 
@@ -127,10 +127,10 @@ def columns(rows: Sequence[Sequence[str]], right: tuple[int, ...] = ()) -> None:
 def _images(path: Path) -> list[Path]:
     from recolorist.io.images import list_images
 
-    found = list_images(path) if path.is_dir() else [path]
-    if not found:
+    images = list_images(path) if path.is_dir() else [path]
+    if not images:
         raise OptionError(f"{path} holds no images")
-    return found
+    return images
 
 
 def _jobs(contents: list[Path], styles: list[Path], content: Path, out: Path, *, mixed: bool) -> list[_Job]:
@@ -145,7 +145,8 @@ def _jobs(contents: list[Path], styles: list[Path], content: Path, out: Path, *,
         return out if out.suffix else out / name.with_suffix(".png")
 
     jobs = [
-        _Job(one, tuple(styles) if mixed else (styles[place % len(styles)],), target(one)) for place, one in enumerate(contents)
+        _Job(source, tuple(styles) if mixed else (styles[number % len(styles)],), target(source))
+        for number, source in enumerate(contents)
     ]
     if len({job.out for job in jobs}) != len(jobs):
         raise OptionError(f"two contents below {content} differ only in their suffix and would overwrite each other; rename one")
@@ -156,7 +157,7 @@ def _shares(text: str | None) -> list[float] | None:
     if text is None:
         return None
     try:
-        return [float(one) for one in text.split(",")]
+        return [float(number) for number in text.split(",")]
     except ValueError:
         raise OptionError(f"--mix {text!r}; write numbers with commas between, one for each style") from None
 
@@ -166,15 +167,15 @@ def _stylised(model: Baseline, job: _Job, size: int | None, shares: list[float] 
     from recolorist.io.write import encode
     from recolorist_lab.baselines.sheet import pictures
 
-    (content, grey), *others = (_read(path, size) for path in (job.content, *job.styles))
-    styles = [style.to(device) for style, _ in others]
+    (content, grey), *style_images = (_read(path, size) for path in (job.content, *job.styles))
+    styles = [style.to(device) for style, _ in style_images]
     if shares is None:
-        made = model.stylise(content.to(device), styles[0])
+        result = model.stylise(content.to(device), styles[0])
     else:
-        made = model.stylise_mix(content.to(device), styles, shares)
+        result = model.stylise_mix(content.to(device), styles, shares)
     if grey:
-        made = made.mean(1, keepdim=True)
-    return encode(pictures(made)[0], ".png")
+        result = result.mean(1, keepdim=True)
+    return encode(pictures(result)[0], ".png")
 
 
 def _read(path: Path, size: int | None) -> tuple[Tensor, bool]:

@@ -119,7 +119,7 @@ def _start_of(start: str | None) -> dict[str, str]:
     return {"start": start} if start in METHODS else {"start": sha256_of(Path(start)), "start_file": start}
 
 
-def _refuse_recipe(config: TransferTrain, asked: Mapping[str, Any]) -> None:
+def _refuse_recipe(config: TransferTrain, changes: Mapping[str, Any]) -> None:
     """Refuse wrong options before anything runs, and sizes that the cell would bring within the bounds of the method."""
     from recolorist_lab.baselines.options import parsed
     from recolorist_lab.baselines.registry import class_of
@@ -127,13 +127,13 @@ def _refuse_recipe(config: TransferTrain, asked: Mapping[str, Any]) -> None:
 
     parsed(config.method, config.options)
     network = class_of(config.method)
-    network.defaults.but(**asked)
+    network.defaults.but(**changes)
     recipe = recipe_of(config, network)
     for name in ("load_size", "crop_size"):
-        if asked[name] is not None and asked[name] != getattr(recipe, name):
+        if changes[name] is not None and changes[name] != getattr(recipe, name):
             least = network.least_crop if name == "crop_size" else recipe.crop_size
             raise OptionError(
-                f"--{name.replace('_', '-')} {asked[name]}; accepted for {network.name} are {least} to "
+                f"--{name.replace('_', '-')} {changes[name]}; accepted for {network.name} are {least} to "
                 f"{getattr(network.defaults, name)}, its own"
             )
 

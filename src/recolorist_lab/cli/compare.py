@@ -75,7 +75,7 @@ def compare(
     """
     from recolorist.collections.run import terminated_like_interrupted, usable_cores
     from recolorist_lab.cli.sweep import bar
-    from recolorist_lab.compare.images import Source
+    from recolorist_lab.compare.images import ImageSource
     from recolorist_lab.compare.plan import METHODS, Training
     from recolorist_lab.compare.report import plain_text, write_report
     from recolorist_lab.compare.run import Request
@@ -87,7 +87,7 @@ def compare(
     count = jobs or cores
     file = "" if weights is None else str(weights.resolve())
     training = Training(tuple(method or METHODS), model, file, size, epochs, batch, max(1, cores // count))
-    images = Source(source, root, columns, group_pattern, is_one_hospital=bool(test_share))
+    images = ImageSource(source, root, columns, group_pattern, is_one_hospital=bool(test_share))
     try:
         with terminated_like_interrupted(), redirect_stdout(sys.stderr):
             results = run(

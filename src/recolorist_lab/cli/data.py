@@ -103,12 +103,12 @@ def fetch(name: _Name, *, root: _Root, ca: _Ca = None, mirror: _Mirror = None, k
 
     card = card_of(name)
     with bytes_bar() as tick:
-        done = fetching.fetch(card, root, link=Link(ca=ca, mirror=mirror), tick=tick, keep_archives=keep_archives)
-    for file in done.files:
+        fetched = fetching.fetch(card, root, link=Link(ca=ca, mirror=mirror), tick=tick, keep_archives=keep_archives)
+    for file in fetched.files:
         typer.echo(f"{file}: downloaded and verified.")
-    for file in done.present:
+    for file in fetched.present:
         typer.echo(f"{file}: was there, and is right.")
-    for source in done.by_hand:
+    for source in fetched.by_hand:
         typer.echo(fetching.instructions(source, root))
     typer.echo(f"Then: recolorist-lab data index {card.key} --root {root}")
 
@@ -149,22 +149,22 @@ def index(
     from recolorist_lab.data.own import Plan
     from recolorist_lab.data.shares import split_by_shares
 
-    if sum(given is not None for given in (name, folder, csv, npz)) != 1:
+    if sum(value is not None for value in (name, folder, csv, npz)) != 1:
         raise OptionError("give one of: the name of a dataset, --folder, --csv, --npz")
     bar = _bar("reading images")
     if name is not None:
-        manifest, place = _of_card(name, root, out, option, bar, jobs or 2, allow_different=allow_different)
+        manifest, base = _of_card(name, root, out, option, bar, jobs or 2, allow_different=allow_different)
     else:
         own = called or (folder or csv or npz or Path()).resolve().stem
         plan = Plan(own, "train", tuple(val_domain or ()), tuple(test_domain or ()), multilabel, group_pattern=group_pattern)
         levels = (label_from, domain_from, split_from, group_from)
         if npz is not None:
-            manifest, place = _of_arrays(npz, out, plan, levels, bar, jobs or 2)
+            manifest, base = _of_arrays(npz, out, plan, levels, bar, jobs or 2)
         else:
-            manifest, place = _of_own(folder, csv, root, plan, levels, bar, jobs or 2)
+            manifest, base = _of_own(folder, csv, root, plan, levels, bar, jobs or 2)
         if test_share or val_share:
             manifest = split_by_shares(manifest, test=test_share, val=val_share)
-    path = manifest.write(out or place / f"{manifest.facts.dataset}.parquet")
+    path = manifest.write(out or base / f"{manifest.facts.dataset}.parquet")
     _say(manifest, path)
 
 
@@ -201,7 +201,7 @@ def stats(manifests: _Manifests, *, as_json: common.Json = False) -> None:
     from recolorist_lab.data.registry import find_card
     from recolorist_lab.data.statistics import summary
 
-    paths = [one for given in manifests for one in (sorted(given.glob("*.parquet")) if given.is_dir() else [given])]
+    paths = [file for source in manifests for file in (sorted(source.glob("*.parquet")) if source.is_dir() else [source])]
     read = [Manifest.read(path) for path in paths]
     if not read:
         raise OptionError(f"{', '.join(map(str, manifests))} holds no manifest; make one with: recolorist-lab data index")
@@ -281,15 +281,15 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _bar(what: str) -> Bar:
-    return lambda results, count: show_progress(results, count, what)
+def _bar(label: str) -> Bar:
+    return lambda results, count: show_progress(results, count, label)
 
 
 def _say(manifest: Manifest, path: Path) -> None:
     sizes = ", ".join(f"{split} {count:,}" for split, count in manifest.sizes().items())
     typer.echo(f"{path}: {len(manifest):,} images ({sizes}); fingerprint {manifest.fingerprint()[:16]}.")
-    for one in manifest.facts.excluded[:_NAMED]:
-        typer.echo(f"Left out: {one.path} {one.reason}")
+    for exclusion in manifest.facts.excluded[:_NAMED]:
+        typer.echo(f"Left out: {exclusion.path} {exclusion.reason}")
     if len(manifest.facts.excluded) > _NAMED:
         typer.echo(f"Left out: {len(manifest.facts.excluded) - _NAMED:,} more, all listed in the manifest.")
     for difference in manifest.facts.differences:
@@ -297,10 +297,10 @@ def _say(manifest: Manifest, path: Path) -> None:
 
 
 def _columns(rows: list[list[str]], right: tuple[int, ...]) -> None:
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         cells = [
-            cell.rjust(width) if place in right else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         typer.echo("  ".join(cells).rstrip())

@@ -94,13 +94,13 @@ def metrics(
 
     files = paired(content, style, output, by=option(by, ("name", "order"), "by"))
     option(resize, ("letterbox", "squash"), "resize")
-    asked = _asked(only, len(files))
+    names_wanted = _select_metrics(only, len(files))
     from recolorist_lab.metrics import FeatureCache, evaluate
 
     triples = (_triple(one, size, resize, audit=audit) for one in files)
-    found = evaluate(
+    evaluation = evaluate(
         show_progress(triples, len(files), "measuring"),
-        metrics=asked,
+        metrics=names_wanted,
         fid_backend=fid_backend,
         ssim_form=ssim_form,
         lpips_net=lpips_net,
@@ -110,9 +110,9 @@ def metrics(
     )
     if as_json:
         names = {"files": [[str(path) for path in one] for one in files]} if pairs else {}
-        typer.echo(json.dumps(found.to_dict(pairs=pairs) | names, indent=2, allow_nan=False))
+        typer.echo(json.dumps(evaluation.to_dict(pairs=pairs) | names, indent=2, allow_nan=False))
     else:
-        _print(found)
+        _print(evaluation)
 
 
 def paired(content: Path, style: Path, output: Path, *, by: str = "name") -> list[Files]:
@@ -136,27 +136,27 @@ def paired(content: Path, style: Path, output: Path, *, by: str = "name") -> lis
 # ---- helpers ----------------------------------------------------------------------------------------------------------------
 
 
-def _files(place: Path) -> list[Path]:
+def _files(source: Path) -> list[Path]:
     from recolorist.io.images import list_images
 
-    if not place.exists():
-        raise OptionError(f"{place} does not exist; give a folder of images, or one image")
-    found = list_images(place) if place.is_dir() else [place]
-    if not found:
-        raise OptionError(f"{place} holds no images")
-    return found
+    if not source.exists():
+        raise OptionError(f"{source} does not exist; give a folder of images, or one image")
+    images = list_images(source) if source.is_dir() else [source]
+    if not images:
+        raise OptionError(f"{source} holds no images")
+    return images
 
 
 def _in_step(content: Path, contents: list[Path], other: Path, others: list[Path]) -> list[Path]:
     """The other files in the order of the contents of the same name."""
-    wanted, there = _by_stem(content, contents), _by_stem(other, others)
-    if wanted.keys() != there.keys():
-        missing = sorted(wanted.keys() ^ there.keys())
+    by_stem, other_by_stem = _by_stem(content, contents), _by_stem(other, others)
+    if by_stem.keys() != other_by_stem.keys():
+        missing = sorted(by_stem.keys() ^ other_by_stem.keys())
         raise OptionError(
             f"{content} and {other} do not hold the same names: {missing[0]!r} and {len(missing) - 1:,} others are in one only; "
             "rename them, or pair them with --by order"
         )
-    return [there[stem] for stem in wanted]
+    return [other_by_stem[stem] for stem in by_stem]
 
 
 def _by_stem(folder: Path, files: list[Path]) -> dict[str, Path]:
@@ -172,7 +172,7 @@ def _by_stem(folder: Path, files: list[Path]) -> dict[str, Path]:
     return named
 
 
-def _asked(only: str | None, count: int) -> tuple[str, ...]:
+def _select_metrics(only: str | None, count: int) -> tuple[str, ...]:
     from recolorist_lab.metrics.evaluation import ALL, PER_PAIR
 
     if only is not None:
@@ -194,22 +194,22 @@ def _triple(files: Files, size: int | None, how: Any, *, audit: bool) -> Triple:
     content, style, output = (rgb8(read_image(path)) for path in files)
     if audit and content.shape != output.shape:
         raise OptionError(f"{files.output} and {files.content} differ in size, so there is nothing to audit; leave out --audit")
-    told = audited(content, output) if audit else None
-    content, style, output = (resized(one, size, how)[0] for one in (content, style, output))
-    return Triple(content, style, output, told)
+    audit_result = audited(content, output) if audit else None
+    content, style, output = (resized(image, size, how)[0] for image in (content, style, output))
+    return Triple(content, style, output, audit_result)
 
 
-def _print(found: Evaluation) -> None:
-    typer.echo(f"{found.n:,} pairs")
+def _print(evaluation: Evaluation) -> None:
+    typer.echo(f"{evaluation.n:,} pairs")
     for name, title, better in _LINES:
-        value = getattr(found, name)
+        value = getattr(evaluation, name)
         if value is not None:
-            interval = f"  ({found.kid_low:.5f} to {found.kid_high:.5f})" if name == "kid" else ""
+            interval = f"  ({evaluation.kid_low:.5f} to {evaluation.kid_high:.5f})" if name == "kid" else ""
             digits = 5 if name == "kid" else 4
             typer.echo(f"{title:<32}{value:>12.{digits}f}  {better} is better{interval}")
-    for name, value in found.added.items():
+    for name, value in evaluation.added.items():
         typer.echo(f"{name:<32}{value:>12.4f}  of a plugin")
-    for name, what in found.choices.items():
-        typer.echo(f"{name}: {what}")
-    spent = sorted(found.seconds.items(), key=lambda item: -item[1])
+    for name, choice in evaluation.choices.items():
+        typer.echo(f"{name}: {choice}")
+    spent = sorted(evaluation.seconds.items(), key=lambda item: -item[1])
     typer.echo("seconds: " + ", ".join(f"{part} {seconds:.1f}" for part, seconds in spent if seconds >= 0.05))

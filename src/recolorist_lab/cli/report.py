@@ -43,9 +43,11 @@ def report(
     from recolorist_lab.runs.remembered import studies_of
 
     book = Ledger(ledger, must_exist=True)
-    told = build(studies_of(book, study or ()), book, out, partial=partial)
+    written = build(studies_of(book, study or ()), book, out, partial=partial)
     if as_json:
-        typer.echo(json.dumps({"page": str(told.page), "tables": told.tables, "figures": told.figures, "gaps": told.gaps}))
+        typer.echo(
+            json.dumps({"page": str(written.page), "tables": written.tables, "figures": written.figures, "gaps": written.gaps})
+        )
     else:
-        gaps = f"; {told.gaps} cells are missing and marked" if told.gaps else ""
-        typer.echo(f"{told.tables} tables and {told.figures} figures{gaps}; open {told.page}")
+        gaps = f"; {written.gaps} cells are missing and marked" if written.gaps else ""
+        typer.echo(f"{written.tables} tables and {written.figures} figures{gaps}; open {written.page}")

@@ -78,22 +78,22 @@ def reproduce(
         raise OptionError("--address names a Ray cluster; add --engine ray, or leave it out")
     plan, book = planned(configs or own(), quick=quick, only=only or ()), Ledger(ledger or out / "ledger")
     book.refuse_unwritable()
-    told: dict[str, Any] = {"quick": quick, "left_out": list(plan.left_out)}
+    summary: dict[str, Any] = {"quick": quick, "left_out": list(plan.left_out)}
     say = _nothing if as_json else typer.echo
     say(f"{len(plan.studies)} studies, {plan.cells} cells; results in {book.root}.")
     for words in plan.left_out:
         say(f"Left out: {words}.")
     if not quick:
         plan, needs = _prepared(plan, book, say, start=not dry_run, yes=yes, partial=partial)
-        told["needs"] = needs.to_json()
+        summary["needs"] = needs.to_json()
     if dry_run:
         say("Nothing was started.")
     else:
         where = {"engine": engine, "address": address, "jobs": jobs or usable_cores()}
-        told |= _done(plan, book, out / "report", say, where, bars=not as_json)
+        summary |= _run_and_report(plan, book, out / "report", say, where, bars=not as_json)
     if as_json:
-        typer.echo(json.dumps(told, indent=2))
-    if not told.get("complete", True):
+        typer.echo(json.dumps(summary, indent=2))
+    if not summary.get("complete", True):
         raise typer.Exit(common.SOME_FAILED)
 
 
@@ -132,10 +132,10 @@ def _device() -> str:
 def lines_of(needs: Needs) -> list[str]:
     """What is needed, as text."""
     lines = ["Data:"]
-    for one in needs.data:
-        size = "size not published" if one.bytes is None else _bytes(one.bytes)
-        how = "to download" if one.fetchable else f"to be asked for ({one.access})"
-        lines.append(f"  {one.name:<18}{'here' if one.here else f'missing, {how}, {size}'}")
+    for dataset in needs.data:
+        size = "size not published" if dataset.bytes is None else _bytes(dataset.bytes)
+        how = "to download" if dataset.fetchable else f"to be asked for ({dataset.access})"
+        lines.append(f"  {dataset.name:<18}{'here' if dataset.is_present else f'missing, {how}, {size}'}")
     lines += [] if needs.data else ["  none but what is drawn here"]
     lines.append("Time, one cell after the other:")
     for work in needs.work:
@@ -144,7 +144,7 @@ def lines_of(needs: Needs) -> list[str]:
         lines.append(f"  {work.study:<18}{work.left:,} of {work.cells:,} cells left, {hours}")
     if needs.gpu_hours is not None:
         lines.append(f"  together about {_hours(needs.gpu_hours)} GPU hours")
-    unknown = sum(one.bytes is None and not one.here for one in needs.data)
+    unknown = sum(dataset.bytes is None and not dataset.is_present for dataset in needs.data)
     more = f", and {unknown} datasets whose size is not published" if unknown else ""
     lines.append(f"Disk: {_bytes(needs.disk)} for data and trained weights{more}.")
     return [*lines, *(f"How: {words}" for words in needs.how)]
@@ -169,7 +169,7 @@ def _bytes(count: int) -> str:
 
 
 def _confirm(needs: Needs, *, yes: bool, partial: bool) -> None:
-    asked_for = [one.name for one in needs.data if not one.here and not one.fetchable]
+    asked_for = [dataset.name for dataset in needs.data if not dataset.is_present and not dataset.fetchable]
     if asked_for and not partial:
         raise OptionError(
             f"{len(asked_for)} datasets are not here and cannot be downloaded by a program: {', '.join(asked_for)}. "
@@ -196,20 +196,22 @@ def _fetch(needs: Needs, say: Any) -> None:
     from recolorist_lab.data.registry import card_of
     from recolorist_lab.progress import bytes_bar
 
-    for one in needs.data:
-        if one.here or not one.fetchable:
+    for dataset in needs.data:
+        if dataset.is_present or not dataset.fetchable:
             continue
         root = data_root()
-        say(f"Fetching {one.title} into {root} …")
+        say(f"Fetching {dataset.title} into {root} …")
         with bytes_bar() as tick:
-            fetching.fetch(card_of(one.name), root, tick=tick)
-        index(card_of(one.name), root).write(root / f"{one.name}.parquet")
+            fetching.fetch(card_of(dataset.name), root, tick=tick)
+        index(card_of(dataset.name), root).write(root / f"{dataset.name}.parquet")
 
 
 # ---- running and reporting --------------------------------------------------------------------------------------------------
 
 
-def _done(plan: Reproduction, book: Ledger, out: Path, say: Any, where: dict[str, Any], *, bars: bool) -> dict[str, Any]:
+def _run_and_report(
+    plan: Reproduction, book: Ledger, out: Path, say: Any, where: dict[str, Any], *, bars: bool
+) -> dict[str, Any]:
     from recolorist.collections.run import terminated_like_interrupted
     from recolorist_lab.cli import sweep as cli_sweep
     from recolorist_lab.report.build import build
@@ -218,7 +220,7 @@ def _done(plan: Reproduction, book: Ledger, out: Path, say: Any, where: dict[str
     start = time.monotonic()
     try:
         with terminated_like_interrupted():
-            found = run(
+            reports = run(
                 plan,
                 book,
                 lambda jobs: cli_sweep.engine_of(where["engine"], book, jobs, where["address"], _RETRIES),
@@ -226,7 +228,7 @@ def _done(plan: Reproduction, book: Ledger, out: Path, say: Any, where: dict[str
                 lambda name: _bar(name, shown=bars),
                 lambda name, report: _tell(name, report, say),
             )
-            complete = all(report.is_complete for report in found.values())
+            complete = all(report.is_complete for report in reports.values())
             say("Writing the report …")
             written = build(plan.studies, book, out, partial=not complete)
     except KeyboardInterrupt:
@@ -234,9 +236,9 @@ def _done(plan: Reproduction, book: Ledger, out: Path, say: Any, where: dict[str
         raise typer.Exit(common.INTERRUPTED) from None
     seconds = time.monotonic() - start
     say(f"{written.tables} tables and {written.figures} figures in {seconds / 60:.1f} minutes; open {written.page}")
-    studies = [{"study": name, **vars(report), "done": report.done} for name, report in found.items()]
-    told = {"page": str(written.page), "tables": written.tables, "figures": written.figures, "gaps": written.gaps}
-    return {"complete": complete, "seconds": seconds, "studies": studies, "report": told}
+    studies = [{"study": name, **vars(report), "done": report.done} for name, report in reports.items()]
+    written_report = {"page": str(written.page), "tables": written.tables, "figures": written.figures, "gaps": written.gaps}
+    return {"complete": complete, "seconds": seconds, "studies": studies, "report": written_report}
 
 
 @contextmanager
@@ -244,12 +246,12 @@ def _bar(name: str, *, shown: bool) -> Iterator[Callable[[Any], None]]:
     """Standard output is for what is said; what Ray and others have to say meanwhile goes where messages go."""
     from recolorist_lab.cli.sweep import bar
 
-    with redirect_stdout(sys.stderr), bar(name, shown=shown) as told:
-        yield told
+    with redirect_stdout(sys.stderr), bar(name, shown=shown) as update:
+        yield update
 
 
 def _tell(name: str, report: Report, say: Any) -> None:
-    counts = f"{report.ran} now, {report.found} before, {report.elsewhere} by others"
+    counts = f"{report.ran} now, {report.reused} before, {report.elsewhere} by others"
     say(f"{name}: {report.done} of {report.total} cells done ({counts}) in {report.seconds:.0f} s.")
     for cell, message in report.failed.items():
         typer.echo(f"recolorist-lab: {cell} failed: {' '.join(message.split())}", err=True)

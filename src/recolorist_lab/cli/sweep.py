@@ -80,9 +80,9 @@ def run(
     remember(book, study)
     try:
         # Standard output is for the report; what Ray and others have to say meanwhile goes where messages go.
-        with terminated_like_interrupted(), redirect_stdout(sys.stderr), bar(plan.name, shown=not as_json) as told:
+        with terminated_like_interrupted(), redirect_stdout(sys.stderr), bar(plan.name, shown=not as_json) as update:
             works = engine_of(engine, book, jobs or usable_cores(), address, retries)
-            report = run_study(plan, book, works, retries=retries, told=told)
+            report = run_study(plan, book, works, retries=retries, on_progress=update)
     except KeyboardInterrupt:
         typer.echo("recolorist-lab: interrupted; what is finished is kept, and the same command goes on from here", err=True)
         raise typer.Exit(common.INTERRUPTED) from None
@@ -90,7 +90,7 @@ def run(
         typer.echo(json.dumps({"study": plan.name, **vars(report), "done": report.done}, indent=2))
     else:
         typer.echo(
-            f"{plan.name}: {report.done} of {report.total} cells done ({report.ran} now, {report.found} before, "
+            f"{plan.name}: {report.done} of {report.total} cells done ({report.ran} now, {report.reused} before, "
             f"{report.elsewhere} by others) in {report.seconds:.1f} s."
         )
     for name, message in report.failed.items():
@@ -132,10 +132,10 @@ def retry(
     from recolorist_lab.runs.study import load
 
     plan, book = load(study), Ledger(ledger, must_exist=True)
-    asked = [cell for cell in plan.cells if not only or cell.run_id.startswith(tuple(only))]
-    if not asked:
+    selected = [cell for cell in plan.cells if not only or cell.run_id.startswith(tuple(only))]
+    if not selected:
         raise OptionError(f"no cell of {plan.name} has a run id that begins with {' or '.join(only or [])}")
-    cleared = [cell for cell in asked if book.state(cell).name == "failed"]
+    cleared = [cell for cell in selected if book.state(cell).name == "failed"]
     for cell in cleared:
         book.retry(cell)
     names = [cell.name for cell in cleared]
@@ -150,14 +150,14 @@ def verify(studies: _Studies = None, *, ledger: _Ledger = _HERE, _plugin: Plugin
     from recolorist_lab.runs.status import damages
     from recolorist_lab.runs.study import load
 
-    checked, found = damages(Ledger(ledger, must_exist=True), [load(study) for study in studies or []])
+    checked, corrupt = damages(Ledger(ledger, must_exist=True), [load(study) for study in studies or []])
     if as_json:
-        typer.echo(json.dumps({"verified": checked - len(found), "corrupt": found}, indent=2))
+        typer.echo(json.dumps({"verified": checked - len(corrupt), "corrupt": corrupt}, indent=2))
     else:
-        typer.echo(f"{checked - len(found)} of {checked} results verified.")
-    for message in found.values():
+        typer.echo(f"{checked - len(corrupt)} of {checked} results verified.")
+    for message in corrupt.values():
         typer.echo(f"recolorist-lab: {message}", err=True)
-    if found:
+    if corrupt:
         raise typer.Exit(common.SOME_FAILED)
 
 

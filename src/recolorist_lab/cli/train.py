@@ -70,14 +70,14 @@ def train(
     from recolorist_lab.training.watch import bar
 
     named = {"dataset": dataset, "augmentation": augmentation, "algorithm": algorithm, "seed": seed, "model": model, "root": root}
-    given = {**named, **({} if probability is None else {"probability": probability})}
-    values = {**given, **_others(more or [], given)}
+    from_options = {**named, **({} if probability is None else {"probability": probability})}
+    values = {**from_options, **_parse_settings(more or [], from_options)}
     cell, book = cell_of("classify", values, ("dataset", "seed")), Ledger(ledger)
     common.check_reports(None if out is None else out / "result.json", force=force)
     result = run_by_hand(cell, book, bar())
     if out is not None:
         copy_files(result, out)
-    typer.echo(json.dumps(dict(result.result), indent=2) if as_json else _told(cell, result))
+    typer.echo(json.dumps(dict(result.result), indent=2) if as_json else _describe(cell, result))
 
 
 def cell_of(name: str, values: Mapping[str, Any], axes: tuple[str, ...]) -> Cell:
@@ -91,18 +91,18 @@ def cell_of(name: str, values: Mapping[str, Any], axes: tuple[str, ...]) -> Cell
     return Cell("train", name, config, axes, code=kind.fingerprint(config), data=kind.data(config))
 
 
-def _others(items: list[str], given: Mapping[str, Any]) -> dict[str, Any]:
+def _parse_settings(items: list[str], from_options: Mapping[str, Any]) -> dict[str, Any]:
     """Settings typed as name=value; values are TOML, and text needs no quotes."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for item in items:
         name, equals, text = (part.strip() for part in item.partition("="))
-        if not equals or name in found or name in given:
+        if not equals or name in settings or name in from_options:
             raise OptionError(f"--set {item!r}; accepted is name=value, each name once, and none that has an option of its own")
         try:
-            found[name] = tomllib.loads(f"value = {text}")["value"]
+            settings[name] = tomllib.loads(f"value = {text}")["value"]
         except tomllib.TOMLDecodeError:
-            found[name] = text
-    return found
+            settings[name] = text
+    return settings
 
 
 def run_by_hand(cell: Cell, book: Ledger, bar: AbstractContextManager[None]) -> Result:
@@ -120,7 +120,7 @@ def run_by_hand(cell: Cell, book: Ledger, bar: AbstractContextManager[None]) -> 
         raise typer.Exit(common.INTERRUPTED) from None
     if outcome.name == "busy":
         raise RecoloristError("another process is at this very run; wait for it, or name another --ledger")
-    if outcome.name not in {"done", "found"}:
+    if outcome.name not in {"done", "reused"}:
         raise RecoloristError(f"the run failed: {outcome.message}")
     return book.result(cell)
 
@@ -135,15 +135,15 @@ def copy_files(result: Result, out: Path) -> None:
     atomic_write(out / "result.json", (json.dumps(dict(result.result), indent=1) + "\n").encode())
 
 
-def _told(cell: Cell, result: Result) -> str:
-    found: Any = result.result
+def _describe(cell: Cell, result: Result) -> str:
+    scores: Any = result.result
     config = cell.config
-    what = f"{config.dataset}, {config.model}, augmentation {config.augmentation}, algorithm {config.algorithm}"
-    epochs = f"best epoch {found['best_epoch'] + 1} of {found['epochs']}"
-    lines = [f"{what}, seed {config.seed}: {epochs}, {found['parameters']:,} parameters, run {cell.run_id[:12]}."]
+    title = f"{config.dataset}, {config.model}, augmentation {config.augmentation}, algorithm {config.algorithm}"
+    epochs = f"best epoch {scores['best_epoch'] + 1} of {scores['epochs']}"
+    lines = [f"{title}, seed {config.seed}: {epochs}, {scores['parameters']:,} parameters, run {cell.run_id[:12]}."]
     for name in _SETS:
-        if name in found:
-            part = found[name]
+        if name in scores:
+            part = scores[name]
             auc = "–" if part["auc"] is None else f"{part['auc']:.4f}"
             lines.append(
                 f"  {name:<16} {part['images']:>7,} images  balanced accuracy {part['balanced_accuracy']:.4f}  "

@@ -37,26 +37,28 @@ def list_(*, as_json: common.Json = False) -> None:
     """List the files: what they are for, their licences, and whether they are on this machine."""
     from recolorist_lab.assets.weights import WEIGHTS, found
 
-    here = {name: found(name) for name in WEIGHTS}
+    paths = {name: found(name) for name in WEIGHTS}
     if as_json:
-        told = {
+        files = {
             name: {
-                "file": one.file,
-                "sha256": one.sha256,
-                "bytes": one.bytes,
-                "address": one.address,
-                "licence": one.licence,
-                "what": one.what,
-                "path": None if here[name] is None else str(here[name]),
+                "file": weights.file,
+                "sha256": weights.sha256,
+                "bytes": weights.bytes,
+                "address": weights.address,
+                "licence": weights.licence,
+                "what": weights.what,
+                "path": None if paths[name] is None else str(paths[name]),
             }
-            for name, one in WEIGHTS.items()
+            for name, weights in WEIGHTS.items()
         }
-        typer.echo(json.dumps(told, indent=2))
+        typer.echo(json.dumps(files, indent=2))
         return
-    for name, one in WEIGHTS.items():
-        typer.echo(f"{name:<28}{'here' if here[name] else 'missing':<9}{one.what}")
-        typer.echo(f"{'':<37}{one.file}; {one.licence}")
-        typer.echo(f"{'':<37}{here[name] or one.address or ', '.join(f'or {other}' for other in one.instead)}")
+    for name, weights in WEIGHTS.items():
+        typer.echo(f"{name:<28}{'paths' if paths[name] else 'missing':<9}{weights.what}")
+        typer.echo(f"{'':<37}{weights.file}; {weights.licence}")
+        typer.echo(
+            f"{'':<37}{paths[name] or weights.address or ', '.join(f'or {name_instead}' for name_instead in weights.instead)}"
+        )
 
 
 def fetch(names: _Names = None, *, ca: _Ca = None, mirror: _Mirror = None) -> None:

@@ -68,20 +68,23 @@ def load(name: _Name, *, folder: _Folder = None, revision: _Revision = None, as_
     from recolorist_lab.training import published
     from recolorist_lab.training.models import parameters
 
-    found = published.load(name, folder, revision=revision)
-    told = {
-        "name": found.name,
-        "architecture": found.architecture,
-        "classes": found.classes,
-        "parameters": parameters(found.classifier),
-        "mean": found.mean,
-        "std": found.std,
+    checkpoint = published.load(name, folder, revision=revision)
+    facts = {
+        "name": checkpoint.name,
+        "architecture": checkpoint.architecture,
+        "classes": checkpoint.classes,
+        "parameters": parameters(checkpoint.classifier),
+        "mean": checkpoint.mean,
+        "std": checkpoint.std,
     }
     if as_json:
-        typer.echo(json.dumps(told, indent=2))
+        typer.echo(json.dumps(facts, indent=2))
     else:
-        says = "its own mean and deviation" if found.mean is not None else "no mean and deviation"
-        typer.echo(f"{found.name}: {found.architecture}, {found.classes} classes, {told['parameters']:,} parameters, {says}.")
+        says = "its own mean and deviation" if checkpoint.mean is not None else "no mean and deviation"
+        typer.echo(
+            f"{checkpoint.name}: {checkpoint.architecture}, {checkpoint.classes} classes, {facts['parameters']:,} parameters, "
+            f"{says}."
+        )
 
 
 def evaluate(
@@ -105,20 +108,21 @@ def evaluate(
     from recolorist_lab.paper.numbers import ZOO
     from recolorist_lab.training import published
 
-    found = published.load(name, folder, revision=revision)
-    known = CHECKPOINTS.get(found.name)
-    chosen = dataset or (known.dataset if known else found.config.get("dataset"))
-    if not isinstance(chosen, str):
-        raise OptionError(f"{found.name} does not say what it was trained on; name a dataset with --dataset")
-    images = named(chosen, root)
-    scores: Any = published.evaluate(found, images, split=split, size=size, resize=resize, batch=batch, workers=workers)
+    checkpoint = published.load(name, folder, revision=revision)
+    published_as = CHECKPOINTS.get(checkpoint.name)
+    dataset_name = dataset or (published_as.dataset if published_as else checkpoint.config.get("dataset"))
+    if not isinstance(dataset_name, str):
+        raise OptionError(f"{checkpoint.name} does not say what it was trained on; name a dataset with --dataset")
+    images = named(dataset_name, root)
+    scores: Any = published.evaluate(checkpoint, images, split=split, size=size, resize=resize, batch=batch, workers=workers)
     if as_json:
-        typer.echo(json.dumps({"checkpoint": found.name, "dataset": chosen, "split": split, **scores}, indent=2))
+        typer.echo(json.dumps({"checkpoint": checkpoint.name, "dataset": dataset_name, "split": split, **scores}, indent=2))
         return
     typer.echo(
-        f"{found.name} on {chosen}, {split}: {scores['images']:,} images, balanced accuracy {scores['balanced_accuracy']:.4f}, "
-        f"accuracy {scores['accuracy']:.4f}, ECE {scores['ece']:.4f}; mean and deviation {scores['normalised_with']}."
+        f"{checkpoint.name} on {dataset_name}, {split}: {scores['images']:,} images, "
+        f"balanced accuracy {scores['balanced_accuracy']:.4f}, accuracy {scores['accuracy']:.4f}, ECE {scores['ece']:.4f}; "
+        f"mean and deviation {scores['normalised_with']}."
     )
-    if known is not None:
-        printed = ZOO[known.their_dataset]
-        typer.echo(f"Published over three seeds: {printed.colorist:.2f} ± {printed.deviation:.2f} %.")
+    if published_as is not None:
+        accuracy = ZOO[published_as.their_dataset]
+        typer.echo(f"Published over three seeds: {accuracy.colorist:.2f} ± {accuracy.deviation:.2f} %.")

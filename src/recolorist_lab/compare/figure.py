@@ -22,7 +22,7 @@ def draw(comparison: Comparison) -> Any:
         A figure with two panels: a dot for each target, and the mean difference to no augmentation with its interval.
     """
     methods = comparison.methods
-    drawn, (left, right) = figures.figure(8.4, 1.5 + 0.42 * len(methods), columns=2, sharey=True, width_ratios=[3, 2])
+    picture, (left, right) = figures.figure(8.4, 1.5 + 0.42 * len(methods), columns=2, sharey=True, width_ratios=[3, 2])
     with figures.house():
         _accuracies(left, comparison)
         _differences(right, comparison)
@@ -31,8 +31,8 @@ def draw(comparison: Comparison) -> Any:
         for axes in (left, right):
             axes.grid(visible=False, axis="y")
         handles, labels = left.get_legend_handles_labels()
-        drawn.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4))
-    return drawn
+        picture.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4))
+    return picture
 
 
 def _accuracies(axes: Any, comparison: Comparison) -> None:
@@ -42,11 +42,11 @@ def _accuracies(axes: Any, comparison: Comparison) -> None:
         label = None if many else f"{target} ({comparison.images[target]:,} images)"
         values = [float(method.unseen[number].mean()) for method in comparison.methods]
         axes.plot(values, range(len(values)), "o", color=colour, label=label, markersize=5.5, alpha=0.85, zorder=3)
-    for place, method in enumerate(comparison.methods):
+    for row, method in enumerate(comparison.methods):
         mean, matched = float(method.unseen.mean()), float(method.harmonised.mean())
-        axes.plot([mean] * 2, [place - 0.3, place + 0.3], color=figures.INK, label="mean" if place == 0 else None, zorder=2)
-        words = "mean, test images harmonised" if place == 0 else None
-        axes.plot([matched] * 2, [place - 0.3, place + 0.3], ":", color=figures.INK, label=words, zorder=2)
+        axes.plot([mean] * 2, [row - 0.3, row + 0.3], color=figures.INK, label="mean" if row == 0 else None, zorder=2)
+        words = "mean, test images harmonised" if row == 0 else None
+        axes.plot([matched] * 2, [row - 0.3, row + 0.3], ":", color=figures.INK, label=words, zorder=2)
     axes.axvline(comparison.chance, color=figures.LINE, linewidth=1.2, zorder=1)
     axes.annotate("guessing", (comparison.chance, 1.0), (2, -2), xycoords=("data", "axes fraction"),
                   textcoords="offset points", fontsize=7.5, color=figures.MUTED, va="top")  # fmt: skip
@@ -57,13 +57,13 @@ def _accuracies(axes: Any, comparison: Comparison) -> None:
 
 def _differences(axes: Any, comparison: Comparison) -> None:
     axes.axvline(0.0, color=figures.MUTED, linewidth=1.0)
-    for place, method in enumerate(comparison.methods):
+    for row, method in enumerate(comparison.methods):
         gain = method.difference
         if gain is None:
             continue
         colour = figures.INK if gain.is_gain or gain.is_loss else figures.MUTED
         if gain.is_enough:
-            axes.plot([100 * gain.low, 100 * gain.high], [place] * 2, color=colour, linewidth=1.8, solid_capstyle="butt")
-        axes.plot([100 * gain.mean], [place], "D", color=colour, markersize=5.0)
+            axes.plot([100 * gain.low, 100 * gain.high], [row] * 2, color=colour, linewidth=1.8, solid_capstyle="butt")
+        axes.plot([100 * gain.mean], [row], "D", color=colour, markersize=5.0)
     axes.set_title("Difference to no augmentation")
     axes.set_xlabel("points, with 95 % interval")

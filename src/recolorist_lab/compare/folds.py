@@ -92,7 +92,7 @@ def notes_on(folds: Sequence[Fold]) -> list[str]:
         train, test = fold.manifest.class_counts("train"), fold.manifest.class_counts("test")
         if absent := [name for name, count in zip(classes, test, strict=True) if not count]:
             notes.append(f"{fold.target} has no image of {', '.join(absent)}; its balanced accuracy is of the other classes.")
-        unknown = [name for name, seen, asked in zip(classes, train, test, strict=True) if asked and not seen]
+        unknown = [name for name, trained, tested in zip(classes, train, test, strict=True) if tested and not trained]
         if unknown:
             notes.append(f"Only {fold.target} has images of {', '.join(unknown)}; no training for it sees that class.")
     return notes

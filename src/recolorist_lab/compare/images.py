@@ -19,7 +19,7 @@ from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.manifest import Entry, Manifest, is_manifest
 from recolorist_lab.data.own import Columns, Plan, index_folder, index_table
 
-__all__ = ["Source", "find_images", "store_images"]
+__all__ = ["ImageSource", "find_images", "store_images"]
 
 _NAME: Final = "images"
 _TABLES: Final = (".csv", ".parquet")
@@ -27,7 +27,7 @@ _LAYOUTS: Final = "hospital/class/*.png, or class/*.png with --test-share for im
 
 
 @dataclass(frozen=True)
-class Source:
+class ImageSource:
     """Where the images of a comparison are, and what names their class, hospital and patient.
 
     Attributes:
@@ -45,7 +45,7 @@ class Source:
     is_one_hospital: bool = False
 
 
-def find_images(source: Source, jobs: int = 2, bar: Bar | None = None) -> tuple[Manifest, Path]:
+def find_images(source: ImageSource, jobs: int = 2, bar: Bar | None = None) -> tuple[Manifest, Path]:
     """Index the images of a comparison.
 
     Args:
@@ -73,7 +73,7 @@ def find_images(source: Source, jobs: int = 2, bar: Bar | None = None) -> tuple[
     return index_table(source.path, plan, root=root, columns=source.columns, jobs=jobs, bar=bar), root
 
 
-def _levels(source: Source) -> tuple[int, int | None]:
+def _levels(source: ImageSource) -> tuple[int, int | None]:
     """Find which levels of folders name class and hospital; None where there is one hospital."""
     paths = [relative(path, source.path) for path in pictures(source.path)]
     if not paths:
@@ -118,8 +118,8 @@ def store_images(manifest: Manifest, root: Path, folder: Path, size: int) -> Man
     partial = folder / f".{_NAME}.part.npy"
     stored: Any = np.lib.format.open_memmap(partial, "w+", np.uint8, (len(samples), size, size, 3))
     digest, boxes = hashlib.sha256(f"{size}".encode()), []
-    for place, sample in enumerate(samples):
-        stored[place] = sample.image
+    for row, sample in enumerate(samples):
+        stored[row] = sample.image
         digest.update(sample.image.tobytes())
         boxes.append(None if sample.box == (0, 0, size, size) else sample.box)
     stored.flush()

@@ -59,10 +59,10 @@ def _rows(comparison: Comparison) -> list[list[str]]:
     rows = [["method", where, "difference, points (95 %)", "better on", "harmonised", *comparison.targets]]
     for method in comparison.methods:
         gain = method.difference
-        each = [f"{float(value):.3f}" for value in method.unseen.mean(axis=1)]
+        per_target = [f"{float(value):.3f}" for value in method.unseen.mean(axis=1)]
         better = "" if gain is None else f"{gain.better} of {gain.targets}"
         mean, matched = f"{float(method.unseen.mean()):.3f}", f"{float(method.harmonised.mean()):.3f}"
-        rows.append([method.title, mean, _interval(gain), better, matched, *each])
+        rows.append([method.title, mean, _interval(gain), better, matched, *per_target])
     return rows
 
 
@@ -74,8 +74,8 @@ def _interval(gain: Difference | None) -> str:
 
 
 def _sections(comparison: Comparison) -> list[tuple[str, Sequence[str]]]:
-    found = [("What can be concluded", can_conclude(comparison)), ("What cannot be concluded", cannot_conclude(comparison))]
-    return [*found, *([("About the images", comparison.notes)] if comparison.notes else [])]
+    sections = [("What can be concluded", can_conclude(comparison)), ("What cannot be concluded", cannot_conclude(comparison))]
+    return [*sections, *([("About the images", comparison.notes)] if comparison.notes else [])]
 
 
 def _sentences(comparison: Comparison) -> dict[str, list[str]]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.compare.folds import make_folds, notes_on, write_folds
-from recolorist_lab.compare.images import Source, find_images, store_images
+from recolorist_lab.compare.images import ImageSource, find_images, store_images
 from recolorist_lab.compare.plan import Training, seconds_per_training, write_study, write_timing
 from recolorist_lab.compare.results import Comparison, collect
 from recolorist_lab.data.index import Bar
@@ -38,7 +38,7 @@ class Request:
         jobs: Trainings at a time.
     """
 
-    source: Source
+    source: ImageSource
     folder: Path
     training: Training
     seeds: int = 3
@@ -85,8 +85,8 @@ def _run(study: Study, ledger: Ledger, jobs: int, shown: Shown) -> None:
     for cell in study.cells:
         if ledger.state(cell).name == "failed":  # whoever asks again wants it tried again
             ledger.retry(cell)
-    with shown(study.name) as told:
-        report = run_study(study, ledger, LocalEngine(ledger, jobs, _PRELOAD), told=told)
+    with shown(study.name) as update:
+        report = run_study(study, ledger, LocalEngine(ledger, jobs, _PRELOAD), on_progress=update)
     if report.failed:
         name, message = next(iter(report.failed.items()))
         raise RecoloristError(f"{len(report.failed)} of {report.total} trainings failed; {name}: {message}")
@@ -98,10 +98,16 @@ def _forecast(images: int, total: int, left: int, seconds: float, jobs: int) -> 
     >>> _forecast(900, 45, 45, 20.0, 2)
     '900 images; 45 trainings of about 20 s, 2 at a time: about 8 minutes.'
     """
-    done = f" ({total - left} done before)" if left < total else ""
-    whole = seconds * -(-left // jobs)
-    time = f"{whole:.0f} s" if whole < 100 else f"{whole / 60:.0f} minutes" if whole < 6000 else f"{whole / 3600:.1f} hours"
-    return f"{images:,} images; {total} trainings{done} of about {seconds:.0f} s, {jobs} at a time: about {time}."
+    before = f" ({total - left} done before)" if left < total else ""
+    remaining = seconds * -(-left // jobs)
+    time = (
+        f"{remaining:.0f} s"
+        if remaining < 100
+        else f"{remaining / 60:.0f} minutes"
+        if remaining < 6000
+        else f"{remaining / 3600:.1f} hours"
+    )
+    return f"{images:,} images; {total} trainings{before} of about {seconds:.0f} s, {jobs} at a time: about {time}."
 
 
 def _left_out(manifest: Any) -> list[str]:

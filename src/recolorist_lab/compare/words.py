@@ -73,7 +73,7 @@ def _nothing_learnt(comparison: Comparison) -> str:
     )
 
 
-def _place(comparison: Comparison) -> str:
+def _name_test_images(comparison: Comparison) -> str:
     return "held-out images" if comparison.is_one_hospital else "unseen hospitals"
 
 
@@ -81,7 +81,7 @@ def _shift(comparison: Comparison) -> str:
     base = comparison.baseline
     known, unseen = float(base.known.mean()), float(base.unseen.mean())
     numbers = (
-        f"Without augmentation, balanced accuracy is {unseen:.3f} on {_place(comparison)} "
+        f"Without augmentation, balanced accuracy is {unseen:.3f} on {_name_test_images(comparison)} "
         f"and {known:.3f} on held-out images of the hospitals trained on"
     )
     if comparison.is_one_hospital:

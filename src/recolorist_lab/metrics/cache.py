@@ -93,8 +93,8 @@ def _packed(rows: dict[str, Row], network: str) -> bytes:
     from safetensors.numpy import save
 
     matrix = np.ascontiguousarray(np.stack(list(rows.values())))
-    told = {"format": _FORMAT, "network": network, "images": " ".join(rows), "sha256": _checksum(rows, matrix)}
-    return save({"features": matrix}, metadata=told)
+    metadata = {"format": _FORMAT, "network": network, "images": " ".join(rows), "sha256": _checksum(rows, matrix)}
+    return save({"features": matrix}, metadata=metadata)
 
 
 def _read(path: Path, network: str) -> dict[str, Row]:
@@ -105,10 +105,10 @@ def _read(path: Path, network: str) -> dict[str, Row]:
         if not path.is_file():
             return {}
         with safe_open(path, framework="numpy") as file:
-            told: dict[str, Any] = file.metadata() or {}
+            metadata: dict[str, Any] = file.metadata() or {}
             matrix = file.get_tensor("features")
-        rows = dict(zip(told["images"].split(" "), matrix, strict=True))
-        if (told["format"], told["network"], told["sha256"]) == (_FORMAT, network, _checksum(rows, matrix)):
+        rows = dict(zip(metadata["images"].split(" "), matrix, strict=True))
+        if (metadata["format"], metadata["network"], metadata["sha256"]) == (_FORMAT, network, _checksum(rows, matrix)):
             return rows
     return {}
 

@@ -23,7 +23,7 @@ def wasserstein(a: Any, b: Any) -> torch.Tensor:
     tensor([0.5000], dtype=torch.float64)
     """
     first, second = pair(a, b)
-    u, v = (one.double().flatten(2).sort(dim=2).values for one in (first, second))
+    u, v = (channels.double().flatten(2).sort(dim=2).values for channels in (first, second))
     return (u - v).abs().mean(dim=2).mean(dim=1)
 
 

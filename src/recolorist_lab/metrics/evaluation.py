@@ -58,8 +58,8 @@ def with_parts(metrics: Iterable[str]) -> frozenset[str]:
     >>> sorted(with_parts(["artfid"]))
     ['artfid', 'fid', 'lpips']
     """
-    asked = frozenset(metrics)
-    return asked | {"lpips", "fid"} if "artfid" in asked else asked
+    names = frozenset(metrics)
+    return names | {"lpips", "fid"} if "artfid" in names else names
 
 
 class Triple(NamedTuple):
@@ -107,7 +107,9 @@ class Evaluation:
         >>> Evaluation(2, ssim=0.5, pairs={"ssim": np.array([0.4, 0.6])}).to_dict(pairs=True)["pairs"]
         {'ssim': [0.4, 0.6]}
         """
-        told = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "pairs"}
-        told["added"], told["seconds"], told["choices"] = dict(self.added), dict(self.seconds), dict(self.choices)
-        each = {name: [value if np.isfinite(value) else None for value in values.tolist()] for name, values in self.pairs.items()}
-        return told | ({"pairs": each} if pairs else {})
+        summary = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "pairs"}
+        summary["added"], summary["seconds"], summary["choices"] = dict(self.added), dict(self.seconds), dict(self.choices)
+        per_pair = {
+            name: [value if np.isfinite(value) else None for value in values.tolist()] for name, values in self.pairs.items()
+        }
+        return summary | ({"pairs": per_pair} if pairs else {})

@@ -51,10 +51,10 @@ def artfid(lpips_mean: float, fid: float) -> float:
 def feature_pair(fa: Any, fb: Any) -> tuple[Features, Features]:
     """Two sets of features with the same columns and at least two rows each."""
     first, second = np.asarray(fa, np.float64), np.asarray(fb, np.float64)
-    for one in (first, second):
-        if one.ndim != 2 or len(one) < 2 or one.shape[1] < 1:
-            raise RangeError(f"features have shape {one.shape}; they are one row per image, of two images at least")
-        if not np.isfinite(one).all():
+    for features in (first, second):
+        if features.ndim != 2 or len(features) < 2 or features.shape[1] < 1:
+            raise RangeError(f"features have shape {features.shape}; they are one row per image, of two images at least")
+        if not np.isfinite(features).all():
             raise RangeError("features hold NaN or infinity; something went wrong before this")
     if first.shape[1] != second.shape[1]:
         raise RangeError(f"features have {first.shape[1]} and {second.shape[1]} columns; take both from one network")

@@ -50,17 +50,17 @@ def features(images: Any, backend: str = "classic", *, depth: int = _DEEP) -> ND
 
 def extract(images: torch.Tensor, backend: str, *, depth: int = _DEEP) -> NDArray[np.float32]:
     """The same of levels from 0 to 255, of any type, unchecked; float32, as the network gives them."""
-    chosen = BACKENDS[option(backend, tuple(BACKENDS), "fid_backend")]
+    spec = BACKENDS[option(backend, tuple(BACKENDS), "fid_backend")]
     network = _network(backend, str(images.device))
     shallow = network[:_FIRST_POOLING]
     rows = []
     with torch.inference_mode():
         for piece in images.split(_BATCH):
-            ready = chosen.prepare(piece.float()).contiguous(memory_format=torch.channels_last)
+            ready = spec.prepare(piece.float()).contiguous(memory_format=torch.channels_last)
             rows.append(shallow(ready).mean(dim=(2, 3)) if depth == _SHALLOW else network(ready))
-    found: NDArray[np.float32] = torch.cat(rows).cpu().numpy()
-    finite(found.sum(axis=1, dtype=np.float64), "the feature sum")
-    return found
+    features: NDArray[np.float32] = torch.cat(rows).cpu().numpy()
+    finite(features.sum(axis=1, dtype=np.float64), "the feature sum")
+    return features
 
 
 def load(backend: str, device: str | torch.device) -> None:
@@ -74,8 +74,8 @@ def identity(backend: str) -> str:
     >>> identity("classic")
     'classic.1/fid_inception:ed45cb790e0d3eb2'
     """
-    chosen = BACKENDS[option(backend, tuple(BACKENDS), "fid_backend")]
-    return f"{backend}.{_REVISION}/{weights.identity(chosen.weights)}"
+    spec = BACKENDS[option(backend, tuple(BACKENDS), "fid_backend")]
+    return f"{backend}.{_REVISION}/{weights.identity(spec.weights)}"
 
 
 # ---- from image to input ----------------------------------------------------------------------------------------------------
@@ -90,9 +90,9 @@ def _lerp(x: torch.Tensor, axis: int) -> torch.Tensor:
     size = x.shape[axis]
     if size == _SIZE:
         return x
-    places = torch.arange(_SIZE, dtype=torch.float32, device=x.device) * torch.tensor(size / _SIZE, dtype=torch.float32)
-    low = places.long()
-    share = (places - low).reshape([-1 if axis == one else 1 for one in range(4)])
+    positions = torch.arange(_SIZE, dtype=torch.float32, device=x.device) * torch.tensor(size / _SIZE, dtype=torch.float32)
+    low = positions.long()
+    share = (positions - low).reshape([-1 if axis == dimension else 1 for dimension in range(4)])
     start = x.index_select(axis, low)
     return start + (x.index_select(axis, (low + 1).clamp_max(size - 1)) - start) * share
 
@@ -161,12 +161,12 @@ def _torchvision_network() -> nn.Sequential:
 @lru_cache(maxsize=4)
 def _network(backend: str, device: str) -> nn.Sequential:
     """Built without drawing a number, with its normalisations folded into the convolutions, channels last: half as slow again."""
-    chosen = BACKENDS[backend]
+    spec = BACKENDS[backend]
     with torch.device("meta"):
-        network = chosen.build()
-    wanted = network.state_dict().keys()
-    state = weights.state_of(chosen.weights)
-    network.load_state_dict({key: value for key, value in state.items() if key in wanted}, strict=True, assign=True)
+        network = spec.build()
+    keys = network.state_dict().keys()
+    state = weights.state_of(spec.weights)
+    network.load_state_dict({key: value for key, value in state.items() if key in keys}, strict=True, assign=True)
     network.requires_grad_(requires_grad=False).eval()
     for block in network.modules():
         conv, bn = getattr(block, "conv", None), getattr(block, "bn", None)

@@ -54,11 +54,11 @@ def kid(fa: Any, fb: Any, *, subsets: int = 100, subset_size: int | None = None,
             "least, each of two images at least and of fewer than there are, and a level between 0 and 1"
         )
     rng = np.random.default_rng([seed, 7])
-    chosen = [np.zeros((subsets, len(one))) for one in (first, second)]
+    choices = [np.zeros((subsets, len(features))) for features in (first, second)]
     for row in range(subsets):
-        for choice in chosen:
+        for choice in choices:
             choice[row, rng.permutation(choice.shape[1])[:size]] = 1.0
-    values = kid_of_subsets(first, second, chosen[0], chosen[1])
+    values = kid_of_subsets(first, second, choices[0], choices[1])
     mean = float(values.mean())
     widening = math.sqrt(size / (least - size))
     low, high = (mean + (float(end) - mean) * widening for end in np.quantile(values, [(1 - level) / 2, (1 + level) / 2]))

@@ -31,11 +31,11 @@ def lpips(a: Any, b: Any, net: str = "alex", *, shift: bool = True) -> torch.Ten
     first, second = pair(a, b, least=LEAST[net])
     model = _model(net, str(first.device))
     with torch.inference_mode():
-        each = [
+        distances = [
             model(_ready(x), _ready(y), normalize=shift).reshape(-1).double()
             for x, y in zip(first.split(_BATCH), second.split(_BATCH), strict=True)
         ]
-    return torch.cat(each)
+    return torch.cat(distances)
 
 
 def load(net: str, device: str | torch.device) -> None:

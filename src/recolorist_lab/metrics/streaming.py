@@ -59,7 +59,7 @@ def evaluate(
     >>> found.n, found.ssim, found.fid is None
     (3, 1.0, True)
     """
-    run = _Run(_choices(metrics, fid_backend, ssim_form, lpips_net, batch, device), cache, style_key)
+    run = _EvaluationRun(_choices(metrics, fid_backend, ssim_form, lpips_net, batch, device), cache, style_key)
     run.load()
     for group in run.clock.groups(triples, batch):
         run.add(group)
@@ -134,7 +134,7 @@ _MEASURES: Final[Mapping[str, Callable[[_Group, _Choices], torch.Tensor]]] = {
 }
 
 
-class _Run:
+class _EvaluationRun:
     """What has been seen so far."""
 
     def __init__(self, choices: _Choices, cache: FeatureCache | None, style_key: str | None) -> None:
@@ -174,7 +174,7 @@ class _Run:
     def _add_plugins(self, group: _Group) -> None:
         for name in sorted(self.choices.metrics - set(ALL)):
             with self.clock.part(name):
-                style = self._planes([one.style for one in group.triples]).float() / 255
+                style = self._planes([triple.style for triple in group.triples]).float() / 255
                 content, output = group.unit()
                 values = torch.as_tensor(METRICS[name](content, style, output)).double().cpu().numpy()
             if values.shape != (len(group.triples),):
@@ -187,22 +187,24 @@ class _Run:
         pairs = {name: np.concatenate(values) for name, values in self.pairs.items()}
         means = {name: float(values.mean()) for name, values in pairs.items() if name != "pearson"}
         added = {name: means.pop(name) for name in sorted(self.choices.metrics - set(ALL))}
-        found = means
+        scores = means
         defined = pairs["pearson"][np.isfinite(pairs["pearson"])] if "pearson" in pairs else np.empty(0)
         if len(defined):
-            found["pearson"] = float(defined.mean())
+            scores["pearson"] = float(defined.mean())
         if self.distances is not None:
-            found |= self.distances.finish(self.choices.metrics)
+            scores |= self.distances.finish(self.choices.metrics)
         if "artfid" in self.choices.metrics:
             from recolorist_lab.metrics.frechet import artfid
 
-            found["artfid"] = artfid(found["lpips"], found["fid"])
-        return Evaluation(self.count, **found, added=added, seconds=self.clock.seconds, choices=self._identities(), pairs=pairs)
+            scores["artfid"] = artfid(scores["lpips"], scores["fid"])
+        return Evaluation(self.count, **scores, added=added, seconds=self.clock.seconds, choices=self._identities(), pairs=pairs)
 
     def _opened(self, triples: list[Triple]) -> _Group:
         with self.clock.part("open"):
-            checked = [self._checked(one, self.count + place) for place, one in enumerate(triples)]
-            return _Group(checked, self._planes([one.content for one in checked]), self._planes([one.output for one in checked]))
+            checked = [self._checked(triple, self.count + number) for number, triple in enumerate(triples)]
+            return _Group(
+                checked, self._planes([triple.content for triple in checked]), self._planes([triple.output for triple in checked])
+            )
 
     def _planes(self, images: list[NDArray[np.uint8]]) -> torch.Tensor:
         return torch.from_numpy(np.ascontiguousarray(np.stack(images).transpose(0, 3, 1, 2))).to(self.choices.device)
@@ -222,15 +224,15 @@ class _Run:
         self.pairs.setdefault(name, []).append(finite(values, name, self.count))
 
     def _audits(self, triples: list[Triple]) -> None:
-        audits = [one.audit for one in triples if one.audit is not None]
+        audits = [audit.audit for audit in triples if audit.audit is not None]
         before = "clipped" in self.pairs
         if len(audits) not in (0, len(triples)) or (self.count and before != bool(audits)):
             raise OptionError(
                 f"some of the first {self.count + len(triples)} pairs have an audit and some have none; give all or none"
             )
         if audits:
-            self._keep("clipped", np.array([one.clipped_overall for one in audits]))
-            self.pairs.setdefault("pearson", []).append(np.array([one.pearson_pooled for one in audits]))
+            self._keep("clipped", np.array([audit.clipped_overall for audit in audits]))
+            self.pairs.setdefault("pearson", []).append(np.array([audit.pearson_pooled for audit in audits]))
 
     def _identities(self) -> dict[str, str]:
         """The forms and networks behind the numbers."""
@@ -247,10 +249,10 @@ def _choices(
 ) -> _Choices:
     if isinstance(metrics, str) or not metrics:
         raise OptionError(f"metrics is {metrics!r}; give a list of {', '.join((*ALL, *METRICS))}")
-    asked = with_parts(option(name, (*ALL, *METRICS), "metrics") for name in metrics)
+    names = with_parts(option(name, (*ALL, *METRICS), "metrics") for name in metrics)
     if batch < 1:
         raise OptionError(f"batch is {batch}; it must be 1 at least")
     option(fid_backend, FID_BACKENDS, "fid_backend")
     option(ssim_form, SSIM_FORMS, "ssim_form")
     option(lpips_net, LPIPS_NETS, "lpips_net")
-    return _Choices(asked, fid_backend, ssim_form, lpips_net, torch.device(device))
+    return _Choices(names, fid_backend, ssim_form, lpips_net, torch.device(device))

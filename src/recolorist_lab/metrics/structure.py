@@ -86,7 +86,7 @@ def _ssim(x: torch.Tensor, y: torch.Tensor, data_range: float) -> torch.Tensor:
 
     Float32 holds every sum of 98 squares of levels exactly (98 × 255² < 2²⁴); what follows is float64.
     """
-    sum_x, sum_y, sum_xy, sum_squares = (_box(one).double() for one in (x, y, x * y, torch.addcmul(x * x, y, y)))
+    sum_x, sum_y, sum_xy, sum_squares = (_box(image).double() for image in (x, y, x * y, torch.addcmul(x * x, y, y)))
     c1 = (_K1 * data_range) ** 2 * _COUNT**2
     c2 = (_K2 * data_range) ** 2 * _COUNT * (_COUNT - 1)
     product = sum_x * sum_y
@@ -105,8 +105,8 @@ def _run(x: torch.Tensor, axis: int) -> torch.Tensor:
     size = x.shape[axis]
     two = x.narrow(axis, 0, size - 1) + x.narrow(axis, 1, size - 1)
     four = two.narrow(axis, 0, size - 3) + two.narrow(axis, 2, size - 3)
-    kept = size - _WINDOW + 1
-    return four.narrow(axis, 0, kept).add_(two.narrow(axis, 4, kept)).add_(x.narrow(axis, 6, kept))
+    length = size - _WINDOW + 1
+    return four.narrow(axis, 0, length).add_(two.narrow(axis, 4, length)).add_(x.narrow(axis, 6, length))
 
 
 def _gradients(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -131,5 +131,5 @@ def _torchmetrics(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     declare_missing_ops()
     from torchmetrics.functional.image import structural_similarity_index_measure as measure
 
-    each: Any = [measure(x.double(), y.double(), data_range=1.0, reduction="none") for x, y in _pieces(a, b)]
-    return torch.cat([one.reshape(-1) for one in each])
+    values: Any = [measure(x.double(), y.double(), data_range=1.0, reduction="none") for x, y in _pieces(a, b)]
+    return torch.cat([value.reshape(-1) for value in values])

@@ -24,9 +24,9 @@ __all__ = [
     "TITLES",
     "ZOO",
     "Accuracy",
+    "PrintedRuntime",
     "PrintedTest",
     "Quality",
-    "Runtime",
 ]
 
 #: The matching methods the paper compares; `covariance` is ours.
@@ -226,7 +226,7 @@ PROPERTIES: Final = MappingProxyType(
 )
 
 
-class Runtime(NamedTuple):
+class PrintedRuntime(NamedTuple):
     """One row of Table S2: milliseconds per image, images per second, milliwatt hours per image."""
 
     resolution: int
@@ -242,32 +242,32 @@ class Runtime(NamedTuple):
 #: Table S2 as printed, by device and method.
 RUNTIME: Final = MappingProxyType(
     {
-        ("gpu", "AdaIN"): Runtime(256, 2.07, 2.07, 2.09, 2.10, 2.14, 483.52, 0.2042),
-        ("gpu", "ArtFlow"): Runtime(256, 16.87, 16.87, 17.13, 17.22, 17.48, 59.27, 1.4249),
-        ("gpu", "EFDM"): Runtime(256, 2.17, 2.15, 2.18, 2.20, 2.89, 461.66, 0.2144),
-        ("gpu", "IEContrAST"): Runtime(256, 3.16, 3.15, 3.19, 3.26, 3.83, 316.01, 0.3023),
-        ("gpu", "MAST"): Runtime(256, 3.31, 3.30, 3.35, 3.36, 3.62, 301.83, 0.3093),
-        ("gpu", "SANET"): Runtime(256, 3.18, 3.17, 3.20, 3.21, 3.38, 314.84, 0.2964),
-        ("gpu", "Styleformer"): Runtime(256, 3.72, 3.70, 3.76, 3.79, 4.48, 268.53, 0.3457),
-        ("gpu", "StyTr2"): Runtime(256, 8.51, 8.50, 8.80, 9.00, 9.52, 117.44, 0.7742),
-        ("gpu", "Contrimix"): Runtime(224, 1.50, 1.46, 1.78, 1.99, 3.10, 665.17, 0.0650),
-        ("gpu", "SGViTs"): Runtime(224, 5.11, 5.06, 5.18, 5.26, 6.51, 195.79, 0.4721),
-        ("gpu", "StylizingViT"): Runtime(224, 11.71, 11.65, 12.02, 12.19, 12.60, 85.43, 1.0021),
-        ("gpu", "Modflows"): Runtime(512, 109.38, 109.33, 109.77, 109.93, 110.26, 9.14, 9.3640),
-        ("gpu", "WCT2"): Runtime(512, 143.13, 143.12, 144.38, 144.80, 145.98, 6.99, 8.4244),
-        ("cpu", "AdaIN"): Runtime(256, 132.20, 132.95, 141.10, 142.56, 145.00, 7.56, 4.2766),
-        ("cpu", "ArtFlow"): Runtime(256, 989.50, 954.39, 1072.84, 1076.69, 1085.22, 1.01, 33.1379),
-        ("cpu", "EFDM"): Runtime(256, 138.09, 137.86, 145.76, 147.00, 149.17, 7.24, 4.6606),
-        ("cpu", "IEContrAST"): Runtime(256, 330.20, 332.85, 351.49, 356.51, 367.85, 3.03, 10.2056),
-        ("cpu", "MAST"): Runtime(256, 449.60, 451.70, 482.15, 493.55, 515.55, 2.22, 13.4629),
-        ("cpu", "SANET"): Runtime(256, 297.04, 299.16, 316.00, 320.00, 327.87, 3.37, 9.2891),
-        ("cpu", "Styleformer"): Runtime(256, 21158.19, 21246.01, 21550.12, 21601.64, 21904.99, 0.05, 563.6263),
-        ("cpu", "StyTr2"): Runtime(256, 977.97, 988.17, 1066.88, 1088.27, 1126.09, 1.02, 27.5014),
-        ("cpu", "Contrimix"): Runtime(224, 6.22, 6.14, 6.51, 6.82, 8.20, 160.78, 0.2883),
-        ("cpu", "SGViTs"): Runtime(224, 175.02, 176.40, 180.88, 182.91, 183.86, 5.71, 5.7545),
-        ("cpu", "StylizingViT"): Runtime(224, 352.37, 348.91, 364.31, 364.59, 365.37, 2.84, 11.7491),
-        ("cpu", "Modflows"): Runtime(512, 14373.39, 14370.37, 14437.85, 14489.71, 14542.44, 0.07, 371.6897),
-        ("cpu", "WCT2"): Runtime(512, 8742.16, 8740.63, 8833.44, 8862.15, 8898.22, 0.11, 227.3457),
-        ("cpu", "Colorist"): Runtime(256, 2.53, 2.40, 2.86, 3.30, 4.32, 395.38, 0.0532),
+        ("gpu", "AdaIN"): PrintedRuntime(256, 2.07, 2.07, 2.09, 2.10, 2.14, 483.52, 0.2042),
+        ("gpu", "ArtFlow"): PrintedRuntime(256, 16.87, 16.87, 17.13, 17.22, 17.48, 59.27, 1.4249),
+        ("gpu", "EFDM"): PrintedRuntime(256, 2.17, 2.15, 2.18, 2.20, 2.89, 461.66, 0.2144),
+        ("gpu", "IEContrAST"): PrintedRuntime(256, 3.16, 3.15, 3.19, 3.26, 3.83, 316.01, 0.3023),
+        ("gpu", "MAST"): PrintedRuntime(256, 3.31, 3.30, 3.35, 3.36, 3.62, 301.83, 0.3093),
+        ("gpu", "SANET"): PrintedRuntime(256, 3.18, 3.17, 3.20, 3.21, 3.38, 314.84, 0.2964),
+        ("gpu", "Styleformer"): PrintedRuntime(256, 3.72, 3.70, 3.76, 3.79, 4.48, 268.53, 0.3457),
+        ("gpu", "StyTr2"): PrintedRuntime(256, 8.51, 8.50, 8.80, 9.00, 9.52, 117.44, 0.7742),
+        ("gpu", "Contrimix"): PrintedRuntime(224, 1.50, 1.46, 1.78, 1.99, 3.10, 665.17, 0.0650),
+        ("gpu", "SGViTs"): PrintedRuntime(224, 5.11, 5.06, 5.18, 5.26, 6.51, 195.79, 0.4721),
+        ("gpu", "StylizingViT"): PrintedRuntime(224, 11.71, 11.65, 12.02, 12.19, 12.60, 85.43, 1.0021),
+        ("gpu", "Modflows"): PrintedRuntime(512, 109.38, 109.33, 109.77, 109.93, 110.26, 9.14, 9.3640),
+        ("gpu", "WCT2"): PrintedRuntime(512, 143.13, 143.12, 144.38, 144.80, 145.98, 6.99, 8.4244),
+        ("cpu", "AdaIN"): PrintedRuntime(256, 132.20, 132.95, 141.10, 142.56, 145.00, 7.56, 4.2766),
+        ("cpu", "ArtFlow"): PrintedRuntime(256, 989.50, 954.39, 1072.84, 1076.69, 1085.22, 1.01, 33.1379),
+        ("cpu", "EFDM"): PrintedRuntime(256, 138.09, 137.86, 145.76, 147.00, 149.17, 7.24, 4.6606),
+        ("cpu", "IEContrAST"): PrintedRuntime(256, 330.20, 332.85, 351.49, 356.51, 367.85, 3.03, 10.2056),
+        ("cpu", "MAST"): PrintedRuntime(256, 449.60, 451.70, 482.15, 493.55, 515.55, 2.22, 13.4629),
+        ("cpu", "SANET"): PrintedRuntime(256, 297.04, 299.16, 316.00, 320.00, 327.87, 3.37, 9.2891),
+        ("cpu", "Styleformer"): PrintedRuntime(256, 21158.19, 21246.01, 21550.12, 21601.64, 21904.99, 0.05, 563.6263),
+        ("cpu", "StyTr2"): PrintedRuntime(256, 977.97, 988.17, 1066.88, 1088.27, 1126.09, 1.02, 27.5014),
+        ("cpu", "Contrimix"): PrintedRuntime(224, 6.22, 6.14, 6.51, 6.82, 8.20, 160.78, 0.2883),
+        ("cpu", "SGViTs"): PrintedRuntime(224, 175.02, 176.40, 180.88, 182.91, 183.86, 5.71, 5.7545),
+        ("cpu", "StylizingViT"): PrintedRuntime(224, 352.37, 348.91, 364.31, 364.59, 365.37, 2.84, 11.7491),
+        ("cpu", "Modflows"): PrintedRuntime(512, 14373.39, 14370.37, 14437.85, 14489.71, 14542.44, 0.07, 371.6897),
+        ("cpu", "WCT2"): PrintedRuntime(512, 8742.16, 8740.63, 8833.44, 8862.15, 8898.22, 0.11, 227.3457),
+        ("cpu", "Colorist"): PrintedRuntime(256, 2.53, 2.40, 2.86, 3.30, 4.32, 395.38, 0.0532),
     }
 )

@@ -66,8 +66,8 @@ def build(
     parts = [_section(section, out, tick) for section in sections]
     body = "\n".join([_head(sections), *parts, _foot()])
     written = atomic_write(out / PAGE, page(_TITLE, body, _STYLE).encode())
-    tables, drawn = sum(len(one.tables) for one in sections), sum(len(one.figures) for one in sections)
-    return Written(written, tables, drawn, sum(one.gaps for one in sections))
+    tables, pictures = sum(len(part.tables) for part in sections), sum(len(part.figures) for part in sections)
+    return Written(written, tables, pictures, sum(part.gaps for part in sections))
 
 
 def _section(section: Section, out: Path, tick: Callable[[str], None]) -> str:
@@ -91,8 +91,8 @@ def _table(table: Table, name: str, out: Path) -> str:
     return f'<div class="card" id="table-{name}">{head}\n<div class="wide">{html(table)}</div>{note}</div>'
 
 
-def _figure(drawn: Any, title: str, name: str, out: Path) -> str:
-    pictures = {suffix: figures.render(drawn, suffix) for suffix in _FIGURES}
+def _figure(figure: Any, title: str, name: str, out: Path) -> str:
+    pictures = {suffix: figures.render(figure, suffix) for suffix in _FIGURES}
     for suffix, data in pictures.items():
         _write(out / "figures" / f"{name}.{suffix}", data)
     inside, words = base64.b64encode(pictures["png"]).decode(), escape(title)
@@ -109,11 +109,11 @@ def _write(path: Path, data: bytes) -> None:
 
 def _head(sections: Sequence[Section]) -> str:
     lines = []
-    for one in sections:
-        tables = [_link(f"table-{one.name}-{name}", name) for name in one.tables]
-        drawn = [_link(f"figure-{one.name}-{name}", name) for name in one.figures]
-        parts = [f"{words}: {' · '.join(links)}" for words, links in (("Tables", tables), ("Figures", drawn)) if links]
-        lines.append(f'<li><a href="#{escape(one.name)}">{escape(one.title)}</a><br>{". ".join(parts)}.</li>')
+    for section in sections:
+        tables = [_link(f"table-{section.name}-{name}", name) for name in section.tables]
+        pictures = [_link(f"figure-{section.name}-{name}", name) for name in section.figures]
+        parts = [f"{words}: {' · '.join(links)}" for words, links in (("Tables", tables), ("Figures", pictures)) if links]
+        lines.append(f'<li><a href="#{escape(section.name)}">{escape(section.title)}</a><br>{". ".join(parts)}.</li>')
     return f'<header><h1>{_TITLE}</h1><ul class="plain small">{"".join(lines)}</ul></header>'
 
 
@@ -122,9 +122,9 @@ def _link(target: str, name: str) -> str:
 
 
 def _foot() -> str:
-    told = describe()
+    environment = describe()
     return (
-        f'<footer><p class="muted small">recolorist {escape(__version__)}, reported with Python {escape(str(told["python"]))} on '
-        f"{escape(str(told['cpu']))}. Where a number was measured is kept with it in the ledger. Numbers in brackets, or marked "
-        "as the paper's, are as printed by its authors.</p></footer>"
+        f'<footer><p class="muted small">recolorist {escape(__version__)}, reported with Python '
+        f"{escape(str(environment['python']))} on {escape(str(environment['cpu']))}. Where a number was measured is "
+        "kept with it in the ledger. Numbers in brackets, or marked as the paper's, are as printed by its authors.</p></footer>"
     )

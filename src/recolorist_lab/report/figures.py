@@ -103,39 +103,39 @@ def figure(width: float = 7.2, height: float = 4.0, rows: int = 1, columns: int 
     """
     with house():
         module: Any = importlib.import_module("matplotlib.figure")
-        made = module.Figure(figsize=(width, height), layout="constrained")
-        return made, made.subplots(rows, columns, **options)
+        canvas = module.Figure(figsize=(width, height), layout="constrained")
+        return canvas, canvas.subplots(rows, columns, **options)
 
 
-def render(drawn: Any, suffix: str) -> bytes:
+def render(picture: Any, suffix: str) -> bytes:
     """The figure as a file of this kind; the same figure gives the same bytes. Its layout is settled by the first call."""
     option(suffix, FORMATS, "a figure's format")
     target = io.BytesIO()
     with house():
         agg: Any = importlib.import_module("matplotlib.backends.backend_agg")
-        agg.FigureCanvasAgg(drawn)
-        _settle(drawn)
-        drawn.savefig(target, format=suffix, dpi=_DOTS, metadata=dict(_UNDATED[suffix]))
+        agg.FigureCanvasAgg(picture)
+        _settle(picture)
+        picture.savefig(target, format=suffix, dpi=_DOTS, metadata=dict(_UNDATED[suffix]))
     return target.getvalue()
 
 
-def _settle(drawn: Any) -> None:
+def _settle(picture: Any) -> None:
     """Lay out once: the engine starts from the last layout, so that a second drawing would differ from the first."""
-    if drawn.get_layout_engine() is not None:
-        drawn.draw_without_rendering()
-        drawn.set_layout_engine("none")
+    if picture.get_layout_engine() is not None:
+        picture.draw_without_rendering()
+        picture.set_layout_engine("none")
 
 
-def save(drawn: Any, path: str | Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+def save(picture: Any, path: str | Path, formats: Sequence[str] = FORMATS) -> list[Path]:
     """Write a figure as each of the formats; ``path`` is without suffix."""
     base = Path(path)
     if base.suffix.lstrip(".") in FORMATS:
         raise OptionError(f"{base} names a format already; give the path without it, and the formats beside")
     base.parent.mkdir(parents=True, exist_ok=True)
-    return [atomic_write(base.with_name(f"{base.name}.{suffix}"), render(drawn, suffix)) for suffix in formats]
+    return [atomic_write(base.with_name(f"{base.name}.{suffix}"), render(picture, suffix)) for suffix in formats]
 
 
-def critical_difference(found: CriticalDifference, title: str, best: str = "best") -> Any:
+def critical_difference(ranking: CriticalDifference, title: str, best: str = "best") -> Any:
     r"""Mean ranks on a line, best on the left; a bar joins what the test does not tell apart.
 
     >>> from recolorist_lab.report.stats import critical_difference as test
@@ -143,40 +143,42 @@ def critical_difference(found: CriticalDifference, title: str, best: str = "best
     >>> render(critical_difference(test(scores), "Three methods"), "png")[:4]
     b'\x89PNG'
     """
-    names, ranks = list(found.ranks), list(found.ranks.values())
+    names, ranks = list(ranking.ranks), list(ranking.ranks.values())
     left = (len(names) + 1) // 2
-    bars = len(found.groups)
+    bars = len(ranking.groups)
     depth = 0.55 + 0.22 * bars  # below the axis, in inches: where the lowest bar is
     height = 1.15 + depth + 0.24 * left
-    drawn, axes = figure(7.2, height)
+    picture, axes = figure(7.2, height)
     with house():
         axes.axis("off")
         axes.set_title(title, y=1.0)
         span = max(1.0, len(names) - 1.0)
         axes.set_xlim(1 - 0.34 * span, len(names) + 0.34 * span)
         axes.set_ylim(-(depth + 0.24 * left), 1.15)
-        _rank_axis(axes, len(names), found, best)
-        for place, (name, rank) in enumerate(zip(names, ranks, strict=True)):
-            level = place if place < left else len(names) - 1 - place
-            _rank_label(axes, name, rank, -(depth + 0.24 * level), len(names), left=place < left)
-        for row, group in enumerate(found.groups):
-            ends = (found.ranks[group[0]] - 0.06, found.ranks[group[-1]] + 0.06)
+        _rank_axis(axes, len(names), ranking, best)
+        for position, (name, rank) in enumerate(zip(names, ranks, strict=True)):
+            level = position if position < left else len(names) - 1 - position
+            _rank_label(axes, name, rank, -(depth + 0.24 * level), len(names), left=position < left)
+        for row, group in enumerate(ranking.groups):
+            ends = (ranking.ranks[group[0]] - 0.06, ranking.ranks[group[-1]] + 0.06)
             axes.plot(ends, [-(0.2 + 0.22 * row)] * 2, color=INK, linewidth=4.0, solid_capstyle="butt")
-    return drawn
+    return picture
 
 
-def _rank_axis(axes: Any, treatments: int, found: CriticalDifference, best: str) -> None:
+def _rank_axis(axes: Any, treatments: int, ranking: CriticalDifference, best: str) -> None:
     axes.plot([1, treatments], [0, 0], color=INK, linewidth=1.0)
     for rank in range(1, treatments + 1):
         axes.plot([rank, rank], [0, 0.08], color=INK, linewidth=1.0)
         axes.text(rank, 0.13, str(rank), ha="center", va="bottom", fontsize=8.5)
-    axes.text(1, 0.36, f"mean rank over {found.blocks} datasets (1 is {best})", ha="left", va="bottom", fontsize=8.0, color=MUTED)
-    end = min(1 + found.difference, float(treatments))
-    start = end - found.difference
+    axes.text(
+        1, 0.36, f"mean rank over {ranking.blocks} datasets (1 is {best})", ha="left", va="bottom", fontsize=8.0, color=MUTED
+    )
+    end = min(1 + ranking.difference, float(treatments))
+    start = end - ranking.difference
     axes.plot([start, end], [0.8, 0.8], color=PALETTE[1], linewidth=1.6)
     for tick in (start, end):
         axes.plot([tick, tick], [0.74, 0.86], color=PALETTE[1], linewidth=1.6)
-    words = f"critical difference {found.difference:.2f} (α = {found.alpha:g})"
+    words = f"critical difference {ranking.difference:.2f} (α = {ranking.alpha:g})"
     axes.text(end + 0.15, 0.8, words, ha="left", va="center", fontsize=8.5)
 
 

@@ -23,10 +23,10 @@ _TABLE: Final = re.compile(r"<!-- table: (?P<name>[\w-]+) -->\n(?P<text>.*?)<!--
 
 def tables_of(page: str) -> dict[str, str]:
     """The tables of a page by name."""
-    found = {match["name"]: match["text"] for match in _TABLE.finditer(page)}
-    if page.count("<!-- table:") != len(found):
+    texts = {match["name"]: match["text"] for match in _TABLE.finditer(page)}
+    if page.count("<!-- table:") != len(texts):
         raise OptionError("a table of the page has no end, or two have one name")
-    return found
+    return texts
 
 
 def fill(page: str, tables: Mapping[str, Table | str]) -> str:
@@ -35,8 +35,8 @@ def fill(page: str, tables: Mapping[str, Table | str]) -> str:
     >>> fill("Text.\n<!-- table: a -->\nold\n<!-- end -->\n", {"a": "new\n"})
     'Text.\n<!-- table: a -->\nnew\n<!-- end -->\n'
     """
-    there = tables_of(page)
-    unknown(there, tables, "a mark of the page")
-    unknown(tables, there, "a table for the page")
+    marks = tables_of(page)
+    unknown(marks, tables, "a mark of the page")
+    unknown(tables, marks, "a table for the page")
     texts = {name: table if isinstance(table, str) else markdown(table) for name, table in tables.items()}
     return _TABLE.sub(lambda match: f"<!-- table: {match['name']} -->\n{texts[match['name']]}<!-- end -->", page)

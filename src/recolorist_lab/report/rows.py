@@ -71,10 +71,10 @@ def _row(ledger: Ledger, cell: Cell, state: State, *, partial: bool, timings: bo
 
 def _flat(value: dict[str, Json], prefix: str) -> Row:
     """Nested tables become columns with dots, so that every format can hold them."""
-    found: Row = {}
+    flat: Row = {}
     for name, item in value.items():
-        found.update(_flat(item, f"{prefix}{name}.") if isinstance(item, dict) else {f"{prefix}{name}": item})
-    return found
+        flat.update(_flat(item, f"{prefix}{name}.") if isinstance(item, dict) else {f"{prefix}{name}": item})
+    return flat
 
 
 def has_result(row: Mapping[str, Any]) -> bool:

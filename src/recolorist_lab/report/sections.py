@@ -55,9 +55,9 @@ def section_of(study: Study, ledger: Ledger, *, partial: bool = False) -> Sectio
     section = Section(study.name, study.name if heading is None else heading.title, gaps=len(gaps))
     section.basis.append(f"{len(cells) - len(gaps)} of {len(cells)} cells of the study “{study.name}” have a result.")
     for kind in dict.fromkeys(cell.kind for cell, _ in cells):
-        mine = [(cell, row) for cell, row in cells if cell.kind == kind]
-        if finished(row for _, row in mine):
-            (KINDS[kind].show or list_cells)(section, mine, ledger)
+        of_kind = [(cell, row) for cell, row in cells if cell.kind == kind]
+        if finished(row for _, row in of_kind):
+            (KINDS[kind].show or list_cells)(section, of_kind, ledger)
     if gaps:
         section.basis.append(f"{DASH} stands where a number would rest on a run that is missing.")
         body = [[cell.name, str(row["state"]), cell.run_id[:12]] for cell, row in gaps]
@@ -83,8 +83,8 @@ def list_cells(section: Section, cells: Cells, _: Ledger) -> None:
     rows = [row for _, row in cells]
     names = [name for name in dict.fromkeys(name for row in rows for name in row) if name not in hidden]
     lines = [[_cell(row.get(name)) if name in row else GAP for name in names] for row in rows]
-    first, *others = (name.removeprefix("result.") for name in names)
-    table = Table([label(first), *(Column(name) for name in others)], lines)
+    first, *rest_of_names = (name.removeprefix("result.") for name in names)
+    table = Table([label(first), *(Column(name) for name in rest_of_names)], lines)
     section.table(cells[0][0].kind, "Every cell", table, rows)
 
 
@@ -103,9 +103,9 @@ def basis_of(rows: Sequence[Row], *, spread: bool = False) -> str:
     """
     if not rows:
         return ""
-    there = finished(rows)
-    count = f"{len(there)} of {len(rows)}" if len(there) < len(rows) else str(len(rows))
-    parts = [f"n = {count} run{'' if count == '1' else 's'}{_of_what(there)}"]
+    with_result = finished(rows)
+    count = f"{len(with_result)} of {len(rows)}" if len(with_result) < len(rows) else str(len(rows))
+    parts = [f"n = {count} run{'' if count == '1' else 's'}{_of_what(with_result)}"]
     seeds = sorted({int(str(row["seed"])) for row in rows if "seed" in row})
     if seeds:
         parts.append(f"seed{'' if len(seeds) == 1 else 's'} {', '.join(map(str, seeds))}")
@@ -124,6 +124,6 @@ def _of_what(rows: Sequence[Row]) -> str:
     for name, words in _COUNTED.items():
         counts = sorted({int(str(row[name])) for row in rows if isinstance(row.get(name), int)})
         if counts:
-            each = " each" if len(rows) > 1 else ""
-            return f" of {counts[0]:,} {words}{each}" if len(counts) == 1 else f" of {counts[0]:,} to {counts[-1]:,} {words}"
+            suffix = " each" if len(rows) > 1 else ""
+            return f" of {counts[0]:,} {words}{suffix}" if len(counts) == 1 else f" of {counts[0]:,} to {counts[-1]:,} {words}"
     return ""

@@ -129,16 +129,16 @@ def wilcoxon(first: ArrayLike, second: ArrayLike, *, z_n: ZN = "reduced") -> Wil
     if len(a) != len(b):
         raise OptionError(f"{len(a)} scores against {len(b)}; the test is of pairs, so both must have as many")
     differences = a - b
-    kept = differences[differences != 0]
-    ranks = _ranks(np.abs(kept)[None])[0] if len(kept) else np.empty(0)
-    below, above = float(ranks[kept < 0].sum()), float(ranks[kept > 0].sum())
+    nonzero = differences[differences != 0]
+    ranks = _ranks(np.abs(nonzero)[None])[0] if len(nonzero) else np.empty(0)
+    below, above = float(ranks[nonzero < 0].sum()), float(ranks[nonzero > 0].sum())
     t = min(below, above)
-    z = _normal(t, ranks, len(a) if z_n == "paper" else len(kept), tied=z_n == "reduced")
-    exact = len(kept) <= _MOST_EXACT
-    p = _exact(t, ranks) if exact else math.erfc(abs(_normal(t, ranks, len(kept), tied=True)) / math.sqrt(2.0))
-    wins, losses = int((kept < 0).sum()), int((kept > 0).sum())
+    z = _normal(t, ranks, len(a) if z_n == "paper" else len(nonzero), tied=z_n == "reduced")
+    exact = len(nonzero) <= _MOST_EXACT
+    p = _exact(t, ranks) if exact else math.erfc(abs(_normal(t, ranks, len(nonzero), tied=True)) / math.sqrt(2.0))
+    wins, losses = int((nonzero < 0).sum()), int((nonzero > 0).sum())
     middle = float(np.median(differences))
-    return Wilcoxon(t, len(a), len(kept), p, exact, z, abs(z) / math.sqrt(len(a)), z_n, wins, losses, middle)
+    return Wilcoxon(t, len(a), len(nonzero), p, exact, z, abs(z) / math.sqrt(len(a)), z_n, wins, losses, middle)
 
 
 def bonferroni(p: Sequence[float]) -> list[float]:
@@ -156,11 +156,11 @@ def holm(p: Sequence[float]) -> list[float]:
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
     """
-    given = _probabilities(p)
-    adjusted, highest = [0.0] * len(given), 0.0
-    for done, place in enumerate(sorted(range(len(given)), key=given.__getitem__)):
-        highest = max(highest, min(1.0, given[place] * (len(given) - done)))
-        adjusted[place] = highest
+    values = _probabilities(p)
+    adjusted, highest = [0.0] * len(values), 0.0
+    for rank, index in enumerate(sorted(range(len(values)), key=values.__getitem__)):
+        highest = max(highest, min(1.0, values[index] * (len(values) - rank)))
+        adjusted[index] = highest
     return adjusted
 
 
@@ -233,8 +233,8 @@ def _table(samples: Samples, least: int) -> Array:
         raise OptionError(f"{len(samples)} treatments were given; at least {least} are needed")
     columns = [_sample(values, name, 2) for name, values in samples.items()]
     if len({len(column) for column in columns}) > 1:
-        told = ", ".join(f"{name} {len(values)}" for name, values in samples.items())
-        raise OptionError(f"every treatment needs a score for every block, and these have {told}")
+        counts = ", ".join(f"{name} {len(values)}" for name, values in samples.items())
+        raise OptionError(f"every treatment needs a score for every block, and these have {counts}")
     return np.stack(columns, axis=1)
 
 
@@ -303,9 +303,9 @@ def _interval(
 
 def _groups(ranks: Mapping[str, float], width: float) -> tuple[tuple[str, ...], ...]:
     names, values = list(ranks), list(ranks.values())
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for start, value in enumerate(values):
-        end = max(place for place, other in enumerate(values) if other - value < width)
-        if end > start and (not found or end > found[-1][1]):
-            found.append((start, end))
-    return tuple(tuple(names[start : end + 1]) for start, end in found)
+        end = max(index for index, later in enumerate(values) if later - value < width)
+        if end > start and (not spans or end > spans[-1][1]):
+            spans.append((start, end))
+    return tuple(tuple(names[start : end + 1]) for start, end in spans)

@@ -211,5 +211,5 @@ def _number(number: Number, column: Column) -> str:
 
 
 def _digits(value: float, digits: Digits | None, column: Column) -> str:
-    chosen = digits or column.digits
-    return str(value) if chosen is None else chosen.text(value)
+    rule = digits or column.digits
+    return str(value) if rule is None else rule.text(value)

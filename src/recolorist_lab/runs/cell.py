@@ -26,7 +26,7 @@ __all__ = ["Outcome", "died", "run_cell"]
 class Outcome:
     """How an attempt ended. The ledger is what counts; this only saves the launcher from looking."""
 
-    name: Literal["done", "found", "failed", "busy", "died", "error"]
+    name: Literal["done", "reused", "failed", "busy", "died", "error"]
     message: str = ""
 
 
@@ -41,16 +41,16 @@ class _Context:
 
     @property
     def inputs(self) -> Mapping[str, tuple[Input, ...]]:
-        found: dict[str, tuple[Input, ...]] = {}
+        inputs: dict[str, tuple[Input, ...]] = {}
         for grid, cell in self._cell.inputs:
-            found[grid] = (*found.get(grid, ()), self._ledger.result(cell))
-        return found
+            inputs[grid] = (*inputs.get(grid, ()), self._ledger.result(cell))
+        return inputs
 
     def resume(self) -> tuple[int, bytes] | None:
-        found = checkpoints.load(self._ledger.folder(self._cell))
-        if found is not None:
-            self.resumed_from = self._step = found[0]
-        return found
+        checkpoint = checkpoints.load(self._ledger.folder(self._cell))
+        if checkpoint is not None:
+            self.resumed_from = self._step = checkpoint[0]
+        return checkpoint
 
     def save(self, step: int, data: bytes) -> None:
         if step <= self._step:
@@ -78,7 +78,7 @@ def run_cell(root: Path, lease: float, cell: Cell) -> Outcome:
         state = ledger.state(cell)
         if state.name == "done":  # finished by another since we looked
             ledger.clean(cell, claim)
-            return Outcome("found")
+            return Outcome("reused")
         if state.name == "failed":
             return Outcome("failed", state.detail)
         if state.name == "corrupt":
@@ -144,19 +144,19 @@ def died(ledger: Ledger, cell: Cell, times: int, how: str) -> Outcome:
 
 
 def _refuse_other_code(cell: Cell) -> None:
-    here = KINDS[cell.kind].fingerprint(cell.config)
-    if here != cell.code:
+    code = KINDS[cell.kind].fingerprint(cell.config)
+    if code != cell.code:
         raise RecoloristError(
-            f"{cell.name} was planned with other sources than the ones this worker has ({cell.code[:12]} and {here[:12]}); "
+            f"{cell.name} was planned with other sources than the ones this worker has ({cell.code[:12]} and {code[:12]}); "
             "install the same version everywhere and do not edit it while a sweep runs"
         )
 
 
 def _refuse_other_data(cell: Cell) -> None:
     """The name of a dataset may stand for other images on another machine, or since the study was read."""
-    here = KINDS[cell.kind].data(cell.config)
-    if here != cell.data:
+    data = KINDS[cell.kind].data(cell.config)
+    if data != cell.data:
         raise RecoloristError(
-            f"{cell.name} was planned with other data than the ones this worker has ({cell.data[:12]} and {here[:12]}); "
+            f"{cell.name} was planned with other data than the ones this worker has ({cell.data[:12]} and {data[:12]}); "
             "give every machine the same manifests and do not change them while a sweep runs"
         )

@@ -61,14 +61,14 @@ def roles(config: type) -> dict[str, Role]:
     """
     if not dataclasses.is_dataclass(config) or not config.__dataclass_params__.frozen:  # type: ignore[attr-defined]
         raise OptionError(f"{config.__name__} is not a frozen dataclass; a configuration must not change after it was hashed")
-    found = {field.name: field.metadata.get("role") for field in dataclasses.fields(config)}
-    for name, role in found.items():
+    roles_by_name = {field.name: field.metadata.get("role") for field in dataclasses.fields(config)}
+    for name, role in roles_by_name.items():
         if role not in typing.get_args(Role):
             raise OptionError(
                 f"the field {name!r} of {config.__name__} has no role; declare it with identity() if it can change a result, "
                 "and with operational() if it cannot"
             )
-    return typing.cast("dict[str, Role]", found)
+    return typing.cast("dict[str, Role]", roles_by_name)
 
 
 def identity_of(config: Any) -> dict[str, Json]:
@@ -135,14 +135,14 @@ def parse(config: type[Config], values: Mapping[str, Any], where: str) -> Config
         raise OptionError(f"{where}: {error}") from error
 
 
-def unknown(given: Iterable[str], accepted: Iterable[str], where: str) -> None:
+def unknown(names: Iterable[str], accepted: Iterable[str], where: str) -> None:
     """Refuse a name that is not accepted, and say which one was probably meant."""
-    known = list(accepted)
-    for name in given:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    choices = list(accepted)
+    for name in names:
+        if name not in choices:
+            near = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
             meant = f"did you mean {near[0]!r}? " if near else ""
-            raise OptionError(f"{where}: {name!r} is unknown; {meant}Accepted: {', '.join(map(repr, sorted(known)))}")
+            raise OptionError(f"{where}: {name!r} is unknown; {meant}Accepted: {', '.join(map(repr, sorted(choices)))}")
 
 
 def _typed(value: Any, hint: Any, where: str) -> Any:
@@ -177,9 +177,9 @@ def _plain(value: Any, hint: Any, where: str) -> Any:
 def _one_of(value: Any, hints: tuple[Any, ...], where: str) -> Any:
     if value is None and type(None) in hints:
         return None
-    others = [hint for hint in hints if hint is not type(None)]
-    return _typed(value, others[0], where)
+    present = [hint for hint in hints if hint is not type(None)]
+    return _typed(value, present[0], where)
 
 
-def _refusal(value: Any, wanted: str, where: str) -> OptionError:
-    return OptionError(f"{where} is {value!r}; accepted is {wanted}")
+def _refusal(value: Any, expected: str, where: str) -> OptionError:
+    return OptionError(f"{where} is {value!r}; accepted is {expected}")

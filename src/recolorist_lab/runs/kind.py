@@ -85,7 +85,7 @@ class Kind:
         headings: Title and order of the paper's studies of this kind, by the name of the study.
         alone: Whether a cell measures the machine, so that nothing may run beside it.
         seconds: Estimates the seconds of a configuration from rates; None means moments.
-        kept: Estimates the bytes that a cell keeps, from rates.
+        bytes_kept: Estimates the bytes that a cell keeps, from rates.
         show: Adds tables and figures of some cells to a section of the report; None lists the cells.
     """
 
@@ -98,7 +98,7 @@ class Kind:
     headings: Mapping[str, Heading] = field(default_factory=dict)
     alone: bool = False
     seconds: Callable[[Any, Any], float | None] = _no_seconds
-    kept: Callable[[Any], int] = _no_bytes
+    bytes_kept: Callable[[Any], int] = _no_bytes
     show: Callable[[Any, Any, Any], None] | None = None
 
     def __post_init__(self) -> None:

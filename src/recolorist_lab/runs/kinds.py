@@ -16,29 +16,29 @@ class Kinds(Mapping[str, Kind]):
     """Kinds by name, each imported when it is first asked for.
 
     Args:
-        places: The module and attribute of every kind, as ``"package.module:ATTRIBUTE"``.
+        locations: The module and attribute of every kind, as ``"package.module:ATTRIBUTE"``.
 
     Example:
         >>> Kinds({"check": "recolorist_lab.studies.check.kind:TRANSFER_CHECK"})["check"].selection
         'none'
     """
 
-    def __init__(self, places: Mapping[str, str]) -> None:
-        self._places = dict(places)
+    def __init__(self, locations: Mapping[str, str]) -> None:
+        self._locations = dict(locations)
 
     def __getitem__(self, name: str) -> Kind:
-        module, _, attribute = self._places[name].partition(":")
+        module, _, attribute = self._locations[name].partition(":")
         kind: Kind = getattr(importlib.import_module(module), attribute)
         return kind
 
     def __contains__(self, name: object) -> bool:
-        return name in self._places
+        return name in self._locations
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._locations)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._locations)
 
 
 #: All kinds there are.
@@ -51,5 +51,5 @@ def headings() -> dict[str, Heading]:
     >>> list(headings())[:3]
     ['spaces', 'transfer', 'classify']
     """
-    every = {name: heading for kind in KINDS.values() for name, heading in kind.headings.items()}
-    return dict(sorted(every.items(), key=lambda item: item[1].order))
+    unsorted = {name: heading for kind in KINDS.values() for name, heading in kind.headings.items()}
+    return dict(sorted(unsorted.items(), key=lambda item: item[1].order))

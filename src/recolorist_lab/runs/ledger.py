@@ -84,8 +84,8 @@ class Result:
         """A file it kept, verified."""
         noted = self.payload["files"].get(name)
         if noted is None:
-            kept = ", ".join(map(repr, self.payload["files"])) or "none"
-            raise OptionError(f"the run {self.payload['run'][:12]} kept no file {name!r}; it kept {kept}")
+            names = ", ".join(map(repr, self.payload["files"])) or "none"
+            raise OptionError(f"the run {self.payload['run'][:12]} kept no file {name!r}; it kept {names}")
         path = self.folder / "files" / name
         try:
             data = path.read_bytes()
@@ -102,7 +102,7 @@ class Result:
 
 
 @contextmanager
-def writing(what: Path) -> Iterator[None]:
+def writing(path: Path) -> Iterator[None]:
     """Whatever goes wrong while writing to the ledger ends the sweep, and says where."""
     try:
         yield
@@ -110,7 +110,7 @@ def writing(what: Path) -> Iterator[None]:
         raise
     except OSError as error:
         raise LedgerError(
-            f"the ledger could not write {what}: {error.strerror or error}; finished results are unharmed"
+            f"the ledger could not write {path}: {error.strerror or error}; finished results are unharmed"
         ) from error
     except RecoloristError as error:
         raise LedgerError(f"the ledger could not write: {error}") from error
@@ -143,7 +143,7 @@ class Ledger:
 
     def folder(self, cell: Cell) -> Path:
         """The place of a cell's files."""
-        return self.root / "runs" / cell.place[:16] / cell.run_id
+        return self.root / "runs" / cell.config_digest[:16] / cell.run_id
 
     def now(self) -> float:
         """The time by the clock of the ledger's file system."""
@@ -169,15 +169,15 @@ class Ledger:
         if claim is not None and claim.is_live:
             who = f"{claim.holder.host}, process {claim.holder.pid}"
             return State("claimed" if step is None else "running", who, step)
-        others = self._others(cell)
-        if others:
-            return State("stale", f"the result there is from other code or data: run {others[0][:12]}", step)
+        older = self._other_runs(cell)
+        if older:
+            return State("stale", f"the result there is from other code or data: run {older[0][:12]}", step)
         return State("missing", "" if step is None else f"was interrupted after step {step}", step)
 
-    def _others(self, cell: Cell) -> list[str]:
+    def _other_runs(self, cell: Cell) -> list[str]:
         """Finished runs of the same cell with other code, data or inputs."""
-        found = self.folder(cell).parent.glob("*/result.json")
-        return sorted(path.parent.name for path in found if path.parent.name != cell.run_id)
+        results = self.folder(cell).parent.glob("*/result.json")
+        return sorted(path.parent.name for path in results if path.parent.name != cell.run_id)
 
     def result(self, cell: Cell) -> Result:
         """A finished cell; raises if it is not there or does not verify."""

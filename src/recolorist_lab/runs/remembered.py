@@ -33,22 +33,22 @@ def recalled(ledger: Ledger) -> dict[str, Path]:
     return {load(path).name: path for path in sorted((ledger.root / "studies").glob("*.toml"))}
 
 
-def studies_of(ledger: Ledger, asked: Sequence[str | Path] = ()) -> list[Study]:
+def studies_of(ledger: Ledger, names: Sequence[str | Path] = ()) -> list[Study]:
     """The studies asked for, each as a file or by the name under which the ledger knows it; without any, all it knows."""
-    if not asked:
-        known = recalled(ledger)
-        if not known:
+    if not names:
+        files = recalled(ledger)
+        if not files:
             raise OptionError(f"{ledger.root} does not say which studies it was filled by; name their files with --study")
-        return [load(path) for path in known.values()]
-    return [load(_file(ledger, str(one))) for one in asked]
+        return [load(path) for path in files.values()]
+    return [load(_file(ledger, str(name))) for name in names]
 
 
-def _file(ledger: Ledger, asked: str) -> Path:
-    if asked.endswith(".toml"):
-        return Path(asked)
-    known = recalled(ledger)
-    if asked not in known:
+def _file(ledger: Ledger, name: str) -> Path:
+    if name.endswith(".toml"):
+        return Path(name)
+    files = recalled(ledger)
+    if name not in files:
         raise OptionError(
-            f"the ledger {ledger.root} knows no study {asked!r}; it knows {', '.join(known) or 'none'}, and files end in .toml"
+            f"the ledger {ledger.root} knows no study {name!r}; it knows {', '.join(files) or 'none'}, and files end in .toml"
         )
-    return known[asked]
+    return files[name]

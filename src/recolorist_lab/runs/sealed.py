@@ -37,10 +37,10 @@ def unseal(data: bytes, name: str) -> dict[str, Json]:
     try:
         document = json.loads(data)
         payload = document["payload"]
-        whole = isinstance(payload, dict) and _text(payload, digest(payload)) == data
+        is_intact = isinstance(payload, dict) and _text(payload, digest(payload)) == data
     except (ValueError, KeyError, TypeError, RecursionError):
-        whole = False
-    if not whole:
+        is_intact = False
+    if not is_intact:
         raise CorruptError(f"{name} does not match its checksum; it was damaged, cut short or edited after it was written")
     return payload  # type: ignore[no-any-return]
 

@@ -127,9 +127,9 @@ def sources(*roots: str) -> dict[str, Path]:
     return modules
 
 
-def _within(name: str, places: tuple[str, ...] | MappingProxyType[str, str]) -> bool:
+def _within(name: str, modules: tuple[str, ...] | MappingProxyType[str, str]) -> bool:
     """Whether a module is one of these, or lies in one of these packages."""
-    return any(name == place or name.startswith(f"{place}.") for place in places)
+    return any(name == module or name.startswith(f"{module}.") for module in modules)
 
 
 def _file(name: str, roots: tuple[str, ...] = ()) -> Path | None:
@@ -170,8 +170,8 @@ def _folder(package: str) -> Path | None:
         return None
     if spec is None:
         return None
-    places = list(spec.submodule_search_locations or ()) or ([spec.origin] if spec.has_location and spec.origin else [])
-    return Path(places[0]).resolve().parent if places else None
+    locations = list(spec.submodule_search_locations or ()) or ([spec.origin] if spec.has_location and spec.origin else [])
+    return Path(locations[0]).resolve().parent if locations else None
 
 
 @lru_cache

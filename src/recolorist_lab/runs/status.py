@@ -49,14 +49,19 @@ class Survey:
 
     def to_json(self, *, cells: bool = False) -> dict[str, Json]:
         """For other programs."""
-        found: dict[str, Any] = {"study": self.study, "cells": len(self.cells), **self.count(), "seconds_left": self.seconds_left}
+        summary: dict[str, Any] = {
+            "study": self.study,
+            "cells": len(self.cells),
+            **self.count(),
+            "seconds_left": self.seconds_left,
+        }
         grids = dict.fromkeys(cell.grid for cell, _ in self.cells)
-        found["grids"] = {grid: self.count(grid) for grid in grids}
-        told = [(cell, state) for cell, state in self.cells if cells or state.name in {"failed", "corrupt", "stale"}]
-        found["list"] = [
-            {"cell": cell.name, "run": cell.run_id, "state": state.name, "detail": state.detail} for cell, state in told
+        summary["grids"] = {grid: self.count(grid) for grid in grids}
+        listed = [(cell, state) for cell, state in self.cells if cells or state.name in {"failed", "corrupt", "stale"}]
+        summary["list"] = [
+            {"cell": cell.name, "run": cell.run_id, "state": state.name, "detail": state.detail} for cell, state in listed
         ]
-        return found
+        return summary
 
 
 def survey(study: Study, ledger: Ledger) -> Survey:
@@ -65,54 +70,54 @@ def survey(study: Study, ledger: Ledger) -> Survey:
     return Survey(study.name, tuple((cell, ledger.state(cell, now)) for cell in study.cells))
 
 
-def show(found: Survey, *, cells: bool = False) -> None:
+def show(overview: Survey, *, cells: bool = False) -> None:
     """Print it."""
-    Console().print(_picture(found, cells=cells))
+    Console().print(_picture(overview, cells=cells))
 
 
-def watch(study: Study, ledger: Ledger, *, cells: bool = False, every: float = 2.0) -> None:
+def watch(study: Study, ledger: Ledger, *, cells: bool = False, interval: float = 2.0) -> None:
     """Keep printing it until nothing is left to do."""
     with Live(Text(), console=Console(), auto_refresh=False) as live:
         while True:
-            found = survey(study, ledger)
-            live.update(_picture(found, cells=cells), refresh=True)
-            if not any(found.count()[name] for name in _TO_DO):
+            overview = survey(study, ledger)
+            live.update(_picture(overview, cells=cells), refresh=True)
+            if not any(overview.count()[name] for name in _TO_DO):
                 return
-            time.sleep(every)
+            time.sleep(interval)
 
 
 def damages(ledger: Ledger, studies: Sequence[Study]) -> tuple[int, dict[str, str]]:
     """How many results there are, and what is wrong with those that cannot be trusted, by run id."""
-    wanted = {ledger.folder(cell) for study in studies for cell in study.cells}
-    folders = [folder for folder in ledger.folders() if not studies or folder in wanted]
+    named = {ledger.folder(cell) for study in studies for cell in study.cells}
+    folders = [folder for folder in ledger.folders() if not studies or folder in named]
     present = [folder for folder in folders if (folder / "result.json").exists()]
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for folder in present:
         try:
             Result.load(folder).verify()
         except (OSError, CorruptError) as error:
-            found[folder.name] = str(error)
-    return len(present), found
+            messages[folder.name] = str(error)
+    return len(present), messages
 
 
-def _picture(found: Survey, *, cells: bool) -> RenderableType:
-    table = Table(title=found.study, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+def _picture(overview: Survey, *, cells: bool) -> RenderableType:
+    table = Table(title=overview.study, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
     table.add_column("grid", no_wrap=True)
     for name in ("cells", *STATES):
         table.add_column(name, justify="right", no_wrap=True)
-    for grid in dict.fromkeys(cell.grid for cell, _ in found.cells):
-        counts = found.count(grid)
+    for grid in dict.fromkeys(cell.grid for cell, _ in overview.cells):
+        counts = overview.count(grid)
         table.add_row(Text(grid), str(sum(counts.values())), *(str(counts[name] or "·") for name in STATES))
-    lines = [Text(f"{state.name:8} {cell.name}  {state.detail}") for cell, state in found.cells if cells or _is_news(state)]
-    return Group(table, *lines, Text(_left(found)))
+    lines = [Text(f"{state.name:8} {cell.name}  {state.detail}") for cell, state in overview.cells if cells or _is_news(state)]
+    return Group(table, *lines, Text(_left(overview)))
 
 
 def _is_news(state: State) -> bool:
     return state.name in {"failed", "corrupt", "running", "claimed"}
 
 
-def _left(found: Survey) -> str:
-    left = found.seconds_left
+def _left(overview: Survey) -> str:
+    left = overview.seconds_left
     if left is None:
         return "Time left: unknown; nobody is at work, or nothing is finished yet."
     minutes, seconds = divmod(round(left), 60)

@@ -73,9 +73,9 @@ class Cell:
         return digest(self.identity)
 
     @cached_property
-    def place(self) -> str:
+    def config_digest(self) -> str:
         """The hash of the coordinates alone: versions of the same cell from other code or data share it, so they are found."""
-        return digest([self.kind, identity_of(self.config), [[grid, cell.place] for grid, cell in self.inputs]])
+        return digest([self.kind, identity_of(self.config), [[grid, cell.config_digest] for grid, cell in self.inputs]])
 
     @property
     def name(self) -> str:
@@ -92,10 +92,10 @@ class Study:
 
     def grids(self) -> dict[str, list[Cell]]:
         """The cells by grid."""
-        found: dict[str, list[Cell]] = {}
+        by_grid: dict[str, list[Cell]] = {}
         for cell in self.cells:
-            found.setdefault(cell.grid, []).append(cell)
-        return found
+            by_grid.setdefault(cell.grid, []).append(cell)
+        return by_grid
 
 
 class _Grid(NamedTuple):
@@ -209,16 +209,16 @@ def _needs(value: Any, where: str, earlier: Mapping[str, list[Cell]]) -> list[_N
 
 def _matching(need: _Need, config: Any, cells: Sequence[Cell], where: str) -> list[Cell]:
     unknown(need.on, set(roles(type(config))) & set(roles(type(cells[0].config))), f"{where}: needs.on")
-    found = [cell for cell in cells if all(getattr(cell.config, name) == getattr(config, name) for name in need.on)]
-    if not found:
+    matches = [cell for cell in cells if all(getattr(cell.config, name) == getattr(config, name) for name in need.on)]
+    if not matches:
         values = ", ".join(f"{name}={getattr(config, name)!r}" for name in need.on)
         raise OptionError(f"{where}: no cell of {need.grid!r} has {values}, which a cell here builds on")
-    return found
+    return matches
 
 
 def _refuse_twins(cells: Sequence[Cell], file: str) -> None:
-    seen: dict[str, Cell] = {}
+    by_run: dict[str, Cell] = {}
     for cell in cells:
-        if cell.run_id in seen:
-            raise OptionError(f"{file}: {cell.name} and {seen[cell.run_id].name} are the same run; leave one of them out")
-        seen[cell.run_id] = cell
+        if cell.run_id in by_run:
+            raise OptionError(f"{file}: {cell.name} and {by_run[cell.run_id].name} are the same run; leave one of them out")
+        by_run[cell.run_id] = cell

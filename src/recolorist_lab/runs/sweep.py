@@ -60,7 +60,7 @@ class Report:
     """How a sweep ended."""
 
     total: int
-    found: int = 0  # were finished before
+    reused: int = 0  # were finished before
     ran: int = 0  # were finished by this launcher
     elsewhere: int = 0  # were finished by others meanwhile
     failed: dict[str, str] = field(default_factory=dict)  # by name, with the error
@@ -70,7 +70,7 @@ class Report:
     @property
     def done(self) -> int:
         """Cells with a result."""
-        return self.found + self.ran + self.elsewhere
+        return self.reused + self.ran + self.elsewhere
 
     @property
     def is_complete(self) -> bool:
@@ -79,18 +79,23 @@ class Report:
 
 
 def run_study(
-    study: Study, ledger: Ledger, engine: Engine, *, retries: int = RETRIES, told: Callable[[Progress], None] = lambda _: None
+    study: Study,
+    ledger: Ledger,
+    engine: Engine,
+    *,
+    retries: int = RETRIES,
+    on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Report:
     """Run until every cell is finished, has failed, or builds on one that has."""
     started = time.monotonic()
     sweep = _Sweep(study, ledger, engine, retries)
     try:
         sweep.look()
-        told(sweep.progress())
+        on_progress(sweep.progress())
         while sweep.left:
             sweep.fill()
             sweep.gather()
-            told(sweep.progress())
+            on_progress(sweep.progress())
     finally:
         engine.stop()
     leftovers(ledger, [ledger.folder(cell) for cell in study.cells])
@@ -105,7 +110,7 @@ class _Sweep:
         self._ledger, self._engine, self._retries = ledger, engine, retries
         self.left = {cell.run_id: cell for cell in study.cells}
         self.report = Report(len(study.cells))
-        self._done: set[str] = set()
+        self._done_ids: set[str] = set()
         self._hopeless: set[str] = set()  # failed, or building on what failed
         self._running: set[str] = set()
         self._deaths: Counter[str] = Counter()
@@ -121,7 +126,7 @@ class _Sweep:
             state = self._ledger.state(cell, now)
             if state.name == "done":
                 self._finished(cell)
-                self.report.found += 1
+                self.report.reused += 1
             elif state.name == "failed":
                 self._failed(cell, state.detail)
 
@@ -135,7 +140,7 @@ class _Sweep:
             if needed & self._hopeless:
                 self._hopeless.add(run_id)
                 self.report.blocked.append(self.left.pop(run_id).name)
-            elif needed <= self._done and self._is_due(run_id, clock) and self._engine.fits(cell):
+            elif needed <= self._done_ids and self._is_due(run_id, clock) and self._engine.fits(cell):
                 self._offer(cell, now)
 
     def _is_due(self, run_id: str, clock: float) -> bool:
@@ -172,7 +177,7 @@ class _Sweep:
         if outcome.name == "done":
             self._finished(cell)
             self.report.ran += 1
-        elif outcome.name == "found":
+        elif outcome.name == "reused":
             self._finished(cell)
             self.report.elsewhere += 1
         elif outcome.name == "failed":
@@ -181,7 +186,7 @@ class _Sweep:
             self._later(cell)
 
     def _finished(self, cell: Cell) -> None:
-        self._done.add(cell.run_id)
+        self._done_ids.add(cell.run_id)
         del self.left[cell.run_id]
 
     def _failed(self, cell: Cell, message: str) -> None:

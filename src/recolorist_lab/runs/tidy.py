@@ -16,26 +16,26 @@ __all__ = ["leftovers", "unused"]
 def leftovers(ledger: Ledger, folders: Iterable[Path], *, dry: bool = False) -> list[Path]:
     """Remove temporary files older than the lease, and claims and checkpoints of finished cells. Nothing of value is touched."""
     now = ledger.now()
-    found = [path for path in ledger.root.glob(".*") if path.is_file() and _is_old(path, now, ledger.lease)]
+    paths = [path for path in ledger.root.glob(".*") if path.is_file() and _is_old(path, now, ledger.lease)]
     for folder in folders:
         parts = [path for part in (folder, folder / "files") for path in part.glob(".*.part")]
-        found += [path for path in parts if _is_old(path, now, ledger.lease)]
+        paths += [path for path in parts if _is_old(path, now, ledger.lease)]
         if _is_finished(folder):
-            found += [*folder.glob("claim-*.json"), *folder.glob("ckpt-*.bin")]
-    for path in [] if dry else found:
+            paths += [*folder.glob("claim-*.json"), *folder.glob("ckpt-*.bin")]
+    for path in [] if dry else paths:
         with writing(path):
             path.unlink(missing_ok=True)
-    return found
+    return paths
 
 
 def unused(ledger: Ledger, studies: Iterable[Study], *, dry: bool = False) -> list[Path]:
     """Remove runs that belong to none of the studies and that nobody is working on: results of older code, for the most part."""
     used = {ledger.folder(cell) for study in studies for cell in study.cells}
     now = ledger.now()
-    found = [folder for folder in ledger.folders() if folder not in used and not _is_held(folder, now)]
-    for folder in [] if dry else found:
+    unused_folders = [folder for folder in ledger.folders() if folder not in used and not _is_held(folder, now)]
+    for folder in [] if dry else unused_folders:
         ledger.remove(folder)
-    return found
+    return unused_folders
 
 
 def _is_old(path: Path, now: float, lease: float) -> bool:

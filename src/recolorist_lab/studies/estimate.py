@@ -39,7 +39,7 @@ class Data:
 
     name: str
     title: str
-    here: bool
+    is_present: bool
     bytes: int | None  #: to download; None where the sizes are not published
     arrays: int  #: bytes it takes when unpacked into arrays, where it is
     access: str
@@ -75,7 +75,9 @@ class Needs:
     @property
     def disk(self) -> int:
         """Bytes that are known to be needed and are not taken yet."""
-        return sum((one.bytes or 0) + one.arrays for one in self.data if not one.here) + sum(one.bytes for one in self.work)
+        return sum((entry.bytes or 0) + entry.arrays for entry in self.data if not entry.is_present) + sum(
+            entry.bytes for entry in self.work
+        )
 
 
 # ---- data -------------------------------------------------------------------------------------------------------------------
@@ -92,18 +94,18 @@ def data_needed(studies: Iterable[Study]) -> tuple[Data, ...]:
 
 
 def _data(name: str, root: str) -> Data:
-    here, card = fingerprint_of(name, root) != ABSENT, find_card(name)
+    has_data, card = fingerprint_of(name, root) != ABSENT, find_card(name)
     if card is None:
-        return Data(name, name, here, None, 0, "your own", fetchable=False)
+        return Data(name, name, has_data, None, 0, "your own", fetchable=False)
     sizes = [file.bytes for file in card.files]
-    known = sum(size or 0 for size in sizes) if sizes and None not in sizes else None
+    total = sum(size or 0 for size in sizes) if sizes and None not in sizes else None
     arrays = (
         sum(card.expected.sizes.values()) * card.pixels**2 * (3 if card.colour == "RGB" else 1)
         if card.layout == "medmnist"
         else 0
     )
     access = ", ".join(dict.fromkeys(source.access for source in card.sources))
-    return Data(name, card.title, here, known, arrays, access, all(source.complete for source in card.sources))
+    return Data(name, card.title, has_data, total, arrays, access, all(source.complete for source in card.sources))
 
 
 # ---- measuring --------------------------------------------------------------------------------------------------------------
@@ -113,13 +115,13 @@ def measured(studies: Sequence[Study], *, networks: bool, device: str, side: int
     """Run the small cells in a ledger that is thrown away; ``side`` is that of the images of all but the classifier."""
     with tempfile.TemporaryDirectory(prefix="recolorist-") as folder:
         book = Ledger(Path(folder) / "ledger", lease=_LEASE)
-        train, kept = _classifier(book, studies)
+        train, bytes_kept = _classifier(book, studies)
         learn, learnt = _baseline(book, device, side)
         pair, properties = (
             _pair(book, networks, device, min(side, EVALUATION_SIZE)),
             _properties(book, min(side, EVALUATION_SIZE)),
         )
-        return Rates(train, learn, pair, properties, kept, learnt, networks, device)
+        return Rates(train, learn, pair, properties, bytes_kept, learnt, networks, device)
 
 
 def _classifier(book: Ledger, studies: Sequence[Study]) -> tuple[float, int]:
@@ -132,10 +134,10 @@ def _classifier(book: Ledger, studies: Sequence[Study]) -> tuple[float, int]:
         accumulate=1, devices=1, validation="train", workers=0, root="", tensorboard="",
     )  # fmt: skip
     _ran(book, "classify", replace(small, seed=0))  # libraries are imported by the first
-    one, two = (_ran(book, "classify", replace(small, seed=1, epochs=epochs)) for epochs in (1, 2))
-    images: Any = two.result["images"]
-    seen = images["train"] + FORWARD * images["val"]
-    return max(two.seconds - one.seconds, 0.05 * two.seconds) / seen, _kept(two)
+    short, long = (_ran(book, "classify", replace(small, seed=1, epochs=epochs)) for epochs in (1, 2))
+    images: Any = long.result["images"]
+    images_seen = images["train"] + FORWARD * images["val"]
+    return max(long.seconds - short.seconds, 0.05 * long.seconds) / images_seen, _bytes_of(long)
 
 
 def _baseline(book: Ledger, device: str, side: int) -> tuple[float, int]:
@@ -151,17 +153,17 @@ def _baseline(book: Ledger, device: str, side: int) -> tuple[float, int]:
         encoder="random",
         device=device,
     )
-    done = _ran(book, "transfer_train", config)
-    return float(str(done.result["seconds_per_step"])), _kept(done)
+    result = _ran(book, "transfer_train", config)
+    return float(str(result.result["seconds_per_step"])), _bytes_of(result)
 
 
 def _pair(book: Ledger, networks: bool, device: str, side: int) -> float:
     from recolorist_lab.studies.spaces.cell import METRICS, Spaces
 
     metrics = METRICS if networks else METRICS[: METRICS.index("lpips")]
-    done = _ran(book, "spaces", Spaces(dataset="synthetic:tiles=10", pairs=_PAIRS, size=side, metrics=metrics, device=device))
-    told: Any = done.result["time"]
-    return float(told["whole"]) / _PAIRS
+    cell = _ran(book, "spaces", Spaces(dataset="synthetic:tiles=10", pairs=_PAIRS, size=side, metrics=metrics, device=device))
+    times: Any = cell.result["time"]
+    return float(times["whole"]) / _PAIRS
 
 
 def _properties(book: Ledger, side: int) -> float:
@@ -171,16 +173,16 @@ def _properties(book: Ledger, side: int) -> float:
 
 
 def _ran(book: Ledger, kind: str, config: Any) -> Result:
-    known = KINDS[kind]
-    cell = Cell("measured", kind, config, code=known.fingerprint(config), data=known.data(config))
+    found_kind = KINDS[kind]
+    cell = Cell("measured", kind, config, code=found_kind.fingerprint(config), data=found_kind.data(config))
     outcome = run_cell(book.root, book.lease, cell)
     if outcome.name != "done":
         raise RecoloristError(f"the small {kind} cell that times are estimated from did not run: {outcome.message}")
     return book.result(cell)
 
 
-def _kept(done: Result) -> int:
-    return sum(int(file["bytes"]) for file in done.payload["files"].values())
+def _bytes_of(result: Result) -> int:
+    return sum(int(file["bytes"]) for file in result.payload["files"].values())
 
 
 # ---- estimating -------------------------------------------------------------------------------------------------------------
@@ -189,7 +191,7 @@ def _kept(done: Result) -> int:
 def needs_of(studies: Sequence[Study], ledger: Ledger, rates: Rates | None) -> Needs:
     """All needs; without rates, those that need no measuring."""
     work = tuple(_work(study, ledger, rates) for study in studies)
-    hours = [one.hours for one in work]
+    hours = [part.hours for part in work]
     total = sum(hour for hour in hours if hour is not None) if rates is not None else None
     gpu = None if total is None or rates is None else total if rates.device == "cuda" else total / speed_up()
     return Needs(data_needed(studies), work, rates, gpu, _how(rates, _untimed(studies)))
@@ -201,20 +203,20 @@ def _work(study: Study, ledger: Ledger, rates: Rates | None) -> Work:
     if rates is None:
         return Work(study.name, len(study.cells), len(left), None, 0)
     seconds = [seconds_of(cell, rates) for cell in left]
-    known = [one for one in seconds if one is not None]
-    size = sum(KINDS[cell.kind].kept(rates) for cell in left)
-    hours = sum(known) / 3600 if known or not left else None
+    timed = [value for value in seconds if value is not None]
+    size = sum(KINDS[cell.kind].bytes_kept(rates) for cell in left)
+    hours = sum(timed) / 3600 if timed or not left else None
     return Work(study.name, len(study.cells), len(left), hours, size, _largest(left, seconds))
 
 
 def _largest(cells: Sequence[Cell], seconds: Sequence[float | None]) -> str:
     """The method that takes more than half of the time, if there are several and one does."""
-    found: dict[str, float] = {}
-    for cell, each in zip(cells, seconds, strict=True):
+    totals: dict[str, float] = {}
+    for cell, duration in zip(cells, seconds, strict=True):
         name = str(getattr(cell.config, "method", ""))
-        found[name] = found.get(name, 0.0) + (each or 0.0)
-    most = max(found, key=lambda name: found[name], default="")
-    return most if len(found) > 1 and found[most] > sum(found.values()) / 2 else ""
+        totals[name] = totals.get(name, 0.0) + (duration or 0.0)
+    most = max(totals, key=lambda name: totals[name], default="")
+    return most if len(totals) > 1 and totals[most] > sum(totals.values()) / 2 else ""
 
 
 def seconds_of(cell: Cell, rates: Rates) -> float | None:

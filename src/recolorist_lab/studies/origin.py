@@ -29,9 +29,9 @@ def is_current(study: Study, rows: Sequence[Mapping[str, Any]]) -> bool:
         return False
     present: dict[str, Cell] = {}
     for cell, row in zip(study.cells, rows, strict=True):
-        inputs = tuple((grid, present[earlier.place]) for grid, earlier in cell.inputs)
-        present[cell.place] = replace(cell, inputs=inputs, data=str(row.get("data", cell.data)))
-    return all(present[cell.place].run_id == row.get("run") for cell, row in zip(study.cells, rows, strict=True))
+        inputs = tuple((grid, present[earlier.config_digest]) for grid, earlier in cell.inputs)
+        present[cell.config_digest] = replace(cell, inputs=inputs, data=str(row.get("data", cell.data)))
+    return all(present[cell.config_digest].run_id == row.get("run") for cell, row in zip(study.cells, rows, strict=True))
 
 
 def origin_sentence(environments: Sequence[Mapping[str, Any]], *, current: bool) -> str:
@@ -53,9 +53,9 @@ def origin_sentence(environments: Sequence[Mapping[str, Any]], *, current: bool)
     commits = [str(environment.get("commit") or "") for environment in environments] or [""]
     if current:
         return f"Made {_commits(commits)} by the present version of the code."
-    known = [commit for commit in commits if commit]
-    made = f", {_commits(known)}" if known else "; its commit was not recorded"
-    return f"Made by an earlier version of the code{made}. Run the study again for results of the present one."
+    recorded = [commit for commit in commits if commit]
+    commits_text = f", {_commits(recorded)}" if recorded else "; its commit was not recorded"
+    return f"Made by an earlier version of the code{commits_text}. Run the study again for results of the present one."
 
 
 def refuse_unclean(environments: Sequence[Mapping[str, Any]]) -> None:

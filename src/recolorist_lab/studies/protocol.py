@@ -42,8 +42,8 @@ class Paired:
 
 def open_pairs(config: Any) -> Paired:
     """The pairs of a configuration with ``dataset``, ``root``, ``split``, ``size``, ``resize``, ``seed`` and ``pairs``."""
-    found = named(config.dataset, config.root)
-    samples = found.samples(config.split, size=config.size or None, resize=config.resize)
+    images = named(config.dataset, config.root)
+    samples = images.samples(config.split, size=config.size or None, resize=config.resize)
     return Paired(samples, draw_pairs(len(samples), config.seed, config.pairs))
 
 

@@ -45,9 +45,9 @@ def document(study: Study, ledger: Ledger, *, partial: bool = False, unclean: bo
     for cell, row in zip(study.cells, table, strict=True):
         row["data"] = cell.data  # so that run ids can be compared where the data are not
         if "seconds" in row:
-            found = ledger.result(cell).payload["environment"]
-            environments.setdefault(canonical(found), found)
-            row["environment"] = list(environments).index(canonical(found))
+            environment = ledger.result(cell).payload["environment"]
+            environments.setdefault(canonical(environment), environment)
+            row["environment"] = list(environments).index(canonical(environment))
     if not unclean:
         refuse_unclean(list(environments.values()))
     return packed(study.name, list(environments.values()), table)
@@ -73,29 +73,29 @@ def _grid(table: Sequence[Row]) -> dict[str, Any]:
     return {"same": {name: first[name] for name in names if name in same}, "columns": columns, "rows": rows}
 
 
-def unpacked(told: Mapping[str, Any]) -> list[Row]:
+def unpacked(contents: Mapping[str, Any]) -> list[Row]:
     """The rows again; a value that a row does not have, or that is null, is left out of it.
 
     >>> unpacked(packed("s", [], [{"a": 1, "b": 2}, {"a": 1, "c": 3}]))
     [{'a': 1, 'b': 2}, {'a': 1, 'c': 3}]
     """
-    if told.get("format") != FORMAT:
-        raise OptionError(f"the document is of the format {told.get('format')!r}; known is {FORMAT}")
+    if contents.get("format") != FORMAT:
+        raise OptionError(f"the document is of the format {contents.get('format')!r}; known is {FORMAT}")
     return [
         {
             name: value
             for name, value in {**grid["same"], **dict(zip(grid["columns"], row, strict=True))}.items()
             if value is not None
         }
-        for grid in told["grids"]
+        for grid in contents["grids"]
         for row in grid["rows"]
     ]
 
 
-def write(told: Mapping[str, Any]) -> bytes:
+def write(contents: Mapping[str, Any]) -> bytes:
     """JSON with one row per line, so that changes can be seen."""
-    lines = [f" {json.dumps(name)}: {json.dumps(value, allow_nan=False)}" for name, value in told.items() if name != "grids"]
-    grids = ",\n".join(_lines(grid) for grid in told["grids"])
+    lines = [f" {json.dumps(name)}: {json.dumps(value, allow_nan=False)}" for name, value in contents.items() if name != "grids"]
+    grids = ",\n".join(_lines(grid) for grid in contents["grids"])
     return ("{\n" + ",\n".join([*lines, f' "grids": [\n{grids}\n ]']) + "\n}\n").encode()
 
 
@@ -107,5 +107,5 @@ def _lines(grid: Mapping[str, Any]) -> str:
 
 def read(data: bytes) -> tuple[list[Row], list[dict[str, Json]]]:
     """Rows and environments of a document."""
-    told = json.loads(data)
-    return unpacked(told), told["environments"]
+    contents = json.loads(data)
+    return unpacked(contents), contents["environments"]

@@ -68,5 +68,5 @@ def speed_up() -> float:
     >>> 10 < speed_up() < 200
     True
     """
-    both = [name for device, name in RUNTIME if device == "gpu"]
-    return statistics.median(RUNTIME["cpu", name].mean / RUNTIME["gpu", name].mean for name in both)
+    timed_on_both = [name for device, name in RUNTIME if device == "gpu"]
+    return statistics.median(RUNTIME["cpu", name].mean / RUNTIME["gpu", name].mean for name in timed_on_both)

@@ -56,8 +56,8 @@ def configs() -> Path:
     >>> (configs() / "spaces.toml").is_file()
     True
     """
-    here = Path(__file__).resolve()
-    for folder in (here.parents[1] / "configs", here.parents[3] / "configs"):
+    module_file = Path(__file__).resolve()
+    for folder in (module_file.parents[1] / "configs", module_file.parents[3] / "configs"):
         if any(folder.glob("*.toml")):
             return folder
     raise OptionError("the studies of the paper are not with this installation; name their folder with --configs")
@@ -69,17 +69,17 @@ def planned(folder: Path, *, quick: bool, only: Sequence[str] = ()) -> Reproduct
     A quick configuration that needs the networks' weights gives way to the one beside it that does without, if they are not on
     this machine: nothing is downloaded unasked, and no other number stands in for a metric that could not be had.
     """
-    found = {
+    files_by_name = {
         path.name.removesuffix(_QUICK if quick else ".toml"): path for path in sorted(folder.glob("*.toml")) if _is(path, quick)
     }
-    if not found:
+    if not files_by_name:
         raise OptionError(
             f"{folder} holds no {'*.quick.toml' if quick else '*.toml'}; name the folder of the studies with --configs"
         )
-    if unknown := [name for name in only if name not in found]:
-        raise OptionError(f"{', '.join(unknown)}: no such study in {folder}; there are {', '.join(found)}")
+    if unknown := [name for name in only if name not in files_by_name]:
+        raise OptionError(f"{', '.join(unknown)}: no such study in {folder}; there are {', '.join(files_by_name)}")
     order = list(headings())  # that of the paper; other studies follow by name
-    names = sorted(only or found, key=lambda name: (order.index(name) if name in order else len(order), name))
+    names = sorted(only or files_by_name, key=lambda name: (order.index(name) if name in order else len(order), name))
     files, left_out = {}, []
     for name in names:
         bare = folder / f"{name}{_BARE}"
@@ -90,7 +90,7 @@ def planned(folder: Path, *, quick: bool, only: Sequence[str] = ()) -> Reproduct
                 f"`recolorist-lab weights fetch {' '.join(NETWORKS)}` brings them, and the same command then measures them"
             )
         else:
-            files[name] = found[name]
+            files[name] = files_by_name[name]
     studies = tuple(load(path) for path in files.values())
     return Reproduction({study.name: path for study, path in zip(studies, files.values(), strict=True)}, studies, tuple(left_out))
 
@@ -116,20 +116,20 @@ def _moved(cell: Cell, device: str) -> Cell:
 
 
 def run(
-    plan: Reproduction, ledger: Ledger, engines: Engines, jobs: int, bars: Bars, said: Callable[[str, Report], None]
+    plan: Reproduction, ledger: Ledger, engines: Engines, jobs: int, bars: Bars, on_report: Callable[[str, Report], None]
 ) -> dict[str, Report]:
     """Run every study to its end; one that fails somewhere does not keep the others from running.
 
     Cells whose data are not here are not begun: they would only fail. The report marks what they leave open.
     """
-    found: dict[str, Report] = {}
+    reports: dict[str, Report] = {}
     for study in plan.studies:
         remember(ledger, plan.files[study.name])
         ready = tuple(cell for cell in study.cells if cell.data != ABSENT)
         alone = any(KINDS[cell.kind].alone for cell in ready)
-        with bars(study.name) as told:
-            report = run_study(dataclasses.replace(study, cells=ready), ledger, engines(1 if alone else jobs), told=told)
+        with bars(study.name) as update:
+            report = run_study(dataclasses.replace(study, cells=ready), ledger, engines(1 if alone else jobs), on_progress=update)
         report.total = len(study.cells)
-        found[study.name] = report
-        said(study.name, report)
-    return found
+        reports[study.name] = report
+        on_report(study.name, report)
+    return reports

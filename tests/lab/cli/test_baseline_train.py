@@ -50,7 +50,7 @@ def test_a_sweep_finds_what_was_trained_by_hand(tmp_path: Path, monkeypatch: pyt
     assert {path.name for path in (tmp_path / "out").iterdir()} == kept
     assert [json.loads(line)["step"] for line in (tmp_path / "out" / "history.jsonl").read_text("utf-8").splitlines()] == [0, 1]
     monkeypatch.setattr(transfer_train, "trainer_of", None)  # training again would fail
-    assert run_cell(book.root, book.lease, cell).name == "found"
+    assert run_cell(book.root, book.lease, cell).name == "reused"
     assert trained(tmp_path)["steps"] == 2
 
 

@@ -8,13 +8,13 @@ import pytest
 
 from recolorist.errors import OptionError
 from recolorist_lab.compare.folds import make_folds, notes_on, write_folds
-from recolorist_lab.compare.images import Source, find_images
+from recolorist_lab.compare.images import ImageSource, find_images
 from recolorist_lab.data.manifest import Manifest
 from tests.lab.fakes.parts import picture
 
 
 def test_each_hospital_is_tested_on_once_and_not_trained_on(hospitals: Path) -> None:
-    folds = make_folds(find_images(Source(hospitals))[0], 2)
+    folds = make_folds(find_images(ImageSource(hospitals))[0], 2)
     assert [fold.target for fold in folds] == ["a", "b", "c"]
     for fold in folds:
         assert fold.seeds == (0, 1)
@@ -23,7 +23,7 @@ def test_each_hospital_is_tested_on_once_and_not_trained_on(hospitals: Path) -> 
 
 
 def test_a_share_keeps_patients_together_and_changes_with_the_seed(hospitals: Path) -> None:
-    source = Source(hospitals / "a", group_pattern=r"(p\d+)_", is_one_hospital=True)
+    source = ImageSource(hospitals / "a", group_pattern=r"(p\d+)_", is_one_hospital=True)
     folds = make_folds(find_images(source)[0], 3, 0.5)
     assert [fold.seeds for fold in folds] == [(0,), (1,), (2,)]
     tests = [frozenset(entry.group for entry in fold.manifest if entry.split == "test") for fold in folds]
@@ -36,7 +36,7 @@ def test_names_that_no_file_could_have(tmp_path: Path) -> None:
     for number, hospital in enumerate(["Zürich: Süd", "Zürich: Nord"]):
         picture(tmp_path / hospital / "x" / "1.png", number)
         picture(tmp_path / hospital / "y" / "1.png", number + 9)
-    folds = make_folds(find_images(Source(tmp_path))[0], 1)
+    folds = make_folds(find_images(ImageSource(tmp_path))[0], 1)
     write_folds(folds, tmp_path / "data")
     for fold in folds:
         assert Manifest.read(tmp_path / "data" / f"{fold.name}.parquet").facts.dataset == fold.name
@@ -44,16 +44,16 @@ def test_names_that_no_file_could_have(tmp_path: Path) -> None:
 
 
 def test_too_few_hospitals_or_classes(hospitals: Path, tmp_path: Path) -> None:
-    one = find_images(Source(hospitals / "a", is_one_hospital=True))[0]
+    one = find_images(ImageSource(hospitals / "a", is_one_hospital=True))[0]
     with pytest.raises(OptionError, match="all images are of one hospital"):
         make_folds(one, 1)
     picture(tmp_path / "one" / "a" / "x" / "1.png", 1)
     with pytest.raises(OptionError, match="there is one class"):
-        make_folds(find_images(Source(tmp_path / "one"))[0], 1)
+        make_folds(find_images(ImageSource(tmp_path / "one"))[0], 1)
 
 
 def test_missing_classes_are_named(hospitals: Path) -> None:
     picture(hospitals / "c" / "rare" / "1.png", 5)
-    notes = notes_on(make_folds(find_images(Source(hospitals))[0], 1))
+    notes = notes_on(make_folds(find_images(ImageSource(hospitals))[0], 1))
     assert "a has no image of rare; its balanced accuracy is of the other classes." in notes
     assert "Only c has images of rare; no training for it sees that class." in notes

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from recolorist.errors import OptionError
-from recolorist_lab.compare.images import Source, find_images, store_images
+from recolorist_lab.compare.images import ImageSource, find_images, store_images
 from recolorist_lab.data.errors import MissingDataError
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.own import Columns
@@ -18,44 +18,44 @@ from tests.lab.fakes.parts import picture
 
 class TestFind:
     def test_levels_are_hospital_and_class(self, hospitals: Path) -> None:
-        manifest, root = find_images(Source(hospitals))
+        manifest, root = find_images(ImageSource(hospitals))
         assert root == hospitals.resolve()
         assert sorted(set(manifest.column("domain"))) == ["a", "b", "c"]
         assert manifest.facts.classes == ("healthy", "ill")
 
     def test_a_pattern_names_the_patient(self, hospitals: Path) -> None:
-        manifest, _ = find_images(Source(hospitals, group_pattern=r"(p\d+)_"))
+        manifest, _ = find_images(ImageSource(hospitals, group_pattern=r"(p\d+)_"))
         assert set(manifest.column("group")) == {"p0", "p1", "p2", "p3"}
 
     def test_one_hospital_needs_a_share(self, hospitals: Path) -> None:
         with pytest.raises(OptionError, match="--test-share"):
-            find_images(Source(hospitals / "a"))
-        manifest, _ = find_images(Source(hospitals / "a", is_one_hospital=True))
+            find_images(ImageSource(hospitals / "a"))
+        manifest, _ = find_images(ImageSource(hospitals / "a", is_one_hospital=True))
         assert len(manifest) == 16
         assert len(set(manifest.column("domain"))) == 1
 
     def test_hospitals_are_never_taken_for_classes(self, hospitals: Path) -> None:
         with pytest.raises(OptionError, match="3 folders of hospitals"):
-            find_images(Source(hospitals, is_one_hospital=True))
+            find_images(ImageSource(hospitals, is_one_hospital=True))
 
     def test_files_at_different_depths(self, hospitals: Path) -> None:
         picture(hospitals / "stray.png", 1)
         with pytest.raises(OptionError, match=r"stray\.png lies at another depth"):
-            find_images(Source(hospitals))
+            find_images(ImageSource(hospitals))
 
     def test_links_to_images_elsewhere(self, hospitals: Path, tmp_path: Path) -> None:
         for path in sorted(hospitals.rglob("*.png")):
             link = tmp_path / "links" / path.relative_to(hospitals)
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(path)
-        manifest, _ = find_images(Source(tmp_path / "links"))
+        manifest, _ = find_images(ImageSource(tmp_path / "links"))
         assert len(manifest) == 48
 
     def test_nothing_there(self, tmp_path: Path) -> None:
         for path in (tmp_path, tmp_path / "absent", picture(tmp_path / "x" / "image.png", 1)):
             if path != tmp_path:
                 with pytest.raises(MissingDataError):
-                    find_images(Source(path))
+                    find_images(ImageSource(path))
 
     @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
     def test_a_table(self, hospitals: Path, tmp_path: Path, suffix: str) -> None:
@@ -77,14 +77,14 @@ class TestFind:
         else:
             arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
             parquet.write_table(arrow.Table.from_pylist(rows), table)
-        manifest, root = find_images(Source(table, columns=Columns(label="grade", domain="site", group="case")))
+        manifest, root = find_images(ImageSource(table, columns=Columns(label="grade", domain="site", group="case")))
         assert root == tmp_path.resolve()
         assert sorted(set(manifest.column("domain"))) == ["a", "b", "c"]
         assert sorted(set(manifest.column("group"))) == ["p0", "p1", "p2", "p3"]
 
     def test_a_manifest_of_ours(self, hospitals: Path) -> None:
-        indexed, _ = find_images(Source(hospitals))
-        manifest, root = find_images(Source(indexed.write(hospitals / "mine.parquet")))
+        indexed, _ = find_images(ImageSource(hospitals))
+        manifest, root = find_images(ImageSource(indexed.write(hospitals / "mine.parquet")))
         assert root == hospitals.resolve()
         assert manifest.fingerprint() == indexed.fingerprint()
 
@@ -93,7 +93,7 @@ class TestStore:
     def test_pixels_are_those_of_the_files(self, tmp_path: Path) -> None:
         for number, size in enumerate([(20, 30), (30, 20), (16, 16)]):
             picture(tmp_path / "in" / "a" / "x" / f"{number}.png", number, size)
-        manifest, root = find_images(Source(tmp_path / "in"))
+        manifest, root = find_images(ImageSource(tmp_path / "in"))
         stored = store_images(manifest, root, tmp_path / "data", 16)
         direct = Samples(manifest, root=root, size=16, resize="letterbox")
         again = Samples(stored, root=tmp_path / "data", size=16, resize="letterbox")
@@ -103,7 +103,7 @@ class TestStore:
 
     def test_a_changed_image_is_another_dataset(self, hospitals: Path, tmp_path: Path) -> None:
         def fingerprint() -> str:
-            return store_images(*find_images(Source(hospitals)), tmp_path / "data", 16).fingerprint()
+            return store_images(*find_images(ImageSource(hospitals)), tmp_path / "data", 16).fingerprint()
 
         first = fingerprint()
         assert fingerprint() == first

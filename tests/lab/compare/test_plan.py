@@ -8,7 +8,7 @@ import pytest
 
 from recolorist.errors import OptionError
 from recolorist_lab.compare.folds import make_folds, write_folds
-from recolorist_lab.compare.images import Source, find_images
+from recolorist_lab.compare.images import ImageSource, find_images
 from recolorist_lab.compare.plan import Training, seconds_per_training, write_study, write_timing
 
 
@@ -24,7 +24,7 @@ class Times:
 
 
 def test_every_division_method_and_seed_once(hospitals: Path, tmp_path: Path) -> None:
-    folds = make_folds(find_images(Source(hospitals))[0], 2)
+    folds = make_folds(find_images(ImageSource(hospitals))[0], 2)
     write_folds(folds, tmp_path)
     training = Training(("colorist", "color_jitter"))
     study = write_study(tmp_path / "study.toml", tmp_path, folds, training)
@@ -36,7 +36,7 @@ def test_every_division_method_and_seed_once(hospitals: Path, tmp_path: Path) ->
 
 
 def test_time_is_the_start_and_the_epochs(hospitals: Path, tmp_path: Path) -> None:
-    folds = make_folds(find_images(Source(hospitals))[0], 1)
+    folds = make_folds(find_images(ImageSource(hospitals))[0], 1)
     write_folds(folds, tmp_path)
     timing = write_timing(tmp_path / "timing.toml", tmp_path, folds, Training())
     assert seconds_per_training(timing, Times(5.0, 7.0), Training(epochs=10)) == pytest.approx(3 + 10 * 2)  # type: ignore[arg-type]

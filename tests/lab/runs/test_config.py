@@ -223,7 +223,7 @@ class TestRunId:
         before, after = cell(kind), cell(kind, **{name: VALUES[kind][name][1]})
         is_identity = roles(KINDS[kind].config)[name] == "identity"
         assert (before.run_id != after.run_id) is is_identity
-        assert (before.place != after.place) is is_identity
+        assert (before.config_digest != after.config_digest) is is_identity
 
     def test_depends_on_code_data_inputs_and_revision(self, monkeypatch: pytest.MonkeyPatch) -> None:
         base = cell("rehearsal")
@@ -244,7 +244,7 @@ class TestRunId:
 
     def test_code_and_data_leave_the_place_alone(self) -> None:
         base = cell("rehearsal")
-        assert dataclasses.replace(base, code="other", data="other").place == base.place
+        assert dataclasses.replace(base, code="other", data="other").config_digest == base.config_digest
 
     def test_does_not_depend_on_order_of_keys_folder_or_process(self, tmp_path: Path) -> None:
         here = load(ROOT / "configs" / "check.quick.toml")

@@ -53,7 +53,7 @@ class TestConfigs:
         first = answer("sweep", "run", path, "--ledger", book, "--jobs", "2")
         assert first["ran"] == first["done"] == first["total"] > 0
         again = answer("sweep", "run", path, "--ledger", book)
-        assert (again["ran"], again["found"]) == (0, first["total"])
+        assert (again["ran"], again["reused"]) == (0, first["total"])
         status = answer("sweep", "status", path, "--ledger", book)
         assert (status["done"], status["seconds_left"]) == (first["total"], 0.0)
         assert answer("sweep", "verify", path, "--ledger", book) == {"verified": first["total"], "corrupt": {}}

@@ -56,7 +56,7 @@ def live(ledger: Path) -> int:
     if outcome.message:
         sys.stderr.write(outcome.message + "\n")
         sys.stderr.flush()
-    os._exit(0 if outcome.name in {"done", "found"} else 1)
+    os._exit(0 if outcome.name in {"done", "reused"} else 1)
 
 
 def ended(pid: int, seconds: float) -> bool:

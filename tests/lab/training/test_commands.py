@@ -47,7 +47,7 @@ class TestTrain:
         study.write_text(f'name = "s"\n[[grid]]\nkind = "classify"\nset = {fixed}\n', "utf-8")
         cell = load(study).cells[0]
         assert Ledger(tmp_path / "ledger").state(cell).name == "done"
-        assert run_cell(tmp_path / "ledger", 5.0, cell).name == "found"
+        assert run_cell(tmp_path / "ledger", 5.0, cell).name == "reused"
         again = train(tmp_path / "ledger", "--augmentation", "colorist", "--seed", 3)
         assert "balanced accuracy" in again.stdout
         assert "parameters" in again.stdout

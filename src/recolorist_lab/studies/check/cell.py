@@ -54,10 +54,10 @@ def _pair(config: TransferCheck, number: int) -> tuple[float, float, float]:
     draw = np.random.default_rng(seed_of("transfer_check", config.seed, number))
     names = sorted(SCANNERS)
     source, target = (names[i] for i in draw.permutation(len(names))[:2])
-    seed, other = (int(value) for value in draw.integers(0, 2**31, 2))
+    seed, style_seed = (int(value) for value in draw.integers(0, 2**31, 2))
     dyes = tissue(seed, config.size)
     content, truth = scan(dyes, source, seed), scan(dyes, target, seed).astype(np.float64)
-    style = scan(tissue(other, config.size), target, other)
+    style = scan(tissue(style_seed, config.size), target, style_seed)
     out = match(content, style, method=config.method, space=config.space)
     error = [float(np.abs(image - truth).mean()) for image in (content, out)]
     return error[0], error[1], float(audit(content, out).clipped_overall)

@@ -46,26 +46,26 @@ def probabilities(rows: Sequence[Row]) -> Table:
     return _table(swept, "probability", lambda row: f"{float(str(row['probability'])):.0%}")
 
 
-def _table(rows: Sequence[Row], what: str, name: Callable[[Row], str]) -> Table:
-    found: dict[str, list[Row]] = defaultdict(list)
+def _table(rows: Sequence[Row], heading: str, name: Callable[[Row], str]) -> Table:
+    by_title: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        found[name(row)].append(row)
+        by_title[name(row)].append(row)
     lines: list[list[Cell]] = [
-        [title, *(_summary(each, (name,)) for name in SETS), _summary(each, _UNSEEN)] for title, each in found.items()
+        [title, *(_summary(group, (name,)) for name in SETS), _summary(group, _UNSEEN)] for title, group in by_title.items()
     ]
-    return Table([label(what), *(Column(name, digits=DIGITS) for name in (*SETS.values(), "mean of the unseen"))], lines)
+    return Table([label(heading), *(Column(name, digits=DIGITS) for name in (*SETS.values(), "mean of the unseen"))], lines)
 
 
 def scored(rows: Sequence[Row]) -> Table:
     """Return one line per method, one column for each set that was scored."""
-    there = [name for name in EVERY_SET if any(f"result.{name}.balanced_accuracy" in row for row in rows)]
-    found: dict[str, list[Row]] = defaultdict(list)
+    names = [name for name in EVERY_SET if any(f"result.{name}.balanced_accuracy" in row for row in rows)]
+    by_method: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        found[method_of(row)].append(row)
+        by_method[method_of(row)].append(row)
     lines: list[list[Cell]] = [
-        [title, str(len(each)), *(_summary(each, (name,)) for name in there)] for title, each in found.items()
+        [title, str(len(group)), *(_summary(group, (name,)) for name in names)] for title, group in by_method.items()
     ]
-    return Table([label("method"), Column("runs"), *(Column(EVERY_SET[name], digits=DIGITS) for name in there)], lines)
+    return Table([label("method"), Column("runs"), *(Column(EVERY_SET[name], digits=DIGITS) for name in names)], lines)
 
 
 def _summary(rows: Sequence[Row], sets: Sequence[str]) -> Number:

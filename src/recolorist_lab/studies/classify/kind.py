@@ -25,7 +25,7 @@ def _seconds(config: Any, rates: Rates) -> float:
     return rates.train * float(config.epochs * (train + FORWARD * val) + FORWARD * test)
 
 
-def _kept(rates: Rates) -> int:
+def _bytes_kept(rates: Rates) -> int:
     return rates.classifier_bytes
 
 
@@ -46,6 +46,6 @@ CLASSIFY: Final = Kind(
         "probability": Heading("How often to augment", 40),
     },
     seconds=_seconds,
-    kept=_kept,
+    bytes_kept=_bytes_kept,
     show=_show,
 )

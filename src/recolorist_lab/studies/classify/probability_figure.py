@@ -29,8 +29,10 @@ class Curve(NamedTuple):
     def arrays(self) -> tuple[Any, Any, Any]:
         """Probabilities, means, and deviations over seeds (zero for one seed)."""
         p = sorted(self.points)
-        means = np.array([np.mean(self.points[one]) for one in p])
-        spread = np.array([np.std(self.points[one], ddof=1) if len(self.points[one]) > 1 else 0.0 for one in p])
+        means = np.array([np.mean(self.points[probability]) for probability in p])
+        spread = np.array(
+            [np.std(self.points[probability], ddof=1) if len(self.points[probability]) > 1 else 0.0 for probability in p]
+        )
         return np.array(p), means, spread
 
 
@@ -53,11 +55,11 @@ def curve(rows: Sequence[Row], title: str, dataset: str, value: Value = value_of
 
 def aggregate(rows: Sequence[Row], title: str, datasets: Sequence[str]) -> Curve:
     """The mean over sets, within a seed; a seed that lacks one of them takes no part."""
-    found: dict[tuple[float, int], dict[str, float]] = defaultdict(dict)
+    by_run: dict[tuple[float, int], dict[str, float]] = defaultdict(dict)
     for row in rows:
-        found[_probability(row), int(cast("int", row["seed"]))][str(row["dataset"])] = value_of(row)
+        by_run[_probability(row), int(cast("int", row["seed"]))][str(row["dataset"])] = value_of(row)
     points: dict[float, list[float]] = defaultdict(list)
-    for (p, _), values in found.items():
+    for (p, _), values in by_run.items():
         if all(name in values for name in datasets):
             points[p].append(float(np.mean([values[name] for name in datasets])))
     return Curve(title, points)
@@ -79,38 +81,38 @@ def hospitals(rows: Sequence[Row]) -> Any:
         curve(rows, title, dataset, lambda row, scored=scored: value_of(row, scored))  # type: ignore[misc]
         for title, scored in (("hospital 1", "val_split"), ("hospital 2", "test"))
     ]
-    both = curve(rows, "mean of both", dataset, lambda row: (value_of(row, "val_split") + value_of(row, "test")) / 2)
-    return draw([Panel("Source, held out", [], [source]), Panel("Unseen hospitals", unseen, [both])])
+    mean_of_both = curve(rows, "mean of both", dataset, lambda row: (value_of(row, "val_split") + value_of(row, "test")) / 2)
+    return draw([Panel("Source, held out", [], [source]), Panel("Unseen hospitals", unseen, [mean_of_both])])
 
 
 def draw(panels: Sequence[Panel]) -> Any:
     """Panels side by side on one vertical scale, so that slopes can be compared."""
-    if not any(one.points for panel in panels for one in (*panel.single, *panel.bold)):
+    if not any(curve.points for panel in panels for curve in (*panel.single, *panel.bold)):
         raise OptionError("no row has a probability and a result; run the sweep first")
-    drawn, axes = figures.figure(7.2, 3.8, columns=len(panels), sharey=True, squeeze=False)
+    picture, grid = figures.figure(7.2, 3.8, columns=len(panels), sharey=True, squeeze=False)
     with figures.house():
-        for place, (panel, one) in enumerate(zip(panels, axes[0], strict=True)):
-            _fill(one, panel)
-            one.axvline(CHOSEN, color=figures.MUTED, linestyle=":", linewidth=1.0)
-            one.set_xlabel("probability of the augmentation")
-            one.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-            one.set_title(panel.title)
-            if place == 0:
-                one.set_ylabel("balanced accuracy")
-    return drawn
+        for number, (panel, axes) in enumerate(zip(panels, grid[0], strict=True)):
+            _fill(axes, panel)
+            axes.axvline(CHOSEN, color=figures.MUTED, linestyle=":", linewidth=1.0)
+            axes.set_xlabel("probability of the augmentation")
+            axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+            axes.set_title(panel.title)
+            if number == 0:
+                axes.set_ylabel("balanced accuracy")
+    return picture
 
 
 def _fill(axes: Any, panel: Panel) -> None:
-    for number, one in enumerate(panel.single):
-        if one.points:
-            p, mean, _ = one.arrays()
+    for number, curve in enumerate(panel.single):
+        if curve.points:
+            p, mean, _ = curve.arrays()
             colour = figures.PALETTE[number % len(figures.PALETTE)]
-            axes.plot(p, mean, color=colour, linewidth=1.0, alpha=0.8, label=one.title)
-    for number, one in enumerate(panel.bold):
-        if one.points:
-            p, mean, spread = one.arrays()
+            axes.plot(p, mean, color=colour, linewidth=1.0, alpha=0.8, label=curve.title)
+    for number, curve in enumerate(panel.bold):
+        if curve.points:
+            p, mean, spread = curve.arrays()
             axes.fill_between(p, mean - spread, mean + spread, color=figures.INK, alpha=0.12, linewidth=0)
-            axes.plot(p, mean, color=figures.INK, linestyle="-" if number == 0 else "--", linewidth=2.0, label=one.title)
+            axes.plot(p, mean, color=figures.INK, linestyle="-" if number == 0 else "--", linewidth=2.0, label=curve.title)
     axes.legend(ncols=2, fontsize=6.5)
 
 

@@ -23,48 +23,48 @@ __all__ = ["show"]
 def show(section: Section, cells: Cells, _: Ledger) -> None:
     """Show accuracies by method and dataset, and the sweep over probabilities."""
     rows = [row for _, row in cells]
-    rest = [row for row in rows if row.get("probability") is None]
-    known = [row for row in rest if row["dataset"] in CARDS]
-    if known:
+    unswept = [row for row in rows if row.get("probability") is None]
+    published = [row for row in unswept if row["dataset"] in CARDS]
+    if published:
         title = "Balanced accuracy on the test images, the paper's in brackets"
-        section.table("main", title, classify_table.main_table(known), known)
+        section.table("main", title, classify_table.main_table(published), published)
         section.table(
-            "datasets", "Every dataset, what the authors published in brackets", classify_table.by_dataset(known), known
+            "datasets", "Every dataset, what the authors published in brackets", classify_table.by_dataset(published), published
         )
         section.table("data", "The datasets, counted here and as the paper prints them", _datasets(cells))
-    _others(section, [row for row in rest if row["dataset"] not in CARDS])
+    _show_other_datasets(section, [row for row in unswept if row["dataset"] not in CARDS])
     _swept(section, [row for row in rows if row.get("probability") is not None])
 
 
-def _others(section: Section, rows: Sequence[Row]) -> None:
+def _show_other_datasets(section: Section, rows: Sequence[Row]) -> None:
     """Data the paper does not have: the synthetic hospitals, and one's own."""
     for number, dataset in enumerate(dict.fromkeys(str(row["dataset"]) for row in rows)):
-        mine, mark = [row for row in rows if row["dataset"] == dataset], f"-{number}" if number else ""
-        if dataset.partition(":")[0] == "synthetic" and any("result.val_split.balanced_accuracy" in row for row in mine):
+        of_dataset, mark = [row for row in rows if row["dataset"] == dataset], f"-{number}" if number else ""
+        if dataset.partition(":")[0] == "synthetic" and any("result.val_split.balanced_accuracy" in row for row in of_dataset):
             title = "Balanced accuracy on synthetic hospitals: the source, and two that nobody trained on"
-            section.table(f"hospitals{mark}", title, hospitals_table.methods(mine), mine, f"Data: {dataset}.")
+            section.table(f"hospitals{mark}", title, hospitals_table.methods(of_dataset), of_dataset, f"Data: {dataset}.")
         else:
-            section.table(f"scored{mark}", f"Balanced accuracy on {dataset}", hospitals_table.scored(mine), mine)
+            section.table(f"scored{mark}", f"Balanced accuracy on {dataset}", hospitals_table.scored(of_dataset), of_dataset)
 
 
 def _swept(section: Section, rows: Sequence[Row]) -> None:
-    there = finished(rows)
+    with_result = finished(rows)
     title = "Balanced accuracy against the probability of the augmentation"
-    if there and all(row["dataset"] in CARDS for row in rows):
+    if with_result and all(row["dataset"] in CARDS for row in rows):
         section.table("probabilities", title, probability_table.table(rows), rows)
-        section.figure("sweep", title, lambda: probability_figure.sweep(there), rows)
-    elif there:
+        section.figure("sweep", title, lambda: probability_figure.sweep(with_result), rows)
+    elif with_result:
         same = [{**row, "grid": "probability"} for row in rows]
         section.table("probabilities", f"{title}, synthetic hospitals", hospitals_table.probabilities(same), rows)
-        section.figure("sweep", f"{title}, synthetic hospitals", lambda: probability_figure.hospitals(there), rows)
+        section.figure("sweep", f"{title}, synthetic hospitals", lambda: probability_figure.hospitals(with_result), rows)
 
 
 def _datasets(cells: Cells) -> Table:
     """The paper's table of datasets from the manifests that the runs were made with."""
-    found = {str(row["dataset"]): cell.config.root for cell, row in cells if row["dataset"] in CARDS and cell.data != ABSENT}
-    head, *body = stats_rows([summary(named(name, found[name]).manifest, CARDS[name]) for name in CARDS if name in found])
+    roots = {str(row["dataset"]): cell.config.root for cell, row in cells if row["dataset"] in CARDS and cell.data != ABSENT}
+    head, *body = stats_rows([summary(named(name, roots[name]).manifest, CARDS[name]) for name in CARDS if name in roots])
     columns = [label(head[0]), *(Column(name) for name in (*head[1:-1], "verdict"))]
-    return Table(columns, [*body, *(_uncounted(card) for card in CARDS.values() if card.key not in found)])
+    return Table(columns, [*body, *(_uncounted(card) for card in CARDS.values() if card.key not in roots)])
 
 
 def _uncounted(card: Card) -> list[Cell]:

@@ -95,12 +95,12 @@ def value_of(row: Row, scored: str = "test", *, balanced: bool = False) -> float
 
 def sets(rows: Iterable[Row], value: Value = value_of) -> dict[str, dict[int, dict[str, float]]]:
     """Values by method, seed and dataset. A row without a result leaves its seed in place, so that its absence shows."""
-    found: dict[str, dict[int, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+    by_method: dict[str, dict[int, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for row in rows:
-        mine = found[method_of(row)][int(cast("int", row["seed"]))]
+        of_run = by_method[method_of(row)][int(cast("int", row["seed"]))]
         if "result.test.balanced_accuracy" in row:
-            mine[str(row["dataset"])] = value(row)
-    return {method: dict(seeds) for method, seeds in found.items()}
+            of_run[str(row["dataset"])] = value(row)
+    return {method: dict(seeds) for method, seeds in by_method.items()}
 
 
 def aggregates(values: Mapping[str, float], balanced: Mapping[str, float] | None = None) -> dict[str, float]:
@@ -109,17 +109,17 @@ def aggregates(values: Mapping[str, float], balanced: Mapping[str, float] | None
     >>> aggregates({"ddi": 0.5})
     {'ddi': 0.5}
     """
-    found: dict[str, float] = {}
+    means: dict[str, float] = {}
     if all(name in values for name in MEDMNIST):
-        found["MM"] = float(np.mean([values[name] for name in MEDMNIST]))
+        means["MM"] = float(np.mean([values[name] for name in MEDMNIST]))
         if balanced is not None:
-            found["MM, balanced"] = float(np.mean([balanced[name] for name in MEDMNIST]))
-    found |= {column: values[name] for column, name in OOD.items() if name in values}
-    if all(column in found for column in OOD):
-        found["OOD"] = float(np.mean([found[column] for column in OOD]))
-        if "MM" in found:
-            found["Avg"] = float(np.mean([found["MM"], *(found[column] for column in OOD)]))
-    return found
+            means["MM, balanced"] = float(np.mean([balanced[name] for name in MEDMNIST]))
+    means |= {column: values[name] for column, name in OOD.items() if name in values}
+    if all(column in means for column in OOD):
+        means["OOD"] = float(np.mean([means[column] for column in OOD]))
+        if "MM" in means:
+            means["Avg"] = float(np.mean([means["MM"], *(means[column] for column in OOD)]))
+    return means
 
 
 def main_table(rows: Sequence[Row]) -> Table:
@@ -136,12 +136,12 @@ def main_table(rows: Sequence[Row]) -> Table:
 
 def _with_paper(method: str, column: str, per_seed: Sequence[Mapping[str, float]]) -> Number:
     values = [seed[column] for seed in per_seed if column in seed]
-    printed = _printed(method, column)
+    printed = _printed_value(method, column)
     beside = None if printed is None else Number(printed, digits=Digits(2))
     return summary(values, beside) if len(values) == len(per_seed) else Number(None, beside=beside)
 
 
-def _printed(method: str, column: str) -> float | None:
+def _printed_value(method: str, column: str) -> float | None:
     """What the paper prints; its OOD aggregate is not in the table, and is formed from the printed columns."""
     row = paper.BALANCED_ACCURACY.get(method)
     if row is None or column == "MM, balanced":
@@ -157,8 +157,8 @@ def by_dataset(rows: Sequence[Row]) -> Table:
     values = sets(rows)
     lines: list[list[Cell]] = []
     for name, card in CARDS.items():
-        known = paper.ZOO[_ZOO.get(name, name)]
-        published = (Number(known.no_augmentation / 100), Number(known.colorist / 100, known.deviation / 100))
+        accuracy = paper.ZOO[_ZOO.get(name, name)]
+        published = (Number(accuracy.no_augmentation / 100), Number(accuracy.colorist / 100, accuracy.deviation / 100))
         methods = zip(("Baseline", "Colorist"), published, strict=True)
         lines.append([card.title, *(_over_seeds(values.get(method, {}), name, beside) for method, beside in methods)])
     return Table([label("dataset"), Column("Baseline", digits=DIGITS), Column("Colorist", digits=DIGITS)], lines)

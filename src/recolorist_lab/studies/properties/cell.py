@@ -97,17 +97,17 @@ class PairProperties(NamedTuple):
 def run(config: Properties, context: Context) -> Mapping[str, Json]:
     """Measure every pair; the figures of each channel are kept beside the summary."""
     paired = open_pairs(config)
-    found = [properties_of(pair.content.picture, pair.style.picture, config, number=pair.number) for pair in paired.stream()]
-    context.keep(FILE, _table(found))
-    return {"images": len(paired.samples), "repeats": paired.pairs.repeats, **_summary(found)}
+    pairs = [properties_of(pair.content.picture, pair.style.picture, config, number=pair.number) for pair in paired.stream()]
+    context.keep(FILE, _table(pairs))
+    return {"images": len(paired.samples), "repeats": paired.pairs.repeats, **_summary(pairs)}
 
 
 def properties_of(content: Bytes, style: Bytes, config: Properties, *, number: int = 0) -> PairProperties:
     """The figures of one pair."""
     inside, style_inside = (_foreground(image, config.mask) for image in (content, style))
-    decided = _decided(content, inside, measure(style, style_inside, space=_measured_in(config.space)), config)
+    plan = _make_plan(content, inside, measure(style, style_inside, space=_measured_in(config.space)), config)
     unit = content / 255.0
-    free = apply(unit, decided, clip=False)
+    free = apply(unit, plan, clip=False)
     before, out = (image.reshape(-1, 3) if inside is None else image[inside] for image in (unit, free))
     clipped = np.clip(out, 0.0, 1.0)
     outside = (out < -_ROUNDING) | (out > 1.0 + _ROUNDING)
@@ -117,7 +117,7 @@ def properties_of(content: Bytes, style: Bytes, config: Properties, *, number: i
         Instance(
             number,
             channel,
-            float(decided.gain[channel]),
+            float(plan.gain[channel]),
             float(outside[:, channel].mean()),
             float(beyond[:, channel].mean()),
             *(correlation(before[:, channel], values[:, channel]) for values in (out, clipped, written)),
@@ -125,8 +125,8 @@ def properties_of(content: Bytes, style: Bytes, config: Properties, *, number: i
         for channel in range(3)
     )
     pooled = [correlation(before.ravel(), values.ravel()) for values in (out, clipped)]
-    flags = frozenset(name for channel in decided.flags for name in channel)
-    return PairProperties(instances, float(outside.any(axis=1).mean()), pooled[0], pooled[1], decided.strength, flags)
+    flags = frozenset(name for channel in plan.flags for name in channel)
+    return PairProperties(instances, float(outside.any(axis=1).mean()), pooled[0], pooled[1], plan.strength, flags)
 
 
 def correlation(x: Array, y: Array) -> float:
@@ -153,7 +153,7 @@ def _measured_in(space: str) -> str:
     return "rgb" if SPACES[space].is_linear else space
 
 
-def _decided(content: Bytes, inside: NDArray[np.bool_] | None, style: Moments, config: Properties) -> Plan:
+def _make_plan(content: Bytes, inside: NDArray[np.bool_] | None, style: Moments, config: Properties) -> Plan:
     """The plan at full strength, or the strongest one that clips no more than allowed."""
     measured = measure(content, inside, space=_measured_in(config.space))
     mode: EpsMode = config.eps_mode
@@ -173,35 +173,35 @@ def _decided(content: Bytes, inside: NDArray[np.bool_] | None, style: Moments, c
     return at(low)
 
 
-def _summary(found: list[PairProperties]) -> dict[str, Json]:
-    instances = [instance for pair in found for instance in pair.instances]
+def _summary(pairs: list[PairProperties]) -> dict[str, Json]:
+    instances = [instance for pair in pairs for instance in pair.instances]
     column: dict[str, Array] = {name: np.array([getattr(instance, name) for instance in instances]) for name in Instance._fields}
     defined = np.isfinite(column["after"]) & np.isfinite(column["before"])
     if not defined.any():
         raise RecoloristError(
-            f"every channel of all {len(found)} pairs is flat, so no correlation is defined; give images of more than one colour"
+            f"every channel of all {len(pairs)} pairs is flat, so no correlation is defined; give images of more than one colour"
         )
-    flags = [name for pair in found for name in pair.flags]
+    flags = [name for pair in pairs for name in pair.flags]
     return {
-        "pairs": len(found),
+        "pairs": len(pairs),
         "instances": len(instances),
         "flat_instances": int((~defined).sum()),
         "pearson_before_min": float(column["before"][defined].min()),
         "pearson_after_mean": float(column["after"][defined].mean()),
         "pearson_after_min": float(column["after"][defined].min()),
-        "pearson_after_interval": _interval(_per_pair(column["after"], len(found))),
+        "pearson_after_interval": _interval(_per_pair(column["after"], len(pairs))),
         "pearson_written_mean": float(np.nanmean(column["written"][defined])),
         "clipped_values": float(column["clipped"].mean()),
         "clipped_levels": float(column["clipped_levels"].mean()),
-        "clipped_interval": _interval(_per_pair(column["clipped"], len(found))),
-        "clipped_pixels": float(np.mean([pair.clipped_pixels for pair in found])),
+        "clipped_interval": _interval(_per_pair(column["clipped"], len(pairs))),
+        "clipped_pixels": float(np.mean([pair.clipped_pixels for pair in pairs])),
         "unclipped_instances": float((column["clipped"] == 0).mean()),
         "unclipped_instances_levels": float((column["clipped_levels"] == 0).mean()),
-        "pooled_before": _mean([pair.pooled_before for pair in found]),
-        "pooled_after": _mean([pair.pooled_after for pair in found]),
+        "pooled_before": _mean([pair.pooled_before for pair in pairs]),
+        "pooled_after": _mean([pair.pooled_after for pair in pairs]),
         "spearman_clipped_after": _spearman(column["clipped"][defined], column["after"][defined]),
-        "strength_mean": float(np.mean([pair.strength for pair in found])),
-        "pairs_weakened": sum(pair.strength < 1 for pair in found),
+        "strength_mean": float(np.mean([pair.strength for pair in pairs])),
+        "pairs_weakened": sum(pair.strength < 1 for pair in pairs),
         "pairs_gain_capped": flags.count("gain_capped"),
         "pairs_flat": flags.count("flat") + flags.count("collapsed"),
     }
@@ -210,13 +210,13 @@ def _summary(found: list[PairProperties]) -> dict[str, Json]:
 def _per_pair(values: Array, pairs: int) -> Array:
     """Means over a pair's channels: pairs, not channels, are drawn again by the bootstrap, since channels go together."""
     table = values.reshape(pairs, 3)
-    kept = table[np.isfinite(table).any(axis=1)]
-    return np.asarray(np.nanmean(kept, axis=1))
+    defined = table[np.isfinite(table).any(axis=1)]
+    return np.asarray(np.nanmean(defined, axis=1))
 
 
 def _interval(values: Array) -> list[Json]:
-    found = bootstrap(values)
-    return [found.low, found.high]
+    interval = bootstrap(values)
+    return [interval.low, interval.high]
 
 
 def _mean(values: list[float]) -> float:
@@ -230,11 +230,11 @@ def _spearman(x: Array, y: Array) -> float | None:
     return None if np.ptp(x) == 0 or np.ptp(y) == 0 else float(stats.spearmanr(x, y).statistic)
 
 
-def _table(found: list[PairProperties]) -> bytes:
+def _table(pairs: list[PairProperties]) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(Instance._fields)
-    for pair in found:
+    for pair in pairs:
         writer.writerows([_field(value) for value in instance] for instance in pair.instances)
     return text.getvalue().encode()
 

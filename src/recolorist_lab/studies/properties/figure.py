@@ -34,41 +34,41 @@ def instances(data: bytes) -> dict[str, Array]:
     return {name: np.array([float(line[name] or "nan") for line in lines]) for name in lines[0]}
 
 
-def clipping(found: Mapping[str, Instances], columns: int = 3) -> Any:
+def clipping(instances_by_name: Mapping[str, Instances], columns: int = 3) -> Any:
     """For every channel of every pair, the share that was clipped and the correlation that was left; one panel per dataset."""
-    if not found:
+    if not instances_by_name:
         raise OptionError("there is no dataset to draw")
-    columns = min(columns, len(found))
-    rows = -(-len(found) // columns)
-    drawn, axes = figures.figure(2.75 * columns, 2.45 * rows + 0.5, rows, columns, sharex=True, sharey=True, squeeze=False)
+    columns = min(columns, len(instances_by_name))
+    rows = -(-len(instances_by_name) // columns)
+    picture, axes = figures.figure(2.75 * columns, 2.45 * rows + 0.5, rows, columns, sharex=True, sharey=True, squeeze=False)
     with figures.house():
-        for place, (name, column) in enumerate(found.items()):
-            _panel(axes.flat[place], name, column)
-        for empty in list(axes.flat)[len(found) :]:
+        for number, (name, column) in enumerate(instances_by_name.items()):
+            _panel(axes.flat[number], name, column)
+        for empty in list(axes.flat)[len(instances_by_name) :]:
             empty.set_visible(False)
         for row in axes:
             row[0].set_ylabel("1 − r after clipping")
-        for place in range(max(0, len(found) - columns), len(found)):
-            axes.flat[place].set_xlabel("values clipped, %")
-            axes.flat[place].xaxis.set_tick_params(labelbottom=True)
+        for number in range(max(0, len(instances_by_name) - columns), len(instances_by_name)):
+            axes.flat[number].set_xlabel("values clipped, %")
+            axes.flat[number].xaxis.set_tick_params(labelbottom=True)
         handles = [
             axes.flat[0].scatter([], [], s=18, color=colour, label=name)
             for name, colour in zip(_NAMES, figures.CHANNELS, strict=True)
         ]
         wide = columns > 2  # a narrow figure has no room for a title beside the legend
         corner = "outside upper right" if wide else "outside lower center"
-        drawn.legend(handles=handles, loc=corner, ncols=3, handletextpad=0.1, columnspacing=1.2)
+        picture.legend(handles=handles, loc=corner, ncols=3, handletextpad=0.1, columnspacing=1.2)
         if wide:
-            drawn.suptitle("Correlation lost to clipping, per channel of a pair", x=0.01, ha="left")
-    return drawn
+            picture.suptitle("Correlation lost to clipping, per channel of a pair", x=0.01, ha="left")
+    return picture
 
 
 def _panel(axes: Any, name: str, column: Instances) -> None:
     share, loss = 100.0 * column["clipped"], np.maximum(1.0 - column["after"], _LOSS_FLOOR)
     clipped = share > 0
     for channel, colour in enumerate(figures.CHANNELS):
-        mine = clipped & (column["channel"] == channel) & np.isfinite(loss)
-        axes.scatter(share[mine], loss[mine], s=5, color=colour, alpha=0.45, linewidths=0, rasterized=True)
+        is_shown = clipped & (column["channel"] == channel) & np.isfinite(loss)
+        axes.scatter(share[is_shown], loss[is_shown], s=5, color=colour, alpha=0.45, linewidths=0, rasterized=True)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(1e-3, 100)
@@ -83,7 +83,7 @@ def _panel(axes: Any, name: str, column: Instances) -> None:
 
 def limits(rows: Sequence[Row]) -> Any:
     """How a cap on the gain and a limit on clipping change correlation and clipped share; one line per dataset."""
-    drawn, axes = figures.figure(7.6, 5.4, 2, 2, sharey="row")
+    picture, axes = figures.figure(7.6, 5.4, 2, 2, sharey="row")
     with figures.house():
         for column, (grid, field, label) in enumerate(
             (("gain", "max_gain", "largest gain allowed"), ("clip", "max_clip", "largest clipped share allowed, %"))
@@ -96,23 +96,23 @@ def limits(rows: Sequence[Row]) -> Any:
         axes[0, 0].set_title("max_gain")
         axes[0, 1].set_title("max_clip")
         handles, labels = axes[0, 0].get_legend_handles_labels()
-        drawn.legend(handles, labels, loc="outside lower center", ncols=3)
-    return drawn
+        picture.legend(handles, labels, loc="outside lower center", ncols=3)
+    return picture
 
 
 def _lines(axes: Any, rows: Iterable[Row], grid: str, field: str, figure: str) -> None:
-    mine = [row for row in rows if family(row) == grid and has_result(row)]
-    values = sorted({float(str(row[field])) for row in mine})
-    names = sorted({titled(str(row["dataset"])) for row in mine})
+    of_grid = [row for row in rows if family(row) == grid and has_result(row)]
+    values = sorted({float(str(row[field])) for row in of_grid})
+    names = sorted({titled(str(row["dataset"])) for row in of_grid})
     for number, name in enumerate(names):
         points = sorted(
             (values.index(float(str(row[field]))), float(str(row[f"result.{figure}"])))
-            for row in mine
+            for row in of_grid
             if titled(str(row["dataset"])) == name
         )
         scale = 100.0 if figure == "clipped_levels" else 1.0
         heights = [scale * height for _, height in points]
-        axes.plot([place for place, _ in points], heights, marker="o", color=figures.PALETTE[number], label=name)
+        axes.plot([x for x, _ in points], heights, marker="o", color=figures.PALETTE[number], label=name)
     printed = {
         "pearson_after_mean": PROPERTIES["pearson_after_clipping_mean"],
         "clipped_levels": 100 * PROPERTIES["clipped_share_mean"],

@@ -45,11 +45,13 @@ def show(section: Section, cells: Cells, ledger: Ledger) -> None:
 
 def _instances(cells: Cells, ledger: Ledger) -> dict[str, dict[str, Any]]:
     """Every channel of every pair, by dataset and size; the seeds of one are put together."""
-    mine = [(cell, row) for cell, row in cells if family(row) in ("paper", "native") and has_result(row)]
-    several = len({row["size"] for _, row in mine}) > 1
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for cell, row in mine:
+    of_family = [(cell, row) for cell, row in cells if family(row) in ("paper", "native") and has_result(row)]
+    several = len({row["size"] for _, row in of_family}) > 1
+    by_name: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for cell, row in of_family:
         size = f", {row['size']} px" if row["size"] else ", own size"
         name = titled(str(row["dataset"])) + (size if several else "")
-        found[name].append(properties_figure.instances(ledger.result(cell).read(properties.FILE)))
-    return {name: {key: np.concatenate([one[key] for one in each]) for key in each[0]} for name, each in found.items()}
+        by_name[name].append(properties_figure.instances(ledger.result(cell).read(properties.FILE)))
+    return {
+        name: {key: np.concatenate([table[key] for table in tables]) for key in tables[0]} for name, tables in by_name.items()
+    }

@@ -82,9 +82,9 @@ def comparison(rows: Iterable[Row]) -> Table:
         "",
         Number(PROPERTIES["pearson_pooled_channels"]),
     ]
-    chosen = _of(rows, ("paper", "native"))
-    several = len({row["seed"] for row in chosen}) > 1
-    body = [[_label(row, seed=several), str(row["pairs"]), *_figures(row)] for row in chosen]
+    compared = _of(rows, ("paper", "native"))
+    several = len({row["seed"] for row in compared}) > 1
+    body = [[_label(row, seed=several), str(row["pairs"]), *_figures(row)] for row in compared]
     return Table([label("data"), Column("pairs"), *_FIGURES], [printed, *body])
 
 
@@ -165,8 +165,8 @@ def _limit(row: Row) -> str:
 
 
 def _order(row: Row) -> tuple[str, int, float, float]:
-    place = LIMITS.index(family(row))
-    return titled(str(row["dataset"])), place, -float(str(row["max_gain"])), -float(str(row["max_clip"]))
+    position = LIMITS.index(family(row))
+    return titled(str(row["dataset"])), position, -float(str(row["max_gain"])), -float(str(row["max_clip"]))
 
 
 def _of(rows: Iterable[Row], grids: Sequence[str]) -> list[Row]:

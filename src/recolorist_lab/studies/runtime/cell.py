@@ -158,20 +158,20 @@ def _contestant(config: Runtime, size: int) -> Contestant:
     contents, styles = _images(config.seed, size)
     if config.method in COLORIST:
         return _CONTESTANTS[config.method](contents, styles, config.device)
-    return _rival(config, contents, styles)
+    return _baseline(config, contents, styles)
 
 
 def _images(seed: int, size: int) -> tuple[list[Any], list[Any]]:
     """Tiles of two hospitals; what is on them does not change how long it takes."""
     names = sorted(SCANNERS)
     seeds = [seed_of("runtime", seed, number) % 2**31 for number in range(2 * _IMAGES)]
-    drawn = [tile(one, names[number % len(names)], min(size, _DRAWN)) for number, one in enumerate(seeds)]
+    small = [tile(tile_seed, names[number % len(names)], min(size, _DRAWN)) for number, tile_seed in enumerate(seeds)]
     beyond = size - min(size, _DRAWN)
-    tiles = [np.pad(image, ((0, beyond), (0, beyond), (0, 0)), "symmetric") for image in drawn]
+    tiles = [np.pad(image, ((0, beyond), (0, beyond), (0, 0)), "symmetric") for image in small]
     return tiles[:_IMAGES], tiles[_IMAGES:]
 
 
-def _rival(config: Runtime, contents: list[Any], styles: list[Any]) -> Contestant:
+def _baseline(config: Runtime, contents: list[Any], styles: list[Any]) -> Contestant:
     model = build(config.method, encoder="random", seed=0).eval().to(config.device)
     pairs = [(_tensor(a).to(config.device), _tensor(b).to(config.device)) for a, b in zip(contents, styles, strict=True)]
     return Contestant(lambda number: model.stylise(*pairs[number % _IMAGES]))
@@ -187,8 +187,8 @@ def _two_floats(contents: list[Any], styles: list[Any], device: str) -> Contesta
 
 
 def _bank(contents: list[Any], styles: list[Any], _: str) -> Contestant:
-    known = [rc.measure(style) for style in styles]
-    return Contestant(lambda number: rc.match(contents[number % _IMAGES], known[number % _IMAGES]))
+    moments = [rc.measure(style) for style in styles]
+    return Contestant(lambda number: rc.match(contents[number % _IMAGES], moments[number % _IMAGES]))
 
 
 def _batch(contents: list[Any], styles: list[Any], device: str) -> Contestant:

@@ -27,38 +27,40 @@ def bars(rows: Iterable[Row], quantity: str = "mean_ms", device: str = "cpu") ->
     if quantity not in _QUANTITIES:
         raise OptionError(f"quantity={quantity!r}; accepted are {', '.join(_QUANTITIES)}")
     unit, heading, printed = _QUANTITIES[quantity]
-    chosen = finished(row for row in rows if row["grid"] == "latency" and row["device"] == device)
-    chosen.sort(key=lambda row: -figure_of(row, quantity))
-    drawn, axes = figures.figure(7.2, 0.26 * len(chosen) + 1.2)
+    shown = finished(row for row in rows if row["grid"] == "latency" and row["device"] == device)
+    shown.sort(key=lambda row: -figure_of(row, quantity))
+    picture, axes = figures.figure(7.2, 0.26 * len(shown) + 1.2)
     with figures.house():
-        for place, row in enumerate(chosen):
+        for number, row in enumerate(shown):
             own = row["method"] in OURS
-            axes.barh(place, figure_of(row, quantity), height=0.62, color=figures.PALETTE[1] if own else figures.PALETTE[0])
+            axes.barh(number, figure_of(row, quantity), height=0.62, color=figures.PALETTE[1] if own else figures.PALETTE[0])
             paper = printed_of(str(row["method"]), device)
             if printed and paper is not None:
-                axes.plot(getattr(paper, printed), place, "o", markersize=5, markerfacecolor="white", markeredgecolor=figures.INK)
+                axes.plot(
+                    getattr(paper, printed), number, "o", markersize=5, markerfacecolor="white", markeredgecolor=figures.INK
+                )
         axes.set_xscale("log")
-        axes.set_yticks(range(len(chosen)), [title(str(row["method"])) for row in chosen])
+        axes.set_yticks(range(len(shown)), [title(str(row["method"])) for row in shown])
         axes.grid(visible=False, axis="y")
         axes.set_xlabel(unit)
-        modelled = quantity == "energy_mwh" and any(row["result.energy_source"] == "modelled" for row in chosen)
-        drawn.suptitle(heading + (" (modelled power, not measured)" if modelled else ""), x=0.01, ha="left", fontsize=10)
+        modelled = quantity == "energy_mwh" and any(row["result.energy_source"] == "modelled" for row in shown)
+        picture.suptitle(heading + (" (modelled power, not measured)" if modelled else ""), x=0.01, ha="left", fontsize=10)
         if printed:
             ring = axes.plot([], [], "o", markersize=5, markerfacecolor="white", markeredgecolor=figures.INK)
-            drawn.legend(ring, ["printed in the paper, another machine"], loc="outside lower right")
-    return drawn
+            picture.legend(ring, ["printed in the paper, another machine"], loc="outside lower right")
+    return picture
 
 
 def growth(rows: Iterable[Row]) -> Any:
     """Mean time against the side of the image, both logarithmic."""
-    chosen = finished(row for row in rows if str(row["grid"]).partition("-")[0] == "growth")
-    drawn, axes = figures.figure(6.4, 3.8)
+    shown = finished(row for row in rows if str(row["grid"]).partition("-")[0] == "growth")
+    picture, axes = figures.figure(6.4, 3.8)
     with figures.house():
-        for method in dict.fromkeys(str(row["method"]) for row in chosen):
-            points = sorted((int(figure_of(row, "side")), figure_of(row, "mean_ms")) for row in chosen if row["method"] == method)
+        for method in dict.fromkeys(str(row["method"]) for row in shown):
+            points = sorted((int(figure_of(row, "side")), figure_of(row, "mean_ms")) for row in shown if row["method"] == method)
             axes.plot(*zip(*points, strict=True), "o-", label=title(method))
             axes.annotate(title(method), points[-1], xytext=(6, 0), textcoords="offset points", va="center", fontsize=8.5)
-        sides = sorted({int(figure_of(row, "side")) for row in chosen})
+        sides = sorted({int(figure_of(row, "side")) for row in shown})
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         axes.set_xticks(sides, [str(side) for side in sides])
@@ -67,4 +69,4 @@ def growth(rows: Iterable[Row]) -> Any:
         axes.set_xlabel("side of the image, pixels")
         axes.set_ylabel("milliseconds per image")
         axes.set_title("How time grows with the image")
-    return drawn
+    return picture

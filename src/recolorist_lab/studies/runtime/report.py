@@ -18,14 +18,14 @@ def show(section: Section, cells: Cells, _: Ledger) -> None:
     """Show time, energy and growth on every device."""
     rows = [row for _, row in cells]
     for device in dict.fromkeys(str(row["device"]) for row in rows if row["grid"] == "latency"):
-        mine = [row for row in rows if row["grid"] == "latency" and row["device"] == device]
+        on_device = [row for row in rows if row["grid"] == "latency" and row["device"] == device]
         section.table(
-            f"latency-{device}", f"Time of one image on {device}", runtime_table.latency(rows, device), mine, _PERCENTILES
+            f"latency-{device}", f"Time of one image on {device}", runtime_table.latency(rows, device), on_device, _PERCENTILES
         )
-        section.table(f"energy-{device}", f"Energy of one image on {device}", runtime_table.energy(rows, device), mine)
-        for quantity, title in (("mean_ms", "Time"), ("energy_mwh", "Energy")) if finished(mine) else ():
+        section.table(f"energy-{device}", f"Energy of one image on {device}", runtime_table.energy(rows, device), on_device)
+        for quantity, title in (("mean_ms", "Time"), ("energy_mwh", "Energy")) if finished(on_device) else ():
             draw = partial_of(runtime_figure.bars, rows, quantity, device)
-            section.figure(f"{title.lower()}-{device}", f"{title} of one image on {device}", draw, mine)
+            section.figure(f"{title.lower()}-{device}", f"{title} of one image on {device}", draw, on_device)
     grown = [row for row in rows if str(row["grid"]).partition("-")[0] == "growth"]
     if finished(grown):
         section.table("growth", "Time against the side of the image, milliseconds", runtime_table.growth(rows), grown)

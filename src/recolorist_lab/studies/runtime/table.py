@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from recolorist.errors import OptionError
 from recolorist_lab.baselines.registry import METHODS
-from recolorist_lab.paper.numbers import RUNTIME, Runtime
+from recolorist_lab.paper.numbers import RUNTIME, PrintedRuntime
 from recolorist_lab.report.rows import has_result
 from recolorist_lab.report.table import GAP, Cell, Column, Digits, Number, Table, label
 from recolorist_lab.runs.config import Json
@@ -68,25 +68,25 @@ _ENERGY: Final = (
 
 def latency(rows: Iterable[Row], device: str = "cpu") -> Table:
     """Return the paper's Table S2: times of one image, and their ratio to Colorist's, for us and for the paper."""
-    every = list(rows)
-    chosen, reference = _of(every, device), _reference(every)
+    all_rows = list(rows)
+    on_device, reference = _of(all_rows, device), _reference(all_rows)
     paper = RUNTIME["cpu", "Colorist"].mean
     body = [
         [
             title(str(row["method"])),
             *(_number(row, name) for name in _TIMES),
             _against(row, reference, "mean_ms"),
-            *_printed(row, device, "mean", paper),
+            *_printed_cells(row, device, "mean", paper),
         ]
-        for row in chosen
+        for row in on_device
     ]
     return Table(_LATENCY, body)
 
 
 def energy(rows: Iterable[Row], device: str = "cpu") -> Table:
     """Return the energy of one image and the processor time behind it; a modelled figure says so."""
-    every = list(rows)
-    chosen, reference = _of(every, device), _reference(every)
+    all_rows = list(rows)
+    on_device, reference = _of(all_rows, device), _reference(all_rows)
     paper = RUNTIME["cpu", "Colorist"].energy
     body = [
         [
@@ -96,20 +96,20 @@ def energy(rows: Iterable[Row], device: str = "cpu") -> Table:
             _against(row, reference, "energy_mwh"),
             _number(row, "cpu_seconds", 1000),
             _against(row, reference, "cpu_seconds"),
-            *_printed(row, device, "energy", paper),
+            *_printed_cells(row, device, "energy", paper),
         ]
-        for row in chosen
+        for row in on_device
     ]
     return Table(_ENERGY, body)
 
 
 def growth(rows: Iterable[Row]) -> Table:
     """Return mean milliseconds by side of the image; "–" is no part of the study, a longer dash is a missing run."""
-    chosen = [row for row in rows if str(row["grid"]).partition("-")[0] == "growth"]
-    sides = sorted({side_of(row) for row in chosen})
+    grown = [row for row in rows if str(row["grid"]).partition("-")[0] == "growth"]
+    sides = sorted({side_of(row) for row in grown})
     body = []
-    for method in dict.fromkeys(str(row["method"]) for row in chosen):
-        times = {side_of(row): _number(row, "mean_ms") for row in chosen if row["method"] == method}
+    for method in dict.fromkeys(str(row["method"]) for row in grown):
+        times = {side_of(row): _number(row, "mean_ms") for row in grown if row["method"] == method}
         body.append([title(method), *(times.get(side, "–") for side in sides)])
     return Table([label("method"), *(Column(f"{side} px", digits=_THREE) for side in sides)], body)
 
@@ -118,7 +118,7 @@ def _number(row: Row, name: str, factor: float = 1.0) -> Number:
     return Number(factor * figure_of(row, name)) if has_result(row) else GAP
 
 
-def _printed(row: Row, device: str, name: str, reference: float) -> tuple[Cell, Cell]:
+def _printed_cells(row: Row, device: str, name: str, reference: float) -> tuple[Cell, Cell]:
     """What the paper prints, and its ratio to the paper's Colorist."""
     printed = printed_of(str(row["method"]), device)
     if printed is None:
@@ -128,18 +128,18 @@ def _printed(row: Row, device: str, name: str, reference: float) -> tuple[Cell, 
 
 
 def _of(rows: Iterable[Row], device: str) -> list[Row]:
-    chosen = [row for row in rows if row["grid"] == "latency" and row["device"] == device]
-    if not chosen:
+    on_device = [row for row in rows if row["grid"] == "latency" and row["device"] == device]
+    if not on_device:
         raise OptionError(f"there is no row for the device {device!r}")
-    return chosen
+    return on_device
 
 
 def _reference(rows: Sequence[Row]) -> Row:
     """Our Colorist on two images; like the paper's it works on the processor, to whatever device the others are compared."""
-    found = [row for row in rows if row["grid"] == "latency" and row["method"] == _REFERENCE]
-    if len(found) != 1:
-        raise OptionError(f"{len(found)} rows are of {_REFERENCE!r}, to which all are compared; one is needed")
-    return found[0]
+    matches = [row for row in rows if row["grid"] == "latency" and row["method"] == _REFERENCE]
+    if len(matches) != 1:
+        raise OptionError(f"{len(matches)} rows are of {_REFERENCE!r}, to which all are compared; one is needed")
+    return matches[0]
 
 
 def _against(row: Row, reference: Row, name: str) -> Number:
@@ -154,7 +154,7 @@ def side_of(row: Row) -> int:
     return int(figure_of(row, "side")) if has_result(row) else int(str(row["size"]))
 
 
-def printed_of(method: str, device: str) -> Runtime | None:
+def printed_of(method: str, device: str) -> PrintedRuntime | None:
     """What the paper prints of a method; its Colorist has one row, on the CPU."""
     if method == _REFERENCE:
         return RUNTIME["cpu", "Colorist"]

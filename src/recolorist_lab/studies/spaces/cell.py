@@ -80,7 +80,7 @@ def run(config: Spaces, context: Context) -> Mapping[str, Json]:
     _use_threads(config.threads)
     paired, clock = open_pairs(config), _Clock()
     start = time.perf_counter()
-    found = evaluate(
+    evaluation = evaluate(
         transferred(config, paired, clock),
         metrics=config.metrics,
         fid_backend=config.fid_backend,
@@ -89,16 +89,16 @@ def run(config: Spaces, context: Context) -> Mapping[str, Json]:
         cache=FeatureCache(Path(config.features)) if config.features else FeatureCache(),
         style_key=f"{data_of(config)}/{config.split}/{config.size}/{config.resize}/{config.seed}/{config.pairs}",
     )
-    whole = time.perf_counter() - start
-    if found.n != config.pairs:
-        raise RecoloristError(f"{found.n} of {config.pairs} pairs came through the evaluation; no result is reported")
-    context.keep(FILE, _table(found.pairs))
+    seconds = time.perf_counter() - start
+    if evaluation.n != config.pairs:
+        raise RecoloristError(f"{evaluation.n} of {config.pairs} pairs came through the evaluation; no result is reported")
+    context.keep(FILE, _table(evaluation.pairs))
     return {
         "images": len(paired.samples),
         "repeats": paired.pairs.repeats,
-        **_metrics(found),
-        "intervals": {name: _interval(found.pairs[name]) for name in _INTERVALS if name in found.pairs},
-        "time": _times(found, clock, whole),
+        **_metrics(evaluation),
+        "intervals": {name: _interval(evaluation.pairs[name]) for name in _INTERVALS if name in evaluation.pairs},
+        "time": _times(evaluation, clock, seconds),
     }
 
 
@@ -151,26 +151,26 @@ def _use_threads(count: int) -> None:
         torch.set_num_threads(count)
 
 
-def _metrics(found: Evaluation) -> dict[str, Json]:
-    told = found.to_dict()
-    names = [name for name in told if name not in ("n", "seconds", "choices")]
-    return {"pairs": found.n, **{name: told[name] for name in names}, "choices": told["choices"]}
+def _metrics(evaluation: Evaluation) -> dict[str, Json]:
+    values = evaluation.to_dict()
+    names = [name for name in values if name not in ("n", "seconds", "choices")]
+    return {"pairs": evaluation.n, **{name: values[name] for name in names}, "choices": values["choices"]}
 
 
 def _interval(values: Any) -> list[Json]:
-    found = bootstrap(values)
-    return [found.low, found.high]
+    interval = bootstrap(values)
+    return [interval.low, interval.high]
 
 
-def _times(found: Evaluation, clock: _Clock, whole: float) -> dict[str, Json]:
+def _times(evaluation: Evaluation, clock: _Clock, seconds: float) -> dict[str, Json]:
     """Seconds of the whole, and milliseconds of one transfer: the median, since a busy machine spoils means."""
     transform = float(np.sum(clock.transform)) + clock.warm
-    reading = found.seconds["read"] - transform - clock.audit
-    parts = {name.replace(" ", "_"): round(value, 6) for name, value in found.seconds.items() if name != "read"}
+    reading = evaluation.seconds["read"] - transform - clock.audit
+    parts = {name.replace(" ", "_"): round(value, 6) for name, value in evaluation.seconds.items() if name != "read"}
     return {
-        "whole": round(whole, 6),
+        "whole": round(seconds, 6),
         "transform": round(transform, 6),
-        "transform_share": round(transform / whole, 8),
+        "transform_share": round(transform / seconds, 8),
         "transform_ms": round(1000 * float(np.median(clock.transform)), 6),
         "audit": round(clock.audit, 6),
         "images": round(reading, 6),

@@ -64,13 +64,13 @@ def run(config: TransferCost, _: Context) -> Mapping[str, Json]:
     for space, method in names:
         call(space, method, 0)()  # imports and tables
     for number in range(config.rounds):
-        for place in order.permutation(len(names)).tolist():
-            space, method = names[place]
+        for choice in order.permutation(len(names)).tolist():
+            space, method = names[choice]
             seconds[space, method].append(_seconds(call(space, method, number)))
-    found: dict[str, Json] = {
-        space: {method: _told(seconds[space, method]) for method in config.methods} for space in config.spaces
+    milliseconds: dict[str, Json] = {
+        space: {method: _quartiles(seconds[space, method]) for method in config.methods} for space in config.spaces
     }
-    return {"memcpy": _told(yardstick), "ms": found}
+    return {"memcpy": _quartiles(yardstick), "ms": milliseconds}
 
 
 def _seconds(call: Callable[[], object]) -> float:
@@ -79,11 +79,11 @@ def _seconds(call: Callable[[], object]) -> float:
     while True:
         call()
         calls += 1
-        taken = time.thread_time() - start
-        if taken >= _LEAST:
-            return taken / calls
+        elapsed = time.thread_time() - start
+        if elapsed >= _LEAST:
+            return elapsed / calls
 
 
-def _told(seconds: list[float]) -> dict[str, Json]:
+def _quartiles(seconds: list[float]) -> dict[str, Json]:
     low, middle, high = (round(1000 * float(value), 6) for value in np.quantile(seconds, [0.25, 0.5, 0.75]))
     return {"median": middle, "low": low, "high": high}

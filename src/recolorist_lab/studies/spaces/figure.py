@@ -21,25 +21,25 @@ _NAMES: Final = {
 }
 
 
-def ranks(found: Significance) -> Any:
+def ranks(tests: Significance) -> Any:
     """Which spaces can be told apart under mean–std matching, by ArtFID unless the tests are of another metric."""
-    name = CALLED[found.metric]
-    title = f"{name} of mean–std matching in {len(found.ranks.ranks)} colour spaces"
-    return figures.critical_difference(found.ranks, title, f"the lowest {name}")
+    name = CALLED[tests.metric]
+    title = f"{name} of mean–std matching in {len(tests.ranks.ranks)} colour spaces"
+    return figures.critical_difference(tests.ranks, title, f"the lowest {name}")
 
 
 def methods(scores: Scores, metric: str = "artfid", title: str = "ArtFID, mean over datasets (lower is better)") -> Any:
     """One metric for every space and method; the spaces in order of mean–std matching."""
     spaces = [space for space in scores.spaces if scores.mean(metric, space, "mean_std") is not None]
     spaces.sort(key=lambda space: scores.mean(metric, space, "mean_std") or 0.0, reverse=True)
-    drawn, axes = figures.figure(7.2, 1.3 + 0.28 * len(spaces))
+    picture, axes = figures.figure(7.2, 1.3 + 0.28 * len(spaces))
     with figures.house():
         for number, method in enumerate(scores.methods):
-            points = [(scores.mean(metric, space, method), place) for place, space in enumerate(spaces)]
-            there = [(value, place) for value, place in points if value is not None]
+            points = [(scores.mean(metric, space, method), row) for row, space in enumerate(spaces)]
+            defined = [(value, row) for value, row in points if value is not None]
             axes.scatter(
-                [value for value, _ in there],
-                [place for _, place in there],
+                [value for value, _ in defined],
+                [row for _, row in defined],
                 s=34,
                 marker="osD^"[number],
                 color=figures.PALETTE[number],
@@ -49,25 +49,25 @@ def methods(scores: Scores, metric: str = "artfid", title: str = "ArtFID, mean o
         axes.set_yticks(range(len(spaces)), [_titled(space) for space in spaces])
         axes.set_ylim(-0.6, len(spaces) - 0.4)
         axes.grid(visible=False, axis="y")
-        for place in range(len(spaces)):
-            axes.axhline(place, color=figures.LINE, linewidth=0.6, zorder=0)
+        for row in range(len(spaces)):
+            axes.axhline(row, color=figures.LINE, linewidth=0.6, zorder=0)
         axes.set_xlabel(title)
-        drawn.legend(loc="outside upper center", ncols=4, handletextpad=0.2)
-    return drawn
+        picture.legend(loc="outside upper center", ncols=4, handletextpad=0.2)
+    return picture
 
 
 def costs(milliseconds: Mapping[str, Mapping[str, Mapping[str, float]]], size: int) -> Any:
     """Processor time of one transfer in every space, mean–std matching, on a logarithmic scale."""
     spaces = sorted(milliseconds, key=lambda space: (milliseconds[space]["mean_std"]["median"], ORDER.index(space)), reverse=True)
-    drawn, axes = figures.figure(7.2, 1.1 + 0.26 * len(spaces))
+    picture, axes = figures.figure(7.2, 1.1 + 0.26 * len(spaces))
     with figures.house():
-        for place, space in enumerate(spaces):
-            told = milliseconds[space]["mean_std"]
+        for row, space in enumerate(spaces):
+            quartiles = milliseconds[space]["mean_std"]
             colour = figures.PALETTE[0] if SPACES[space].is_linear else figures.PALETTE[1]
-            axes.axhline(place, color=figures.LINE, linewidth=0.6, zorder=0)
-            axes.plot([told["low"], told["high"]], [place, place], color=colour, linewidth=3.0, solid_capstyle="round")
-            axes.scatter(told["median"], place, s=34, color=colour, zorder=3)
-            axes.text(told["median"] * 1.35, place, _shown(told["median"]), va="center", fontsize=8.5, zorder=4)
+            axes.axhline(row, color=figures.LINE, linewidth=0.6, zorder=0)
+            axes.plot([quartiles["low"], quartiles["high"]], [row, row], color=colour, linewidth=3.0, solid_capstyle="round")
+            axes.scatter(quartiles["median"], row, s=34, color=colour, zorder=3)
+            axes.text(quartiles["median"] * 1.35, row, _shown(quartiles["median"]), va="center", fontsize=8.5, zorder=4)
         axes.set_xscale("log")
         low = min(milliseconds[space]["mean_std"]["median"] for space in spaces)
         high = max(milliseconds[space]["mean_std"]["median"] for space in spaces)
@@ -78,8 +78,8 @@ def costs(milliseconds: Mapping[str, Mapping[str, Mapping[str, float]]], size: i
         for colour, label in ((figures.PALETTE[0], "linear: no pixel is converted"), (figures.PALETTE[1], "not linear")):
             axes.scatter([], [], s=34, color=colour, label=label)
         axes.set_ylim(-0.6, len(spaces) - 0.4)
-        drawn.legend(loc="outside upper center", ncols=2)
-    return drawn
+        picture.legend(loc="outside upper center", ncols=2)
+    return picture
 
 
 def _titled(space: str) -> str:

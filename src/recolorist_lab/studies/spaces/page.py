@@ -46,9 +46,9 @@ def tables(rows: Sequence[Row]) -> dict[str, Table]:
 
 def scores_of(rows: Sequence[Row], family: str) -> Scores:
     """The results of the grids whose name is this, or begins with it and a hyphen."""
-    found = Scores.of(row for row in rows if str(row["grid"]).partition("-")[0] == family)
-    spaces_table.assert_algebra(found)
-    return found
+    scores = Scores.of(row for row in rows if str(row["grid"]).partition("-")[0] == family)
+    spaces_table.assert_algebra(scores)
+    return scores
 
 
 #: Metrics of the detailed tables, and by what they are multiplied.
@@ -68,9 +68,11 @@ def detail(scores: Scores, dataset: str) -> Table:
     """Return every metric of mean–std matching on one dataset: mean over seeds ± their deviation."""
     rows: list[list[Cell]] = []
     for space in scores.spaces:
-        mine = [row for key, row in scores.cells.items() if key[:3] == (dataset, space, "mean_std")]
-        clipped = "in the conversion" if space in _CLIP_THEMSELVES else _over_seeds(mine, "clipped", 100, "%")
-        rows.append([paper.TITLES[space], *(_over_seeds(mine, name, factor) for name, (_, factor) in _DETAILS.items()), clipped])
+        of_space = [row for key, row in scores.cells.items() if key[:3] == (dataset, space, "mean_std")]
+        clipped = "in the conversion" if space in _CLIP_THEMSELVES else _over_seeds(of_space, "clipped", 100, "%")
+        rows.append(
+            [paper.TITLES[space], *(_over_seeds(of_space, name, factor) for name, (_, factor) in _DETAILS.items()), clipped]
+        )
     columns = [column for column, _ in _DETAILS.values()]
     return Table([label("space"), *columns, Column("clipped", digits=Digits(2))], rows)
 
@@ -83,47 +85,49 @@ def _over_seeds(rows: Sequence[Row], name: str, factor: int, unit: str = "") -> 
 def cost(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, float]]]:
     """Milliseconds of a transfer by space and method: median and quartiles."""
     row = next(row for row in rows if row["grid"] == "cost")
-    found: dict[str, dict[str, dict[str, float]]] = {}
+    times: dict[str, dict[str, dict[str, float]]] = {}
     for name, value in row.items():
         parts = name.split(".")
         if parts[:2] == ["result", "ms"]:
-            found.setdefault(parts[2], {}).setdefault(parts[3], {})[parts[4]] = float(str(value))
-    return found
+            times.setdefault(parts[2], {}).setdefault(parts[3], {})[parts[4]] = float(str(value))
+    return times
 
 
 def cost_table(rows: Sequence[Row]) -> Table:
     """Return the same as a table, with ratios to RGB mean–std."""
     times = cost(rows)
     base = times["rgb"]["mean_std"]["median"]
-    others = [method for method in times["rgb"] if method != "mean_std"]
+    other_methods = [method for method in times["rgb"] if method != "mean_std"]
     body: list[list[Cell]] = []
     for space in [space for space in ORDER if space in times]:
-        each = times[space]["mean_std"]
-        numbers = [Number(times[space][method]["median"]) for method in others]
+        quartiles = times[space]["mean_std"]
+        numbers = [Number(times[space][method]["median"]) for method in other_methods]
         kind = "linear" if SPACES[space].is_linear else "not linear"
-        ratio = Number(each["median"] / base, digits=Digits(1))
-        body.append([paper.TITLES[space], kind, Number(each["median"]), Range(each["low"], each["high"]), ratio, *numbers])
+        ratio = Number(quartiles["median"] / base, digits=Digits(1))
+        body.append(
+            [paper.TITLES[space], kind, Number(quartiles["median"]), Range(quartiles["low"], quartiles["high"]), ratio, *numbers]
+        )
     three = Digits(3)
     columns = [label("space"), label(""), Column("mean_std", "ms", digits=three), Column("quartiles", digits=three)]
-    return Table([*columns, Column("× RGB"), *(Column(method, "ms", digits=three) for method in others)], body)
+    return Table([*columns, Column("× RGB"), *(Column(method, "ms", digits=three) for method in other_methods)], body)
 
 
 def speed(rows: Sequence[Row]) -> Table:
     """Return where the time of the paper's 800 pairs goes."""
     row = next(row for row in rows if row["grid"] == "speed")
     prefix = "result.time.parts."
-    whole = float(str(row["result.time.whole"]))
+    total = float(str(row["result.time.whole"]))
     parts = {name.removeprefix(prefix): float(str(value)) for name, value in row.items() if name.startswith(prefix)}
     networks = {name: parts.pop(name) for name in NETWORKS if name in parts}
     parts |= {"transform": float(str(row["result.time.transform"])), "audit": float(str(row["result.time.audit"]))}
     parts["reading images"] = float(str(row["result.time.images"]))
-    every = sorted([*networks.items(), *parts.items()], key=lambda item: -item[1])
+    ordered = sorted([*networks.items(), *parts.items()], key=lambda item: -item[1])
     inside = sum(networks.values())
-    sums = {"networks together": inside, "outside the networks": whole - inside, "whole": whole}
-    body = [_part(name.replace("_", " "), value, whole) for name, value in every]
-    body += [_part((Strong(name),), value, whole) for name, value in sums.items()]
+    sums = {"networks together": inside, "outside the networks": total - inside, "whole": total}
+    body = [_part(name.replace("_", " "), value, total) for name, value in ordered]
+    body += [_part((Strong(name),), value, total) for name, value in sums.items()]
     return Table([label("part"), Column("seconds", digits=Digits(3)), Column("share", digits=Digits(3))], body)
 
 
-def _part(name: str | tuple[Strong], seconds: float, whole: float) -> list[Cell]:
-    return [name, Number(seconds), Number(100 * seconds / whole, unit="%")]
+def _part(name: str | tuple[Strong], seconds: float, total: float) -> list[Cell]:
+    return [name, Number(seconds), Number(100 * seconds / total, unit="%")]

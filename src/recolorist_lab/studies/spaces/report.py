@@ -32,7 +32,7 @@ def show(section: Section, cells: Cells, _: Ledger) -> None:
         _family_of_spaces(part, rows)
         several = len(families) > 1
         mark, words = (f"{family}-", f" (grid “{family}”)") if several else ("", "")
-        section.basis += [f"Grid “{family}”: {told}" if several else told for told in part.basis]
+        section.basis += [f"Grid “{family}”: {sentence}" if several else sentence for sentence in part.basis]
         section.tables |= {mark + name: replace(table, title=table.title + words) for name, table in part.tables.items()}
         section.figures |= {mark + name: figure for name, figure in part.figures.items()}
 
@@ -46,8 +46,8 @@ def _family_of_spaces(section: Section, rows: Sequence[Row]) -> None:
         more = " ".join(words for words in (_LAST_DIGIT, marks, UNMEASURED if lacks(rows, "artfid") else "") if words)
         section.table("spaces", title, spaces_table.table_one(scores), of_paper, more)
         agreed = spaces_table.agreement(scores)
-        told = any(isinstance(cell, Number) and cell.value is not None for cell in agreed.cells())
-        if told or len(scores.cells) < len(scores.expected):
+        has_number = any(isinstance(cell, Number) and cell.value is not None for cell in agreed.cells())
+        if has_number or len(scores.cells) < len(scores.expected):
             section.table("agreement", "Rank correlation of our spaces with the paper's", agreed, of_paper)
     metric = "wasserstein" if lacks(rows, "artfid") else "artfid"
     name = spaces_table.CALLED[metric]
@@ -94,8 +94,8 @@ def _significance(section: Section, scores: spaces_table.Scores, metric: str, ro
 
 
 def _printed_tests() -> str:
-    told = "; ".join(f"{one.what}, p = {one.p:g}, Z = {one.z:.2f}, r = {one.r:.2f}" for one in paper.TESTS)
-    return f"The paper prints: {told}."
+    tests = "; ".join(f"{test.what}, p = {test.p:g}, Z = {test.z:.2f}, r = {test.r:.2f}" for test in paper.TESTS)
+    return f"The paper prints: {tests}."
 
 
 def show_cost(section: Section, cells: Cells, _: Ledger) -> None:

@@ -69,7 +69,7 @@ def significance(scores: Scores, metric: str = "artfid") -> Significance:
     if len(datasets) < 2:
         raise OptionError(f"the only dataset is {datasets}; a test over datasets needs two at least, and says little below six")
 
-    if any(scores.value(metric, *place) is None for place in {(key[0], key[1], key[2]) for key in scores.expected}):
+    if any(scores.value(metric, *expected) is None for expected in {(key[0], key[1], key[2]) for key in scores.expected}):
         raise OptionError(f"{metric} was not measured everywhere; tests are of complete tables")
 
     def sample(space: str, method: str) -> list[float]:
@@ -77,24 +77,24 @@ def significance(scores: Scores, metric: str = "artfid") -> Significance:
         return [round(value, _ROUNDING) for value in values if value is not None]
 
     printed = [method for method in paper.METHODS if method in scores.methods]
-    others = [method for method in scores.methods if method != _BASE]
+    other_methods = [method for method in scores.methods if method != _BASE]
     three = {space: friedman({method: sample(space, method) for method in printed}) for space in scores.spaces}
-    every = {space: friedman({method: sample(space, method) for method in scores.methods}) for space in scores.spaces}
+    all_methods = {space: friedman({method: sample(space, method) for method in scores.methods}) for space in scores.spaces}
     methods = [
-        one
+        comparison
         for space in scores.spaces
-        for one in _compared([(space, method, sample(space, _BASE), sample(space, method)) for method in others])
+        for comparison in _compared([(space, method, sample(space, _BASE), sample(space, method)) for method in other_methods])
     ]
     spaces = _compared([("rgb", space, sample("rgb", _BASE), sample(space, _BASE)) for space in scores.spaces if space != "rgb"])
     ranks = critical_difference({paper.TITLES[space]: sample(space, _BASE) for space in scores.spaces}, _ALPHA)
-    return Significance(metric, tuple(datasets), three, every, tuple(methods), spaces, ranks)
+    return Significance(metric, tuple(datasets), three, all_methods, tuple(methods), spaces, ranks)
 
 
 def _compared(samples: Sequence[tuple[str, str, list[float], list[float]]]) -> tuple[Compared, ...]:
     # Rounded scores leave differences that are equal but for their last bit, and a test would not see the tie.
     differences = [[round(a - b, _ROUNDING) for a, b in zip(first, second, strict=True)] for _, _, first, second in samples]
-    tests = [wilcoxon(one, [0.0] * len(one)) for one in differences]
-    printed = [wilcoxon(one, [0.0] * len(one), z_n="paper") for one in differences]
+    tests = [wilcoxon(sample, [0.0] * len(sample)) for sample in differences]
+    printed = [wilcoxon(sample, [0.0] * len(sample), z_n="paper") for sample in differences]
     p = [test.p for test in tests]
     return tuple(
         Compared(space, against, test, twin, once, stepped)
@@ -109,9 +109,9 @@ def friedman_table(tests: Significance) -> Table:
     """Return Friedman's test per space, over the paper's methods and over all."""
     rows: list[list[Cell]] = []
     for space, test in tests.friedman.items():
-        every = tests.friedman_all[space]
+        all_methods = tests.friedman_all[space]
         ranks = " / ".join(f"{rank:.2f}" for rank in test.ranks.values())
-        more = [Number(every.p)] if len(every.ranks) > len(test.ranks) else []
+        more = [Number(all_methods.p)] if len(all_methods.ranks) > len(test.ranks) else []
         rows.append([paper.TITLES[space], Number(test.statistic), Number(test.p), Number(test.kendall_w), ranks, *more])
     methods = " / ".join(next(iter(tests.friedman.values())).ranks)
     columns = [

@@ -75,8 +75,8 @@ class Scores:
     @classmethod
     def of(cls, rows: Iterable[Row]) -> Scores:
         """Take the rows of one grid; those without a result are holes."""
-        every = {(str(row["dataset"]), str(row["space"]), str(row["method"]), int(str(row["seed"]))): row for row in rows}
-        return cls({key: row for key, row in every.items() if "result.pairs" in row}, tuple(every))
+        by_key = {(str(row["dataset"]), str(row["space"]), str(row["method"]), int(str(row["seed"]))): row for row in rows}
+        return cls({key: row for key, row in by_key.items() if "result.pairs" in row}, tuple(by_key))
 
     @property
     def datasets(self) -> list[str]:
@@ -91,14 +91,14 @@ class Scores:
     @property
     def spaces(self) -> list[str]:
         """Those there are, in the order of the table."""
-        there = {key[1] for key in self.expected}
-        return [space for space in ORDER if space in there]
+        names = {key[1] for key in self.expected}
+        return [space for space in ORDER if space in names]
 
     @property
     def methods(self) -> list[str]:
         """Those there are, the paper's first."""
-        there = {key[2] for key in self.expected}
-        return [method for method in MATCHERS if method in there]
+        names = {key[2] for key in self.expected}
+        return [method for method in MATCHERS if method in names]
 
     def value(self, metric: str, dataset: str, space: str, method: str) -> float | None:
         """Mean over seeds; None if a seed is missing, or the metric or the configuration is no part of the study."""
@@ -120,8 +120,8 @@ class Scores:
         for seed in self.seeds:
             keys = [(dataset, space, method, seed) for dataset in datasets]
             within.append(_mean([_number(self.cells.get(key, {}), metric) for key in keys]))
-        there = [value for value in within if value is not None]
-        return float(np.std(there, ddof=1)) if len(there) == len(within) > 1 else None
+        defined = [value for value in within if value is not None]
+        return float(np.std(defined, ddof=1)) if len(defined) == len(within) > 1 else None
 
 
 def assert_algebra(scores: Scores) -> int:
@@ -130,13 +130,13 @@ def assert_algebra(scores: Scores) -> int:
     for key, row in scores.cells.items():
         if key[1] != _SAME[0] or key[2] != "mean_std":
             continue
-        for other in _SAME[1:]:
-            twin = scores.cells.get((key[0], other, key[2], key[3]))
+        for equal_space in _SAME[1:]:
+            twin = scores.cells.get((key[0], equal_space, key[2], key[3]))
             for metric, column in METRICS.items() if twin else ():
                 first, second = _number(row, metric), _number(twin or {}, metric)
                 if text_of(Number(first), column) != text_of(Number(second), column):
                     raise AlgebraError(
-                        f"{metric} of {key[0]}, seed {key[3]}, is {first} in {_SAME[0]} and {second} in {other}; mean–std "
+                        f"{metric} of {key[0]}, seed {key[3]}, is {first} in {_SAME[0]} and {second} in {equal_space}; mean–std "
                         "matching gives the same image in both, so one of the two is wrong"
                     )
             compared += twin is not None
@@ -173,22 +173,22 @@ def agreement(scores: Scores) -> Table:
     spaces = [space for space in scores.spaces if space in paper.SPACES]
     rows: list[list[Cell]] = []
     for metric, column in METRICS.items():
-        ours = [scores.mean(metric, space, "mean_std") for space in spaces]
+        measured = [scores.mean(metric, space, "mean_std") for space in spaces]
         printed = [float(getattr(paper.SPACES[space], metric)) for space in spaces]
-        corrected = [paper.CORRECTED_ARTFID.get(space, printed[place]) for place, space in enumerate(spaces)]
-        second = Number(_spearman(ours, corrected)) if metric == "artfid" else ""
-        rows.append([column.name, Number(_spearman(ours, printed)), second])
+        corrected = [paper.CORRECTED_ARTFID.get(space, printed[number]) for number, space in enumerate(spaces)]
+        second = Number(_spearman(measured, corrected)) if metric == "artfid" else ""
+        rows.append([column.name, Number(_spearman(measured, printed)), second])
     names = ("ρ with printed", "ρ with corrected")
     return Table([label("metric"), *(Column(name, digits=Digits(2)) for name in names)], rows)
 
 
-def _spearman(ours: Sequence[float | None], theirs: Sequence[float]) -> float | None:
+def _spearman(measured: Sequence[float | None], reference: Sequence[float]) -> float | None:
     from scipy import stats
 
-    there = [value for value in ours if value is not None]
-    if len(there) < len(theirs) or len(set(there)) < 2 or len(set(theirs)) < 2:
+    defined = [value for value in measured if value is not None]
+    if len(defined) < len(reference) or len(set(defined)) < 2 or len(set(reference)) < 2:
         return None  # a hole, or nothing to order
-    return float(stats.spearmanr(there, theirs).statistic)
+    return float(stats.spearmanr(defined, reference).statistic)
 
 
 def by_method(scores: Scores, metric: str = "artfid") -> Table:
@@ -231,12 +231,12 @@ def times(scores: Scores) -> Table:
     rows: list[list[Cell]] = []
     for space in scores.spaces:
         for method in scores.methods:
-            each = _median(scores, "time.transform_ms", space, method)
+            milliseconds = _median(scores, "time.transform_ms", space, method)
             share = _median(scores, "time.transform_share", space, method)
-            ratio = None if each is None or not base else each / base
-            whole = Number(_median(scores, "time.whole", space, method))
+            ratio = None if milliseconds is None or not base else milliseconds / base
+            seconds = Number(_median(scores, "time.whole", space, method))
             percent = Number(None if share is None else 100 * share, unit="%")
-            rows.append([_title(space, method), method, Number(each), Number(ratio), whole, percent])
+            rows.append([_title(space, method), method, Number(milliseconds), Number(ratio), seconds, percent])
     return Table(_TIMES, rows)
 
 
@@ -273,8 +273,8 @@ def _number(row: Row, metric: str) -> float | None:
 
 def _mean(values: Sequence[float | None]) -> float | None:
     """None where one is missing: the mean of the rest would be of something else."""
-    there = [value for value in values if value is not None]
-    return float(np.mean(there)) if there and len(there) == len(values) else None
+    defined = [value for value in values if value is not None]
+    return float(np.mean(defined)) if defined and len(defined) == len(values) else None
 
 
 def _median(scores: Scores, name: str, space: str, method: str) -> float | None:

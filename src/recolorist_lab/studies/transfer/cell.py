@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from recolorist_lab.baselines.base import Baseline
     from recolorist_lab.metrics import Evaluation, Triple
 
-__all__ = ["COLORIST", "NOTHING", "SHOWN", "Transfer", "Work", "model_of", "native_size", "run"]
+__all__ = ["COLORIST", "NOTHING", "SHOWN", "StylisingPairs", "Transfer", "model_of", "native_size", "run"]
 
 COLORIST: Final = "colorist"
 NOTHING: Final = "none"  #: the control: contents stay as they are
@@ -95,8 +95,8 @@ def run(config: Transfer, context: Context) -> Mapping[str, Json]:
         torch.set_num_threads(config.threads)
     native = native_size(config)
     paired = open_pairs(replace(config, size=native))
-    work = Work(config, *model_of(config, context.inputs), native)
-    found = evaluate(
+    work = StylisingPairs(config, *model_of(config, context.inputs), native)
+    evaluation = evaluate(
         work.triples(paired),
         metrics=config.metrics,
         fid_backend=config.fid_backend,
@@ -105,20 +105,20 @@ def run(config: Transfer, context: Context) -> Mapping[str, Json]:
         cache=FeatureCache(Path(config.features)) if config.features else FeatureCache(),
         style_key=f"{data_of(config)}/{config.split}/{native}-{config.size}/{config.resize}/{config.seed}/{config.pairs}",
     )
-    if found.n != config.pairs:
-        raise RecoloristError(f"{found.n} of {config.pairs} pairs came through the evaluation; no result is reported")
+    if evaluation.n != config.pairs:
+        raise RecoloristError(f"{evaluation.n} of {config.pairs} pairs came through the evaluation; no result is reported")
     context.keep(SHOWN, work.shown())
     basis: dict[str, Json] = {"native": native, "weights": work.weights, "images": len(paired.samples)}
-    return {**basis, "repeats": paired.pairs.repeats, **_told(found, work)}
+    return {**basis, "repeats": paired.pairs.repeats, **_result_of(evaluation, work)}
 
 
-class Work:
+class StylisingPairs:
     """One method going through the pairs, and what it remembers of them."""
 
     def __init__(self, config: Transfer, model: Baseline | None, weights: str, native: int) -> None:
         self.config, self.model, self.weights, self.native = config, model, weights, native
         self.seconds: list[float] = []
-        self._kept: list[tuple[Bytes, Bytes, Bytes]] = []
+        self._shown_triples: list[tuple[Bytes, Bytes, Bytes]] = []
 
     def triples(self, paired: Paired) -> Iterator[Triple]:
         """Content, style and output at the evaluation size."""
@@ -130,14 +130,14 @@ class Work:
             output = self.transferred(content, style)
             self.seconds.append(time.perf_counter() - start)
             content, style, output = (resized(image, self.config.size)[0] for image in (content, style, output))
-            if len(self._kept) < _SHOWN:
-                self._kept.append((content, style, output))
+            if len(self._shown_triples) < _SHOWN:
+                self._shown_triples.append((content, style, output))
             yield Triple(content, style, output)
 
     def shown(self) -> bytes:
         """The first pairs as arrays: (pairs, 3, H, W, 3), content, style and output."""
         target = io.BytesIO()
-        np.savez_compressed(target, shown=np.array(self._kept))
+        np.savez_compressed(target, shown=np.array(self._shown_triples))
         return target.getvalue()
 
     def transferred(self, content: Bytes, style: Bytes) -> Bytes:
@@ -162,17 +162,17 @@ def model_of(config: Transfer, inputs: Mapping[str, Sequence[Any]]) -> tuple[Bas
     from recolorist_lab.baselines.pretrained import ready
 
     options = parsed(config.method, config.options)
-    given = [cell for cells in inputs.values() for cell in cells if cell.config["method"] == config.method]
-    if len(given) > 1:
-        raise OptionError(f"{len(given)} cells trained {config.method}; name the fields that tell them apart in `needs.on`")
+    trained = [cell for cells in inputs.values() for cell in cells if cell.config["method"] == config.method]
+    if len(trained) > 1:
+        raise OptionError(f"{len(trained)} cells trained {config.method}; name the fields that tell them apart in `needs.on`")
     if config.weights:
-        if given:
+        if trained:
             raise OptionError(f"{config.method} has both a training cell and weights={config.weights!r}; leave one out")
         return ready(config.method, _file(config.weights), device=config.device, **options), "published"
-    if not given:
+    if not trained:
         return ready(config.method, device=config.device, **options), "published"
-    tensors, told = store.unpacked(given[0].read(WEIGHTS), "the weights of the training cell")
-    return store.made_of("the weights of the training cell", tensors, told, device=config.device, **options), "trained"
+    tensors, metadata = store.unpacked(trained[0].read(WEIGHTS), "the weights of the training cell")
+    return store.made_of("the weights of the training cell", tensors, metadata, device=config.device, **options), "trained"
 
 
 def _file(name: str) -> Path:
@@ -186,12 +186,12 @@ def _file(name: str) -> Path:
     return path
 
 
-def _told(found: Evaluation, work: Work) -> dict[str, Json]:
-    told = found.to_dict()
-    names = [name for name in told if name not in ("n", "seconds", "choices")]
+def _result_of(evaluation: Evaluation, work: StylisingPairs) -> dict[str, Json]:
+    values = evaluation.to_dict()
+    names = [name for name in values if name not in ("n", "seconds", "choices")]
     return {
-        "pairs": found.n,
-        **{name: told[name] for name in names},
-        "choices": told["choices"],
+        "pairs": evaluation.n,
+        **{name: values[name] for name in names},
+        "choices": values["choices"],
         "transform_ms": 1000 * float(np.median(work.seconds)),
     }

@@ -47,65 +47,70 @@ def one_per_modality(datasets: Sequence[str]) -> list[str]:
     >>> one_per_modality(["organamnist", "organcmnist", "bloodmnist"])
     ['organamnist', 'bloodmnist']
     """
-    found: dict[str, str] = {}
+    by_modality: dict[str, str] = {}
     for dataset in datasets:
         card = CARDS.get(dataset)
-        found.setdefault(dataset if card is None else card.modality, dataset)
-    return list(found.values())
+        by_modality.setdefault(dataset if card is None else card.modality, dataset)
+    return list(by_modality.values())
 
 
-def examples(kept: Mapping[str, Mapping[str, Shown]]) -> list[Example]:
+def examples(shown: Mapping[str, Mapping[str, Shown]]) -> list[Example]:
     """Pairs to show, from what was kept by dataset and method: one of each modality, or more where there are few."""
-    chosen = one_per_modality(list(kept))
-    if not chosen:
+    datasets = one_per_modality(list(shown))
+    if not datasets:
         raise OptionError("no cell kept pictures; there is nothing to show")
-    each = -(-_LEAST // len(chosen))
-    found = []
-    for dataset in chosen:
-        methods = kept[dataset]
+    per_dataset = -(-_LEAST // len(datasets))
+    rows = []
+    for dataset in datasets:
+        methods = shown[dataset]
         first = next(iter(methods.values()))
-        found += [
-            Example(subject(dataset), first[number, 0], first[number, 1], {name: one[number, 2] for name, one in methods.items()})
-            for number in range(min(each, *(len(one) for one in methods.values())))
+        rows += [
+            Example(
+                subject(dataset),
+                first[number, 0],
+                first[number, 1],
+                {name: triplets_of_method[number, 2] for name, triplets_of_method in methods.items()},
+            )
+            for number in range(min(per_dataset, *(len(triplets_of_method) for triplets_of_method in methods.values())))
         ]
-    return found
+    return rows
 
 
-def triplets(found: Sequence[Example], method: str) -> Any:
+def triplets(rows: Sequence[Example], method: str) -> Any:
     """The paper's first figure: content, style and result, two triplets side by side."""
-    across = min(2, len(found))
-    lines = -(-len(found) // across)
-    drawn, axes = figures.figure(across * 3 * _INCH * 1.2, lines * _INCH * 1.08 + 0.25, lines, across * 3, squeeze=False)
+    across = min(2, len(rows))
+    lines = -(-len(rows) // across)
+    figure, axes = figures.figure(across * 3 * _INCH * 1.2, lines * _INCH * 1.08 + 0.25, lines, across * 3, squeeze=False)
     with figures.house():
         for axis in axes.flat:
             _bare(axis)
-        for place, one in enumerate(found):
-            line, start = axes[place // across], 3 * (place % across)
-            for step, picture in enumerate((one.content, one.style, one.outputs[method])):
+        for number, example in enumerate(rows):
+            line, start = axes[number // across], 3 * (number % across)
+            for step, picture in enumerate((example.content, example.style, example.outputs[method])):
                 line[start + step].imshow(picture, interpolation="nearest")
-                if place < across:
+                if number < across:
                     line[start + step].set_title(
                         ("content", "style", "result")[step], fontsize=8, fontweight="normal", loc="center"
                     )
-            line[start].set_ylabel(one.title.replace(" (", "\n("), fontsize=6.5)
-    return drawn
+            line[start].set_ylabel(example.title.replace(" (", "\n("), fontsize=6.5)
+    return figure
 
 
-def qualitative(found: Sequence[Example], titles: Mapping[str, str]) -> Any:
+def qualitative(rows: Sequence[Example], titles: Mapping[str, str]) -> Any:
     """One line per pair; content, style, and the result of every method."""
-    methods = [name for name in titles if all(name in one.outputs for one in found)]
+    methods = [name for name in titles if all(name in example.outputs for example in rows)]
     columns = 2 + len(methods)
-    drawn, axes = figures.figure(columns * _INCH + 0.4, len(found) * _INCH + 0.35, len(found), columns, squeeze=False)
+    figure, axes = figures.figure(columns * _INCH + 0.4, len(rows) * _INCH + 0.35, len(rows), columns, squeeze=False)
     with figures.house():
-        for line, one in zip(axes, found, strict=True):
-            pictures = (one.content, one.style, *(one.outputs[name] for name in methods))
+        for line, example in zip(axes, rows, strict=True):
+            pictures = (example.content, example.style, *(example.outputs[name] for name in methods))
             for axis, picture in zip(line, pictures, strict=True):
                 _bare(axis)
                 axis.imshow(picture, interpolation="nearest")
-            line[0].set_ylabel(one.title.replace(" (", "\n("), fontsize=6.5)
+            line[0].set_ylabel(example.title.replace(" (", "\n("), fontsize=6.5)
         for axis, words in zip(axes[0], ("content", "style", *(titles[name] for name in methods)), strict=True):
             axis.set_title(words.replace(", ", ",\n"), fontsize=7.5, fontweight="normal", loc="center")
-    return drawn
+    return figure
 
 
 def _bare(axis: Any) -> None:

@@ -71,6 +71,6 @@ TRANSFER_TRAIN: Final = Kind(
     data=data_of_images,
     code=code_of_train,
     seconds=_seconds_of_training,
-    kept=_kept_by_training,
+    bytes_kept=_kept_by_training,
     show=_show_training,
 )

@@ -20,19 +20,19 @@ def show(section: Section, cells: Cells, ledger: Ledger) -> None:
     rows = [row for _, row in cells]
     more = UNMEASURED if lacks(rows, "artfid") else ""
     section.table("transfer", "The metrics of every method, the paper's in brackets", transfer_table.table(rows), rows, more)
-    kept: dict[str, dict[str, Any]] = defaultdict(dict)
+    shown: dict[str, dict[str, Any]] = defaultdict(dict)
     titles: dict[str, str] = {}
-    for cell, row in sorted(cells, key=lambda one: one[1]["method"] != transfer.COLORIST):
+    for cell, row in sorted(cells, key=lambda entry: entry[1]["method"] != transfer.COLORIST):
         name = transfer_table.label(row)
-        if has_result(row) and name not in kept[str(row["dataset"])]:
-            kept[str(row["dataset"])][name] = transfer_table.shown(ledger.result(cell).read(transfer.SHOWN))
+        if has_result(row) and name not in shown[str(row["dataset"])]:
+            shown[str(row["dataset"])][name] = transfer_table.shown(ledger.result(cell).read(transfer.SHOWN))
             titles[name] = name
-    found = transfer_figure.examples({dataset: methods for dataset, methods in kept.items() if methods})
+    examples = transfer_figure.examples({dataset: methods for dataset, methods in shown.items() if methods})
     own = transfer_table.title(transfer.COLORIST)
-    if all(own in one.outputs for one in found):
+    if all(own in entry.outputs for entry in examples):
         words = "Content, style and result of Colorist, pairs that the runs kept"
-        section.figure("triplets", words, lambda: transfer_figure.triplets(found, own))
-    section.figure("qualitative", "Every method on the same pairs", lambda: transfer_figure.qualitative(found, titles), rows)
+        section.figure("triplets", words, lambda: transfer_figure.triplets(examples, own))
+    section.figure("qualitative", "Every method on the same pairs", lambda: transfer_figure.qualitative(examples, titles), rows)
 
 
 _LISTED: Final = 40  # trainings; more is no table that anybody reads

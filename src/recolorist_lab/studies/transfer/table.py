@@ -64,28 +64,28 @@ def table(rows: Iterable[Row]) -> Table:
 
     A metric that was not asked for, and one that a missing run belongs to, is a dash.
     """
-    chosen = [row for row in rows if "result.seconds_per_step" not in row and "iterations" not in row]  # not the trainings
-    if not finished(chosen):
+    measured = [row for row in rows if "result.seconds_per_step" not in row and "iterations" not in row]  # not the trainings
+    if not finished(measured):
         raise OptionError("there is no row with a result")
     order = list(STYLE_TRANSFER)  # what the paper does not have follows, the control last
-    chosen.sort(key=lambda row: _place(order, str(row["method"])))
-    names = _labels(chosen)
+    measured.sort(key=lambda row: _position(order, str(row["method"])))
+    names = _labels(measured)
     body: list[list[Cell]] = []
     for name in dict.fromkeys(names):
-        mine = [row for row, called in zip(chosen, names, strict=True) if called == name]
-        there = finished(mine)
-        printed = STYLE_TRANSFER.get(title(str(mine[0]["method"])))
-        beside = [None if printed is None else Number(getattr(printed, each), digits=Digits(2)) for each in _METRICS]
-        cells = [_spread(mine, f"result.{each}", paper) for each, paper in zip(_METRICS, beside, strict=True)]
-        runs = str(len(mine)) if len(there) == len(mine) else f"{len(there)} of {len(mine)}"
-        side = Number(_mean(there, "result.native")) if there else GAP
-        taken = Number(_mean(there, "result.transform_ms")) if len(there) == len(mine) else GAP
-        body.append([name, runs, side, *cells, taken])
+        of_method = [row for row, called in zip(measured, names, strict=True) if called == name]
+        with_result = finished(of_method)
+        printed = STYLE_TRANSFER.get(title(str(of_method[0]["method"])))
+        beside = [None if printed is None else Number(getattr(printed, metric), digits=Digits(2)) for metric in _METRICS]
+        cells = [_spread(of_method, f"result.{metric}", paper) for metric, paper in zip(_METRICS, beside, strict=True)]
+        runs = str(len(of_method)) if len(with_result) == len(of_method) else f"{len(with_result)} of {len(of_method)}"
+        side = Number(_mean(with_result, "result.native")) if with_result else GAP
+        milliseconds = Number(_mean(with_result, "result.transform_ms")) if len(with_result) == len(of_method) else GAP
+        body.append([name, runs, side, *cells, milliseconds])
     columns = [words("method"), Column("runs"), Column("side", digits=Digits(0)), *_METRICS.values()]
     return Table([*columns, Column("ms per pair", digits=Digits(3, "significant"))], body)
 
 
-def _place(order: Sequence[str], method: str) -> int:
+def _position(order: Sequence[str], method: str) -> int:
     if method == NOTHING:
         return len(order) + 1
     return order.index(title(method)) if title(method) in order else len(order)
@@ -93,9 +93,9 @@ def _place(order: Sequence[str], method: str) -> int:
 
 def _labels(rows: Sequence[Row]) -> list[str]:
     """What rows are called; one without a result is called as those of the same setting that have one."""
-    known = {(row.get("grid"), row["method"], str(row.get("options"))): label(row) for row in finished(rows)}
+    labels = {(row.get("grid"), row["method"], str(row.get("options"))): label(row) for row in finished(rows)}
     return [
-        label(row) if has_result(row) else known.get((row.get("grid"), row["method"], str(row.get("options"))), label(row))
+        label(row) if has_result(row) else labels.get((row.get("grid"), row["method"], str(row.get("options"))), label(row))
         for row in rows
     ]
 
@@ -131,24 +131,24 @@ def grid(pictures: Mapping[str, NDArray[Any]], pairs: Sequence[int] = (0, 1, 2, 
     if not pictures:
         raise OptionError("there is no method to show")
     first = next(iter(pictures.values()))
-    columns = [place for place in pairs if place < len(first)]
+    columns = [pair for pair in pairs if pair < len(first)]
     lines = [
         ("content", first[:, 0]),
         ("style", first[:, 1]),
-        *((_heading(name), found[:, 2]) for name, found in pictures.items()),
+        *((_heading(name), triplets[:, 2]) for name, triplets in pictures.items()),
     ]
-    drawn, axes = figures.figure(1.15 * len(columns) + 1.3, 1.15 * len(lines), len(lines), len(columns), squeeze=False)
+    figure, axes = figures.figure(1.15 * len(columns) + 1.3, 1.15 * len(lines), len(lines), len(columns), squeeze=False)
     with figures.house():
         for row, (name, images) in zip(axes, lines, strict=True):
-            for axis, place in zip(row, columns, strict=True):
-                axis.imshow(images[place], interpolation="nearest")
+            for axis, pair in zip(row, columns, strict=True):
+                axis.imshow(images[pair], interpolation="nearest")
                 axis.set_xticks([])
                 axis.set_yticks([])
                 axis.grid(visible=False)
                 for side in axis.spines.values():
                     side.set_visible(False)
             row[0].set_ylabel(name, rotation=0, ha="right", va="center", fontsize=9)
-    return drawn
+    return figure
 
 
 def _heading(name: str) -> str:

@@ -92,12 +92,12 @@ def run(config: TransferTrain, context: Context) -> Mapping[str, Json]:
         history = _restore(trainer, checkpoint[1])
     start, begun, last = time.perf_counter(), trainer.step, None
     total = trainer.recipe.iterations
-    every = max(1, total // _LINES)
+    interval = max(1, total // _LINES)
     try:
         while trainer.step < total:
             last = trainer.advance()
             report_step(trainer.step, total, " ".join(f"{name} {value:.3g}" for name, value in last.parts.items()))
-            if last.step % every == 0:
+            if last.step % interval == 0:
                 history.append({"step": last.step, "loss": dict(last.parts), "rate": dict(last.rate)})
             if trainer.step % config.checkpoint == 0 and trainer.step < total:
                 context.save(trainer.step, _state(trainer, history))
