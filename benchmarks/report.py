@@ -29,7 +29,7 @@ def markdown(plain: Plain) -> str:
 
 
 def losses(plain: Plain) -> list[tuple[str, str, int, float]]:
-    """Return every place where somebody else's arm is faster than our public call, with the ratio; yardsticks are not compared."""
+    """Return each place where somebody else's arm is faster than our public call, with the ratio; yardsticks are not compared."""
     groups = {arm["name"]: arm["group"] for arm in plain["arms"]}
     ours = _medians(plain, PUBLIC_CALL)
     found = []
