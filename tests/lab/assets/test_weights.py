@@ -18,7 +18,6 @@ from recolorist.errors import OptionError
 from recolorist_lab.assets import weights
 from recolorist_lab.assets.download import Link
 from recolorist_lab.assets.weights import WEIGHTS, WeightFile, WeightsError, found, path_of, state_of
-from tests.lab.command import answer, lab
 from tests.lab.server import Server
 
 HOST = "weights.example.org"
@@ -31,6 +30,8 @@ def saved(**tensors: torch.Tensor) -> bytes:
 
 
 SMALL = saved(**{"features.0.weight": torch.arange(6.0).reshape(2, 3)})
+
+
 FULL = saved(**{"features.0.weight": torch.arange(6.0).reshape(2, 3), "classifier.weight": torch.ones(4)})
 
 
@@ -279,27 +280,3 @@ class TestRealFiles:
         for layer in range(53):
             fits = bool(low.fullmatch(f"{layer}.weight")), bool(high.fullmatch(f"{layer}.weight"))
             assert fits == (layer <= 30, 31 <= layer <= 43)
-
-
-class TestCommand:
-    def test_list_says_what_is_here(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("RECOLORIST_WEIGHTS", str(tmp_path))
-        told = answer("weights", "list")
-        assert set(told) == set(WEIGHTS)
-        assert all(one["path"] is None for one in told.values())
-        assert "adain_decoder               missing" in lab("weights", "list").out
-
-    def test_check_names_what_is_wrong(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("RECOLORIST_WEIGHTS", str(tmp_path))
-        (tmp_path / "adain_decoder.pth").write_bytes(b"?")
-        done = lab("weights", "check")
-        assert done.code == 3
-        assert "has 1 bytes and should have 14,023,458" in done.err
-        assert "vgg16: not here" in done.out
-
-    def test_fetch_says_what_can_be_fetched(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        assert "name what to fetch: fid_inception" in lab("weights", "fetch").err
-        monkeypatch.setenv("RECOLORIST_OFFLINE", "1")
-        done = lab("weights", "fetch", "adain_decoder")
-        assert done.code == 1
-        assert "RECOLORIST_OFFLINE forbids to download https://github.com/" in done.err

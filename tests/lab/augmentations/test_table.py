@@ -16,6 +16,8 @@ from recolorist_lab.augmentations.table import AUGMENTATIONS
 from tests.lab.augmentations.parts import images
 
 PAGE = Path(__file__).parents[3] / "docs" / "augmentations.md"
+
+
 PAPER = {
     "Baseline": "none",
     "AugMix": "augmix",
@@ -82,13 +84,6 @@ def test_what_is_not_a_choice_is_refused(text: str) -> None:
 def test_wrong_settings_say_what_is_accepted(text: str, message: str) -> None:
     with pytest.raises(OptionError, match=message):
         parse(text)
-
-
-def test_settings_beside_a_chain_are_refused() -> None:
-    for name in ("colorist+random_flip", "colorist(space='lab')"):
-        with pytest.raises(OptionError, match="p came beside the augmentation"):
-            build(name, images(), seed=0, p=0.5)
-    assert build("colorist", images(), seed=0, p=0.5).p == 0.5  # type: ignore[attr-defined]
 
 
 def test_names_are_read_without_torch() -> None:

@@ -11,7 +11,7 @@ from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.baselines import build, store
 from recolorist_lab.baselines.layout import LayoutError
 from recolorist_lab.baselines.start import begin_with
-from tests.lab.baselines.test_cli import trained
+from tests.lab.cli.baseline_kit import trained
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+from collections.abc import Callable
+from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +18,15 @@ from recolorist.errors import OptionError
 from recolorist_lab.baselines import build, store
 from recolorist_lab.baselines.registry import class_of
 from recolorist_lab.cli.main import app
+from recolorist_lab.progress import report_step, shown_steps
 from recolorist_lab.runs.cell import run_cell
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Cell, load
 from recolorist_lab.studies.transfer import train as transfer_train
 from recolorist_lab.studies.transfer.train import TransferTrain, recipe_of, trainer_of
 from tests.commands import picture
+from tests.lab.cli.baseline_kit import DATA, SMALL, refused, said
 
-DATA = "synthetic:hospitals=3,tiles=4,size=24"
 SIZES = ("--iterations", "2", "--batch", "2", "--load-size", "20", "--crop-size", "16", "--encoder", "random", "--seed", "3")
 SIZED = 'iterations = 2, batch = 2, load_size = 20, crop_size = 16, encoder = "random", seed = 3'
 
@@ -99,3 +103,29 @@ def test_other_weights_than_those_meant_are_refused(tmp_path: Path) -> None:
     config = TransferTrain(method="efdm", dataset=DATA, encoder="random", start="0" * 64, start_file=str(path))
     with pytest.raises(OptionError, match="the run begins with the file of 000000000000"):
         trainer_of(config)
+
+
+def lines_of(work: Callable[[], None]) -> str:
+    """What is shown on standard error, without a terminal."""
+    stream = io.StringIO()
+    with redirect_stderr(stream), shown_steps("training"):
+        work()
+    return stream.getvalue()
+
+
+class TestTrain:
+    def test_people_see_losses(self, tmp_path: Path) -> None:
+        assert "efdm on synthetic" in said("train", "efdm", "--data", DATA, "--ledger", tmp_path, *SMALL, "--iterations", "1")
+        assert "style 0.25" in lines_of(lambda: report_step(3, 3, "style 0.25"))
+
+    def test_refusals(self, tmp_path: Path) -> None:
+        words = ("train", "adain", "--data", DATA, "--encoder", "random", "--ledger", tmp_path / "x")
+        refused("give one", *words, "--iterations", "1", "--epochs", "1")
+        refused("does not fit into load_size=20", *words, "--load-size", "20")
+        refused("'aplha' is unknown; did you mean 'alpha'", *words, "--option", "aplha=1")
+        refused("view: 'round' is unknown", *words, "--view", "round")
+        refused("holds no images", *words[:3], str(tmp_path), *words[4:])
+        assert not (tmp_path / "x").exists()
+
+    def test_what_is_in_a_folder_is_not_overwritten(self, weights: Path) -> None:
+        refused("exists; pass --force", "train", "efdm", "--data", DATA, "--out", weights.parent, *SMALL)

@@ -1,9 +1,10 @@
-"""The local engine and its GPUs: cells in made-up processes, on made-up GPUs."""
+"""The local engine: cells that die or are interrupted, and GPUs, with made-up processes on made-up ones."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from recolorist_lab.runs.engines import local
 from recolorist_lab.runs.engines.local import LocalEngine
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Cell, Resources, load
-from tests.lab.study_files import grid, rehearsal
+from tests.lab.command import answer, begun, session
+from tests.lab.study_files import grid, rehearsal, until
 
 
 class Process:
@@ -131,3 +133,53 @@ def test_a_cell_sees_its_gpus_only(
     assert found == [seen]
     assert ours.recv() == ("done", "")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")  # so that the variable is taken away again after the test
+
+
+def test_a_cell_that_dies_once_is_tried_again(tmp_path: Path, book: Path) -> None:
+    (tmp_path / "1").touch()
+    path = rehearsal(tmp_path, grid([1, 2], trouble="die", fuse=str(tmp_path)))
+    assert answer("sweep", "run", path, "--ledger", book, "--jobs", "1")["ran"] == 2
+    timings = Ledger(book).result(load(path).cells[0]).payload["timings"]
+    assert (timings["attempt"], timings["resumed_from"]) == (2, 1)
+
+
+def test_a_cell_that_always_dies_fails_and_says_how(tmp_path: Path, book: Path) -> None:
+    path = rehearsal(tmp_path, grid([1], trouble="die", steps=9), grid([2], name="well"))
+    report = answer("sweep", "run", path, "--ledger", book, "--retries", "2", code=3)
+    assert report["done"] == 1
+    assert "died 3 times, the last time by signal 9" in report["failed"]["train[index=1]"]
+
+
+def test_ctrl_c_gives_up_claims_and_keeps_checkpoints(tmp_path: Path, book: Path) -> None:
+    path = rehearsal(tmp_path, grid([1, 2, 3], steps=4000, pause=0.1))
+    cells, ledger = load(path).cells, Ledger(book)
+    launcher = begun("sweep", "run", path, "--ledger", book, "--jobs", "2")
+    until(lambda: [ledger.state(cell).name for cell in cells].count("running") == 2)
+    os.killpg(launcher.pid, signal.SIGINT)  # as a terminal does: to everyone
+    _, said = launcher.communicate(timeout=300)
+    assert (launcher.returncode, said.decode().count("interrupted")) == (130, 1)
+    until(lambda: not session(launcher.pid))
+    states = [ledger.state(cell) for cell in cells]
+    assert [state.name for state in states] == ["missing"] * 3
+    assert sum(state.step is not None for state in states) == 2
+
+
+def test_a_polite_end_by_the_scheduler_is_like_ctrl_c(tmp_path: Path, book: Path) -> None:
+    path = rehearsal(tmp_path, grid([1], steps=4000, pause=0.1))
+    ledger, cell = Ledger(book), load(path).cells[0]
+    launcher = begun("sweep", "run", path, "--ledger", book, "--jobs", "1")
+    until(lambda: ledger.state(cell).name == "running")
+    launcher.terminate()
+    launcher.communicate(timeout=300)
+    assert (launcher.returncode, ledger.state(cell).name) == (130, "missing")
+
+
+def test_cells_do_not_outlive_a_killed_launcher(tmp_path: Path, book: Path) -> None:
+    path = rehearsal(tmp_path, grid([1, 2], steps=4000, pause=0.1))
+    ledger, cells = Ledger(book), load(path).cells
+    launcher = begun("sweep", "run", path, "--ledger", book, "--jobs", "2")
+    until(lambda: [ledger.state(cell).name for cell in cells] == ["running"] * 2)
+    launcher.kill()
+    launcher.communicate()
+    until(lambda: not session(launcher.pid))
+    assert [ledger.state(cell).name for cell in cells] == ["missing"] * 2

@@ -1,4 +1,4 @@
-"""The Ray engine where a cluster has too little: a made-up Ray. The real one is in `test_ray.py` above."""
+"""The Ray engine where a cluster has too little: a made-up Ray. The real one is in `test_ray_cluster.py`."""
 
 from __future__ import annotations
 

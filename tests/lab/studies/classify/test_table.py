@@ -7,35 +7,17 @@ from typing import Any
 
 import pytest
 
-from recolorist.errors import OptionError
 from recolorist_lab.assets.zoo import CHECKPOINTS
 from recolorist_lab.data.registry import CARDS
 from recolorist_lab.paper import numbers as paper
 from recolorist_lab.paper.numbers import ZOO
-from recolorist_lab.report import figures
 from recolorist_lab.report.table import Column, text_of
 from recolorist_lab.report.writers import markdown
-from recolorist_lab.studies.classify import hospitals as hospitals_table
-from recolorist_lab.studies.classify import probability_figure
 from recolorist_lab.studies.classify import table as classify_table
 from recolorist_lab.studies.classify.table import DIGITS, MEDMNIST, OOD, aggregates, main_table, method_of, sets, summary
+from tests.lab.studies.classify.kit import row
 
 PUBLISHED = {one.dataset: ZOO[one.their_dataset] for one in CHECKPOINTS.values()}
-
-
-def row(method: str, dataset: str, seed: int, value: float, **more: Any) -> dict[str, Any]:
-    several = {"result.test.exact_match": 0.1, "result.test.accuracy": value} if dataset == "chestmnist" else {}
-    balanced = 0.5 if dataset == "chestmnist" else value
-    return {
-        "grid": "augmentations",
-        "algorithm": "plain",
-        "augmentation": method,
-        "dataset": dataset,
-        "seed": seed,
-        "result.test.balanced_accuracy": balanced,
-        **several,
-        **more,
-    }
 
 
 def published(seeds: int = 1) -> Iterator[dict[str, Any]]:
@@ -124,59 +106,3 @@ def test_summaries() -> None:
     column = Column("accuracy", digits=DIGITS)
     assert text_of(summary([0.5]), column) == "0.500"
     assert text_of(summary([0.1, 0.2, 0.3]), column) == "0.200 ± 0.100"
-
-
-def swept(datasets: list[str], seeds: int = 3) -> list[dict[str, Any]]:
-    return [
-        row("colorist", dataset, seed, 0.5 + 0.1 * p + 0.01 * seed, probability=p, grid="probability")
-        for dataset in datasets
-        for p in (0.0, 0.3, 1.0)
-        for seed in range(seeds)
-    ]
-
-
-class TestProbability:
-    def test_two_panels_a_band_and_a_line_at_thirty_percent(self) -> None:
-        pytest.importorskip("matplotlib")
-        drawn = probability_figure.sweep(swept([*MEDMNIST, *OOD.values()]))
-        left, right = drawn.axes
-        assert len(left.lines) == 12 + 1  # and the dotted line
-        assert len(right.lines) == 7 + 2 + 1
-        assert len(right.collections) == 2  # a band for each aggregate
-        for panel in (left, right):
-            dotted = [line for line in panel.lines if line.get_linestyle() == ":"]
-            assert [list(line.get_xdata()) for line in dotted] == [[0.3, 0.3]]
-        assert left.get_ylim() == right.get_ylim()
-        assert figures.render(drawn, "png")[:4] == b"\x89PNG"
-
-    def test_the_aggregate_is_formed_within_a_seed(self) -> None:
-        rows = swept(list(OOD.values()))
-        found = probability_figure.aggregate(rows, "OOD", tuple(OOD.values()))
-        assert found.points[0.3] == pytest.approx([0.53, 0.54, 0.55])
-        p, mean, spread = found.arrays()
-        assert (p.tolist(), mean[0]) == ([0.0, 0.3, 1.0], pytest.approx(0.51))
-        assert spread == pytest.approx([0.01] * 3)
-        assert not probability_figure.aggregate(rows[:-9], "OOD", tuple(OOD.values())).points.get(2.0)
-
-    def test_nothing_to_draw_is_refused(self) -> None:
-        with pytest.raises(OptionError, match="run the sweep first"):
-            probability_figure.sweep([])
-
-
-class TestHospitals:
-    def rows(self) -> list[dict[str, Any]]:
-        more = {"result.source.balanced_accuracy": 0.9, "result.val_split.balanced_accuracy": 0.3}
-        rows = [row(name, "synthetic", seed, 0.4 + 0.1 * seed, **more) for name in ("none", "colorist") for seed in (0, 1)]
-        return rows + [{**one, **more} for one in swept(["synthetic"], 2)]
-
-    def test_source_and_unseen_side_by_side(self) -> None:
-        tables = {name: markdown(table) for name, table in hospitals_table.tables(self.rows()).items()}
-        assert "| Baseline | 0.900 ± 0.000 | 0.300 ± 0.000 | 0.450 ± 0.071 | 0.375 ± 0.035 |" in tables["methods"]
-        assert tables["methods"].count("\n") == 4
-        assert "| 30% | 0.900" in tables["probabilities"]
-
-    def test_the_picture_has_the_source_on_the_left(self) -> None:
-        pytest.importorskip("matplotlib")
-        drawn = probability_figure.hospitals([one for one in self.rows() if one["grid"] == "probability"])
-        assert [panel.get_title(loc="left") for panel in drawn.axes] == ["Source, held out", "Unseen hospitals"]
-        assert len(drawn.axes[1].lines) == 2 + 1 + 1

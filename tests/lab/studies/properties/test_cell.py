@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,19 +11,11 @@ from numpy.typing import NDArray
 
 import recolorist as rc
 from recolorist.errors import OptionError, RecoloristError
-from recolorist_lab.report import rows as table
-from recolorist_lab.report.writers import markdown
-from recolorist_lab.runs.ledger import Ledger
-from recolorist_lab.runs.study import load
 from recolorist_lab.studies.properties import cell
 from recolorist_lab.studies.properties import figure as properties_figure
-from recolorist_lab.studies.properties import table as properties_table
-from recolorist_lab.studies.properties.cell import FILE, NO_CAP, Properties, properties_of
+from recolorist_lab.studies.properties.cell import NO_CAP, Properties, properties_of
 from tests.commands import picture
-from tests.lab.study_files import finished
-
-Row = dict[str, Any]
-QUICK = Path(__file__).parents[4] / "configs" / "properties.quick.toml"
+from tests.lab.studies.properties.kit import Row
 
 
 def ramp(low: int, high: int) -> NDArray[np.uint8]:
@@ -136,15 +127,6 @@ class TestLimits:
             Properties(**wrong)
 
 
-@pytest.fixture(scope="module")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Row], dict[str, bytes]]:
-    """The quick study, run for real."""
-    study, ledger = load(QUICK), Ledger(tmp_path_factory.mktemp("ledger") / "book")
-    finished(study, ledger)
-    kept = {cell.name: ledger.result(cell).read(FILE) for cell in study.cells}
-    return table.rows(study, ledger), kept
-
-
 class TestQuickStudy:
     def test_every_figure_is_there_and_possible(self, rows: tuple[list[Row], dict[str, bytes]]) -> None:
         for row in rows[0]:
@@ -161,24 +143,3 @@ class TestQuickStudy:
             columns = properties_figure.instances(kept)
             assert np.nanmean(columns["after"]) == pytest.approx(row["result.pearson_after_mean"], abs=1e-12)
             assert (columns["clipped"] == 0).mean() == pytest.approx(row["result.unclipped_instances"], abs=1e-12)
-
-    def test_the_tables_say_what_the_rows_say(self, rows: tuple[list[Row], dict[str, bytes]]) -> None:
-        text = markdown(properties_table.comparison(rows[0]))
-        assert "0.9916" in text
-        assert "2.35 %" in text
-        assert "38.2 %" in text
-        assert "0.903" in text
-        assert f"{rows[0][0]['result.pearson_after_mean']:.4f}" in text
-        assert len(text.splitlines()) == 2 + 1 + 2
-        limits = markdown(properties_table.limits(rows[0]))
-        assert len(limits.splitlines()) == 2 + 5
-        assert "clip ≤ 1 %, gain ≤ 10" in limits
-        assert "mask tissue, gain ≤ 10" in limits
-        assert len(markdown(properties_table.spaces(rows[0])).splitlines()) == 2 + 2
-
-    def test_the_figures_can_be_drawn(self, rows: tuple[list[Row], dict[str, bytes]]) -> None:
-        from recolorist_lab.report.figures import render
-
-        found = {name: properties_figure.instances(kept) for name, kept in list(rows[1].items())[:2]}
-        assert render(properties_figure.clipping(found), "png")[:4] == b"\x89PNG"
-        assert render(properties_figure.limits(rows[0]), "png")[:4] == b"\x89PNG"

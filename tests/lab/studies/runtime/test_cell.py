@@ -11,7 +11,6 @@ import pytest
 
 from recolorist.errors import OptionError
 from recolorist_lab.paper.numbers import RUNTIME
-from recolorist_lab.report import figures
 from recolorist_lab.report import rows as table
 from recolorist_lab.report.writers import markdown
 from recolorist_lab.runs import energy, ledger
@@ -19,10 +18,12 @@ from recolorist_lab.runs.engines.local import LocalEngine
 from recolorist_lab.runs.study import load
 from recolorist_lab.runs.sweep import run_study
 from recolorist_lab.studies.runtime import cell as runtime
-from recolorist_lab.studies.runtime import figure as runtime_figure
 from recolorist_lab.studies.runtime import table as runtime_table
+from tests.lab.studies.runtime.kit import Clock
 
 CONFIGS = Path(__file__).parents[4] / "configs"
+
+
 NO_CONTEXT: Any = SimpleNamespace()
 
 
@@ -34,55 +35,6 @@ def small(method: str, **options: Any) -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def _short_metering(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "_METERED", 0.2)
-
-
-class Clock:
-    """A clock of the test's own, for wall and processor time; every timed call advances it by the same step."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, step: float) -> None:
-        self.now, self.step = 0.0, step
-        fake = SimpleNamespace(perf_counter=lambda: self.now, process_time=lambda: self.now / 2)
-        monkeypatch.setattr(runtime, "time", fake)
-        monkeypatch.setattr(energy, "time", fake)
-        monkeypatch.setattr(runtime, "_contestant", lambda *_: runtime.Contestant(self.advance))
-
-    def advance(self, _: int = 0) -> None:
-        self.now += self.step
-
-
-class TestEnergy:
-    def test_wall_and_processor_time_are_those_of_the_block(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        clock = Clock(monkeypatch, step=3.0)
-        clock.advance()
-        with energy.metered() as meter:
-            clock.advance()
-            clock.advance()
-        assert (meter.energy.seconds, meter.energy.cpu_seconds) == (6.0, 3.0)
-
-    def test_energy_is_the_trackers_in_watt_hours(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        kilowatt_hours = SimpleNamespace(energy_consumed=0.002)
-        tracker = SimpleNamespace(start=lambda: None, stop=lambda: None, final_emissions_data=kilowatt_hours)
-        monkeypatch.setattr(energy, "_tracker", lambda: tracker)
-        with energy.metered() as meter:
-            pass
-        assert meter.energy.watt_hours == 2.0
-
-    def test_a_real_tracker_measures_something(self) -> None:
-        with energy.metered() as meter:
-            sum(range(100_000))
-        assert min(meter.energy.seconds, meter.energy.cpu_seconds, meter.energy.watt_hours) > 0
-
-    def test_it_is_not_known_before_the_end(self) -> None:
-        with energy.metered() as meter, pytest.raises(RuntimeError, match="only when the block has ended"):
-            _ = meter.energy
-
-    def test_a_machine_without_counters_says_modelled(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(energy, "_RAPL", tmp_path)
-        assert energy.source_here() == "modelled"
-        (tmp_path / "intel-rapl:0").mkdir()
-        (tmp_path / "intel-rapl:0" / "energy_uj").write_text("1")
-        assert energy.source_here() == "rapl"
-        assert energy.source_here("cuda") == "rapl+nvml"
 
 
 class TestTiming:
@@ -141,65 +93,6 @@ class TestTiming:
             runtime.Runtime(method="adain", size=8)
         with pytest.raises(OptionError, match="5 iterations"):
             runtime.Runtime(method="adain", iterations=1)
-
-
-def row(method: str, milliseconds: float, side: int = 256, grid: str = "latency", device: str = "cpu") -> dict[str, Any]:
-    times = {f"result.{name}_ms": milliseconds for name in ("mean", "p50", "p90", "p95", "p99")}
-    return {
-        "grid": grid,
-        "method": method,
-        "device": device,
-        "result.side": side,
-        "result.iterations": 1000,
-        "result.throughput_it_s": 1000 / milliseconds,
-        "result.cpu_seconds": milliseconds / 500,
-        "result.energy_mwh": milliseconds / 100,
-        "result.energy_source": "modelled",
-        **times,
-    }
-
-
-ROWS = [row("adain", 200.0), row("modflows", 9000.0, 512), row("colorist", 0.05), row("colorist_bank", 0.03)]
-
-
-class TestTable:
-    def test_ratios_are_to_the_own_colorist_of_each(self) -> None:
-        lines = {
-            line.split("|")[1].strip(): [part.strip() for part in line.split("|")]
-            for line in markdown(runtime_table.latency(ROWS)).splitlines()
-        }
-        assert lines["AdaIN"][10] == "4,000"  # 200 / 0.05
-        assert lines["AdaIN"][11:13] == ["132", "52"]  # as printed, and 132.20 / 2.53
-        assert lines["Modflows"][10] == "180,000"
-        assert lines["Colorist, style from a bank"][10:13] == ["0.6", "–", "–"]
-
-    def test_modelled_energy_is_marked_and_processor_time_stands_beside(self) -> None:
-        text = markdown(runtime_table.energy(ROWS))
-        assert text.count("modelled") == len(ROWS)
-        assert "CPU time, ms" in text
-        assert "| AdaIN | 2 | modelled | 4,000 | 400 | 4,000 | 4.277 | 80 |" in text
-
-    def test_without_colorist_there_is_nothing_to_compare_to(self) -> None:
-        with pytest.raises(OptionError, match="to which all are compared"):
-            markdown(runtime_table.latency(ROWS[:2]))
-        with pytest.raises(OptionError, match="no row for the device 'cuda'"):
-            markdown(runtime_table.latency(ROWS, "cuda"))
-
-    def test_growth_has_a_column_for_each_side(self) -> None:
-        grown = [row("colorist", 0.01 * side, side, "growth") for side in (64, 256)] + [row("adain", 9.0, 64, "growth")]
-        assert markdown(runtime_table.growth(grown)).splitlines()[2:] == [
-            "| Colorist, two 8-bit images | 0.64 | 2.56 |",
-            "| AdaIN | 9 | – |",
-        ]
-
-
-def test_figures_are_drawn_and_depend_on_the_rows_alone() -> None:
-    grown = [row("colorist", 0.01 * side, side, "growth") for side in (64, 256)]
-    for make, given in ((runtime_figure.bars, ROWS), (runtime_figure.growth, grown)):
-        assert figures.render(make(given), "svg") == figures.render(make(given), "svg")
-    assert figures.render(runtime_figure.bars(ROWS, "energy_mwh"), "svg") != figures.render(runtime_figure.bars(ROWS), "svg")
-    with pytest.raises(OptionError, match="accepted are mean_ms"):
-        runtime_figure.bars(ROWS, "joules")
 
 
 def test_the_full_study_names_every_method_once() -> None:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from numpy.typing import NDArray
 
 import recolorist
 from recolorist.errors import OptionError
@@ -30,39 +29,10 @@ from recolorist_lab.metrics import (
     perceptual,
     streaming,
 )
-from tests.lab.metrics.pictures import Image, noisy, scene, unit
+from tests.lab.metrics.pictures import noisy, scene, unit
+from tests.lab.metrics.triples import SIZE, contents, matched, styles
 
 LIGHT = ["ssim", "ssim_luminance", "gradient_similarity", "wasserstein"]
-SIZE = (40, 48)
-
-
-def contents(count: int = 6) -> list[Image]:
-    return [scene(seed, SIZE) for seed in range(count)]
-
-
-def styles(count: int = 6) -> list[Image]:
-    return [noisy(scene(seed + 100, SIZE), 12) for seed in range(count)]
-
-
-def matched(count: int = 6) -> list[Triple]:
-    return [Triple(one, two, recolorist.match(one, two)) for one, two in zip(contents(count), styles(count), strict=True)]
-
-
-@pytest.fixture
-def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """A tiny network in place of Inception, and how many images it was shown each time."""
-    shown: list[int] = []
-
-    def extract(images: torch.Tensor, backend: str, *, depth: int = 2048) -> NDArray[np.float32]:
-        assert (backend, depth, images.dtype) == ("classic", 2048, torch.uint8)
-        shown.append(len(images))
-        flat = images.float().flatten(2)
-        features: NDArray[np.float32] = torch.cat([flat.mean(2) / 50, flat.std(2) / 50], dim=1).numpy()
-        return features
-
-    monkeypatch.setattr(inception, "extract", extract)
-    monkeypatch.setattr(inception, "load", lambda *_: None)
-    return shown
 
 
 @pytest.mark.usefixtures("real_weights")
@@ -181,40 +151,6 @@ class TestStream:
         content, output = unit(*contents()), unit(*(one.output for one in matched()))
         assert found.pairs["ssim"] == pytest.approx(m.ssim(content, output, form="torchmetrics").numpy(), abs=1e-6)
         assert found.choices == {"ssim": "torchmetrics"}
-
-
-class TestStyles:
-    def test_repeated_styles_are_looked_at_once(self, looked_at: list[int]) -> None:
-        style = styles(2)
-        evaluate([Triple(one, style[number % 2], one) for number, one in enumerate(contents())], metrics=["fid"], batch=4)
-        assert looked_at == [4, 2, 2]  # outputs, the two styles, outputs
-
-    def test_33_configurations_share_them(self, looked_at: list[int], tmp_path: Path) -> None:
-        cache = FeatureCache(tmp_path / "features")
-        for _ in range(33):
-            evaluate(matched(), metrics=["fid"], cache=cache)
-        assert sum(looked_at) == 33 * 6 + 6
-        assert len(list((tmp_path / "features").iterdir())) == 1
-
-    def test_a_shelf_of_other_images_does_no_harm(self, looked_at: list[int], tmp_path: Path) -> None:
-        """One key for two sets is a mistake of the caller; the values are right all the same."""
-        cache = FeatureCache(tmp_path / "features")
-        alone = evaluate(matched(), metrics=["fid"]).fid
-        evaluate([Triple(one, one, one) for one in contents()], metrics=["fid"], cache=cache, style_key="same")
-        assert evaluate(matched(), metrics=["fid"], cache=cache, style_key="same").fid == alone
-        assert sum(looked_at) == 3 * 12  # nothing was found that should not have been
-
-    def test_part_of_a_shelf_is_used(self, looked_at: list[int], tmp_path: Path) -> None:
-        cache = FeatureCache(tmp_path / "features")
-        evaluate(matched(4), metrics=["fid"], cache=cache, style_key="k")
-        looked_at.clear()
-        evaluate(matched(6), metrics=["fid"], cache=cache, style_key="k")
-        assert looked_at == [6, 2]
-
-    def test_order_does_not_matter(self, looked_at: list[int]) -> None:
-        assert looked_at == []
-        first, second = evaluate(matched(), metrics=["fid"]), evaluate(matched()[::-1], metrics=["fid"])
-        assert first.fid == pytest.approx(second.fid, rel=1e-9)
 
 
 class TestAudits:

@@ -1,30 +1,22 @@
-"""`recolorist-lab train` and `recolorist-lab zoo`, and the studies' files."""
+"""`recolorist-lab train`: a cell of the ledger, from a card, an index or a folder."""
 
 from __future__ import annotations
 
 import json
-import tomllib
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from recolorist.errors import RecoloristError
-from recolorist_lab.assets.zoo import CHECKPOINTS
-from recolorist_lab.cli.main import app
 from recolorist_lab.runs.cell import run_cell
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import load
-from tests.lab.assets.test_zoo import made
+from tests.lab.cli.train_kit import lab
 from tests.lab.fakes.parts import picture
 from tests.lab.training.contexts import TINY
 
-CONFIGS = Path(__file__).parents[3] / "configs"
 SMALL = {"size": 32, "epochs": 1, "batch": 16, "workers": 0, "accelerator": "cpu", "threads": 1}
-
-
-def lab(*words: object) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def train(ledger: Path, *words: object) -> Result:
@@ -116,50 +108,3 @@ class TestOwnImages:
         printed = lab("data", "index", "--folder", one_hospital, "--test-share", 0.25, "--val-share", 0.25)
         assert "train 20, val 10, test 10" in printed.stdout
         assert lab("data", "index", "--folder", one_hospital, "--test-share", 1.5).exception is not None
-
-
-class TestZoo:
-    def test_the_list(self) -> None:
-        told = json.loads(lab("zoo", "list", "--json").stdout)
-        assert [row["name"] for row in told] == list(CHECKPOINTS)
-        assert "93.04 ± 3.90" in lab("zoo", "list").stdout
-
-    def test_a_checkpoint_is_loaded_and_tested(self, tmp_path: Path) -> None:
-        made(tmp_path, "own", 4, "test_resnet", model="test_resnet", size=32, dataset=TINY)
-        assert "test_resnet, 4 classes" in lab("zoo", "load", "own", "--folder", tmp_path).stdout
-        done = lab("zoo", "evaluate", "own", "--folder", tmp_path, "--json")
-        assert done.exit_code == 0, done.output
-        told = json.loads(done.stdout)
-        assert (told["images"], told["dataset"], len(told["confusion"])) == (12, TINY, 4)
-        assert "of the training split here" in lab("zoo", "evaluate", "own", "--folder", tmp_path).stdout
-
-
-class TestStudies:
-    def test_the_papers_grids(self) -> None:
-        main, sweep = load(CONFIGS / "classify.toml"), load(CONFIGS / "probability.toml")
-        assert len(main.cells) == 17 * 19 * 3
-        assert len(sweep.cells) == 21 * 19 * 3
-        every = [cell.config for cell in (*main.cells, *sweep.cells)]
-        assert {(one.model, one.size, one.batch, one.epochs, one.patience) for one in every} == {
-            ("densenet121", 224, 256, 100, 15)
-        }
-        assert sorted({cell.config.probability for cell in sweep.cells}) == [round(0.05 * step, 2) for step in range(21)]
-
-    @pytest.mark.parametrize("name", ["classify", "probability"])
-    def test_every_kind_of_cell_of_the_quick_twins_runs(self, name: str, tmp_path: Path) -> None:
-        """At a size that takes a second: one seed, one epoch, few tiles."""
-        text = (CONFIGS / f"{name}.quick.toml").read_text("utf-8")
-        for old, new in (("tiles=240,size=64", "tiles=12,size=32"), ("size = 64", "size = 32"), ("epochs = 15", "epochs = 1")):
-            assert old in text
-            text = text.replace(old, new)
-        told = tomllib.loads(text)
-        for grid in told["grid"]:
-            text = text.replace(f"axes.seed = {json.dumps(grid['axes']['seed'])}", "axes.seed = [71397589]")
-            text = text.replace(json.dumps(grid["axes"].get("probability")), "[0.3]")
-        (tmp_path / "small.toml").write_text(text, "utf-8")
-        study = load(tmp_path / "small.toml")
-        assert len(study.cells) == {"classify": 6, "probability": 1}[name]
-        Ledger(tmp_path / "ledger")
-        for cell in study.cells:
-            outcome = run_cell(tmp_path / "ledger", 30.0, cell)
-            assert outcome.name == "done", outcome.message

@@ -1,11 +1,7 @@
-"""The commands as people type them; in one process, because a fresh one spends seconds on importing torch."""
+"""`recolorist-lab baseline stylise` and `convert`."""
 
 from __future__ import annotations
 
-import io
-import json
-from collections.abc import Callable
-from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
@@ -14,59 +10,18 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from PIL import Image
-from typer.testing import CliRunner
 
 from recolorist.errors import RecoloristError
-from recolorist_lab.baselines import METHODS, build
+from recolorist_lab.baselines import build
 from recolorist_lab.baselines.networks.efdm import EFDM
-from recolorist_lab.cli.main import app
-from recolorist_lab.progress import report_step, shown_steps
 from tests.commands import picture
+from tests.lab.cli.baseline_kit import refused, said, told
 from tests.lab.command import lab
-
-DATA = "synthetic:hospitals=3,tiles=4,size=24"
-SMALL = ("--batch", "1", "--load-size", "20", "--crop-size", "16", "--encoder", "random", "--device", "cpu")
-
-
-def told(*words: str | Path) -> Any:
-    done = CliRunner().invoke(app, ["baseline", *map(str, words), "--json"], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return json.loads(done.stdout)
-
-
-def said(*words: str | Path) -> str:
-    done = CliRunner().invoke(app, ["baseline", *map(str, words)], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.stdout
-
-
-def refused(message: str, *words: str | Path) -> None:
-    with pytest.raises(RecoloristError, match=message):
-        CliRunner().invoke(app, ["baseline", *map(str, words)], catch_exceptions=False)
 
 
 def look(path: str | Path) -> NDArray[np.uint8]:
     with Image.open(path) as image:
         return np.asarray(image)
-
-
-def lines_of(work: Callable[[], None]) -> str:
-    """What is shown on standard error, without a terminal."""
-    stream = io.StringIO()
-    with redirect_stderr(stream), shown_steps("training"):
-        work()
-    return stream.getvalue()
-
-
-def trained(out: Path, *more: str | Path) -> Any:
-    return told("train", "efdm", "--data", DATA, "--out", out, "--ledger", out.parent / "ledger", *SMALL, *more)
-
-
-@pytest.fixture(scope="module")
-def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("run") / "out"
-    trained(folder, "--iterations", "2")
-    return folder / "weights.safetensors"
 
 
 @pytest.fixture
@@ -77,44 +32,6 @@ def pictures(tmp_path: Path) -> Path:
         Image.fromarray(picture(seed, (20, 27))).save(path)
     Image.fromarray(picture(5, (20, 27), 1)).save(tmp_path / "grey.png")
     return tmp_path
-
-
-class TestList:
-    def test_says_what_is_known_of_all_thirteen(self) -> None:
-        rows = told("list")
-        assert [row["method"] for row in rows] == list(METHODS)
-        adain = rows[0]
-        assert (adain["parameters"], adain["trained_parameters"], adain["size"]) == (7_010_959, 3_505_219, 256)
-        text = said("list").splitlines()
-        assert len(text) == 14
-        assert text[1].split()[:2] == ["adain", "AdaIN"]
-        assert "7,010,959" in text[1]
-
-    def test_info(self) -> None:
-        facts = told("info", "adain")
-        assert facts["recipe"]["iterations"] == 160_000
-        assert facts["options"]["style_weight"] == 10.0
-        assert facts["official"][1]["file"] == "decoder.pth"
-        assert "3,505,740" in said("info", "adain")
-        refused("did you mean 'adain'", "info", "adian")
-
-
-class TestTrain:
-    def test_people_see_losses(self, tmp_path: Path) -> None:
-        assert "efdm on synthetic" in said("train", "efdm", "--data", DATA, "--ledger", tmp_path, *SMALL, "--iterations", "1")
-        assert "style 0.25" in lines_of(lambda: report_step(3, 3, "style 0.25"))
-
-    def test_refusals(self, tmp_path: Path) -> None:
-        words = ("train", "adain", "--data", DATA, "--encoder", "random", "--ledger", tmp_path / "x")
-        refused("give one", *words, "--iterations", "1", "--epochs", "1")
-        refused("does not fit into load_size=20", *words, "--load-size", "20")
-        refused("'aplha' is unknown; did you mean 'alpha'", *words, "--option", "aplha=1")
-        refused("view: 'round' is unknown", *words, "--view", "round")
-        refused("holds no images", *words[:3], str(tmp_path), *words[4:])
-        assert not (tmp_path / "x").exists()
-
-    def test_what_is_in_a_folder_is_not_overwritten(self, weights: Path) -> None:
-        refused("exists; pass --force", "train", "efdm", "--data", DATA, "--out", weights.parent, *SMALL)
 
 
 class TestStylise:

@@ -33,6 +33,13 @@ def triples(count: int = 3) -> list[Triple]:
     return [Triple(one, two, recolorist.match(one, two)) for one, two in pairs]
 
 
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is kept between tests, and nothing is downloaded."""
+    monkeypatch.setenv("RECOLORIST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("RECOLORIST_OFFLINE", "1")
+
+
 @pytest.fixture
 def folders(tmp_path: Path) -> tuple[Path, Path, Path]:
     made = triples()
