@@ -35,7 +35,7 @@ _Ledger = Annotated[Path, typer.Option("--ledger", envvar="RECOLORIST_LEDGER", h
 _Out = Annotated[Path | None, typer.Option("--out", "-o", help="Folder to copy weights, scores and history to.")]
 
 _HERE: Final = Path("ledger")
-_SETS: Final = ("source", "val", "val_split", "test", "test_harmonised")
+_SETS: Final = ("source", "val", "val_split", "test", "test_harmonised", "test_gated")
 
 
 def register(app: typer.Typer) -> None:

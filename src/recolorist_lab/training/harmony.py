@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 import recolorist as rc
+from recolorist.augment.harmoniser import Gate
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core.moments import Moments
+from recolorist.errors import StatisticsError
 from recolorist_lab.augmentations.base import inside
 from recolorist_lab.data.loader import Sample
 from recolorist_lab.data.pixels import Bytes
 
-__all__ = ["Harmony", "pool"]
+__all__ = ["Harmony", "harmonies", "pool"]
 
 
 def pool(bank: StyleBank) -> Moments:
@@ -30,19 +32,28 @@ def pool(bank: StyleBank) -> Moments:
 
 
 class Harmony:
-    """Match to the typical image of a bank: its mean colour, and the mean deviation within one image.
+    """Harmonise samples with the bank of the training images, as `recolorist harmonise` does.
 
-    The deviation of all pixels together would be too large a target, since it holds the differences between images as well.
+    Args:
+        bank: Styles of the training images.
+        gate: ``"off"`` matches every image to the average style; ``"centre"`` those outside the bank only.
     """
 
-    def __init__(self, bank: StyleBank) -> None:
-        spread = bank.std.mean(axis=0)
-        self.style = Moments(int(bank.pixels.sum()), bank.mean.mean(axis=0), np.diag(spread**2), 1.0, bank.space)
+    def __init__(self, bank: StyleBank, gate: Gate = "off") -> None:
+        self.harmoniser = rc.Harmoniser(bank, gate)
 
     def __call__(self, sample: Sample) -> Bytes:
-        """The sample's image, matched; a border stays black."""
-        return inside(sample.image, sample.box, self._matched)
+        """Return the sample's image, harmonised; a border stays black."""
+        return inside(sample.image, sample.box, self.harmoniser)
 
-    def _matched(self, picture: Bytes) -> Bytes:
-        matched: Bytes = rc.match(picture, self.style)
-        return matched
+
+def harmonies(bank: StyleBank) -> dict[str, Harmony]:
+    """Return the ways of harmonising that are measured, by the name of the test set they make.
+
+    A bank that is too small for a gate has no gated one.
+    """
+    ways = {"test_harmonised": Harmony(bank)}
+    try:
+        return {**ways, "test_gated": Harmony(bank, "centre")}
+    except StatisticsError:
+        return ways

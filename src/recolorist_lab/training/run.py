@@ -16,7 +16,7 @@ from recolorist_lab.runs.kind import Context
 from recolorist_lab.training import models, state
 from recolorist_lab.training.feed import Feed
 from recolorist_lab.training.followers import following
-from recolorist_lab.training.harmony import Harmony
+from recolorist_lab.training.harmony import harmonies
 from recolorist_lab.training.loop import ClassifierTrainer
 from recolorist_lab.training.predict import Reader, predict
 from recolorist_lab.training.prepare import Prepared, prepare
@@ -42,6 +42,8 @@ def work(settings: Settings, context: Context | None) -> Mapping[str, Json] | No
     """This device's part of a run; the first one's gives the result."""
     fabric = make_fabric(settings)
     ready = prepare(settings, rank=fabric.global_rank)
+    if settings.fit == "head":
+        return _fit_head(settings, ready, context)
     val = Reader.of(Feed(ready.splits.val), fabric, settings.batch, settings.workers)
     looking = watchers(settings.tensorboard, _name(settings)) if context is not None else watchers()
     trainer = ClassifierTrainer(settings, ready, val, fabric, context, looking)
@@ -54,6 +56,17 @@ def work(settings: Settings, context: Context | None) -> Mapping[str, Json] | No
         return None
     _keep(settings, ready, trainer, found, context)
     return _result(ready, trainer, found)
+
+
+def _fit_head(settings: Settings, ready: Prepared, context: Context | None) -> Mapping[str, Json] | None:
+    from recolorist_lab.training.frozen import fit_head
+
+    tested, facts = fit_head(settings, ready)
+    if context is None:
+        return None
+    context.keep("scores.json", _json(tested))
+    sizes: dict[str, Json] = {name: len(part) for name, part in ready.splits._asdict().items() if part is not None}
+    return {"images": sizes, **facts}
 
 
 def make_fabric(settings: Settings, *, launch: bool = True) -> Any:
@@ -99,8 +112,8 @@ def _tested(settings: Settings, ready: Prepared, val: Reader, fabric: Any) -> di
         if part is not None:
             readers[name] = Reader.of(Feed(part), fabric, settings.batch, settings.workers)
     if settings.harmonise:
-        matched = Feed(splits.test, harmony=Harmony(ready.images.bank()))
-        readers["test_harmonised"] = Reader.of(matched, fabric, settings.batch, settings.workers)
+        for name, harmony in harmonies(ready.images.bank()).items():
+            readers[name] = Reader.of(Feed(splits.test, harmony=harmony), fabric, settings.batch, settings.workers)
     found = {}
     for name, reader in readers.items():
         seen = predict(ready.algorithm.network, reader, ready.normalise, ready.algorithm.task, fabric)

@@ -31,6 +31,8 @@ class Settings:
     minibatches: Literal["pooled", "by_domain"] = identity("pooled")
     model: str = identity("densenet121")  # any of timm's names
     weights: str = identity("")  # sha256 of the weights to start from; "" is random ones
+    fit: Literal["network", "head"] = identity("network")  # "head": logistic regression on the features of `weights`
+    copies: int = identity(3)  # augmented copies of each training image, with fit = "head"
     size: int = identity(224)
     resize: Literal["letterbox", "squash"] = identity("letterbox")
     epochs: int = identity(100)
@@ -65,7 +67,9 @@ class Settings:
                 f"probability={self.probability} for {self.augmentation!r}; of several, each says its own in parentheses"
             )
         self._refuse_below(1, "size", "epochs", "patience", "batch", "accumulate", "devices")
-        self._refuse_below(0, "seed", "weight_decay", "warmup_epochs", "warmup_rate", "floor_rate", "clip_norm", "workers")
+        self._refuse_below(
+            0, "seed", "weight_decay", "warmup_epochs", "warmup_rate", "floor_rate", "clip_norm", "workers", "copies"
+        )
         self._refuse_below(0, "threads", "checkpoint_seconds", "source_share", "validation_share")
         if self.learning_rate <= 0:
             raise OptionError(f"learning_rate={self.learning_rate}; accepted is a positive number")

@@ -26,6 +26,7 @@ EVERY_SET: Final = {
     "val_split": "validation split",
     "test": "test",
     "test_harmonised": "test, harmonised",
+    "test_gated": "test, gated",
 }
 _UNSEEN: Final = ("val_split", "test")
 

@@ -1,0 +1,153 @@
+"""Fit the head only: the network's features are computed once, and logistic regression is fitted to them.
+
+This answers in seconds where training the whole network takes minutes. Training images are used as they are and in augmented
+copies. The strength of the penalty is chosen by the validation loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from recolorist.errors import OptionError
+from recolorist_lab.runs.config import Json
+from recolorist_lab.training import models
+from recolorist_lab.training.feed import Feed, collate
+from recolorist_lab.training.harmony import harmonies
+from recolorist_lab.training.normalise import Normalise
+from recolorist_lab.training.predict import domains_of
+from recolorist_lab.training.prepare import Prepared
+from recolorist_lab.training.scores import Predictions, brief, scores
+from recolorist_lab.training.settings import Settings
+
+__all__ = ["PENALTIES", "Features", "fit_head"]
+
+Floats = NDArray[np.float64]
+
+#: Inverse strengths of the penalty that are tried.
+PENALTIES: Final = (0.0001, 0.001, 0.01, 0.1, 1.0)
+#: What networks trained on ImageNet expect.
+IMAGENET: Final = Normalise((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+_BATCH: Final = 64
+
+
+class Features(NamedTuple):
+    """One vector for each image, and what the image is."""
+
+    values: Floats
+    targets: NDArray[np.int64]
+    domains: Sequence[str]
+
+
+def fit_head(settings: Settings, ready: Prepared) -> tuple[dict[str, dict[str, Json]], Mapping[str, Json]]:
+    """Fit and test the head of a network whose other weights stay as they are.
+
+    Args:
+        settings: Of the run.
+        ready: Images, augmentation and network.
+
+    Returns:
+        Scores by the name of the set, and facts about the fit.
+
+    Raises:
+        OptionError: Images have several labels, or the network has random weights.
+    """
+    if not settings.weights or ready.algorithm.task.multilabel:
+        raise OptionError(
+            "fit='head' needs weights to take features from, and one label for each image; name a file of weights, or use "
+            "fit='network'"
+        )
+    network = ready.algorithm.network.eval()
+    train = _augmented(network, ready.feed, settings.copies)
+    sets = {name: _features(network, Feed(part)) for name, part in _parts(ready).items()}
+    if settings.harmonise:
+        for name, harmony in harmonies(ready.images.bank()).items():
+            sets[name] = _features(network, Feed(ready.splits.test, harmony=harmony))
+    centre, spread = train.values.mean(axis=0), np.maximum(train.values.std(axis=0), 1e-6)
+    sets = {name: part._replace(values=(part.values - centre) / spread) for name, part in sets.items()}
+    heads = {
+        penalty: _fit(train._replace(values=(train.values - centre) / spread), penalty, ready.algorithm.task.classes)
+        for penalty in PENALTIES
+    }
+    losses = {penalty: float(_predict(head, sets["val"]).losses.mean()) for penalty, head in heads.items()}
+    best = min(losses, key=lambda penalty: losses[penalty])
+    classes = ready.splits.train.classes
+    tested = {name: scores(_predict(heads[best], part), classes) for name, part in sets.items()}
+    facts: dict[str, Json] = {
+        "penalty": best,
+        "validation_losses": {str(penalty): loss for penalty, loss in losses.items()},
+        "vectors": len(train.values),
+        "features": int(train.values.shape[1]),
+        "parameters": models.parameters(ready.algorithm.network),
+        **{name: brief(part) for name, part in tested.items()},
+    }
+    return tested, facts
+
+
+class _Head(NamedTuple):
+    """A fitted linear layer; classes that no training image has get no score."""
+
+    weights: Floats
+    bias: Floats
+
+
+def _parts(ready: Prepared) -> dict[str, Any]:
+    splits = ready.splits
+    parts = {"val": splits.val, "test": splits.test, "source": splits.source, "val_split": splits.val_split}
+    return {name: part for name, part in parts.items() if part is not None}
+
+
+def _augmented(network: models.Classifier, feed: Feed, copies: int) -> Features:
+    """The images as they are, then augmented copies; without an augmentation copies would be the same and are left out."""
+    plain = _features(network, Feed(feed.samples))
+    if feed.augmentation is None or copies == 0:
+        return plain
+    parts = [plain, *(_features(network, feed, epoch) for epoch in range(copies))]
+    return Features(
+        np.concatenate([part.values for part in parts]),
+        np.concatenate([part.targets for part in parts]),
+        [domain for part in parts for domain in part.domains],
+    )
+
+
+def _features(network: models.Classifier, feed: Feed, epoch: int = 0) -> Features:
+    values, targets = [], []
+    with torch.no_grad():
+        for batch in _batches(feed, epoch):
+            images = IMAGENET(IMAGENET.unit(batch.images))
+            values.append(network.features(images).double().numpy())
+            targets.append(batch.targets.numpy())
+    return Features(np.concatenate(values), np.concatenate(targets), domains_of(feed.samples))
+
+
+def _batches(feed: Feed, epoch: int) -> Iterator[Any]:
+    for start in range(0, len(feed), _BATCH):
+        yield collate(feed.__getitems__([(epoch, place) for place in range(start, min(start + _BATCH, len(feed)))]))
+
+
+def _fit(train: Features, penalty: float, classes: int) -> _Head:
+    """Logistic regression with classes weighted inversely to their counts."""
+    from sklearn.linear_model import LogisticRegression
+
+    present = np.unique(train.targets)
+    if len(present) < 2:
+        raise OptionError(f"the training images are of {len(present)} class; a classifier needs two at least")
+    fitted = LogisticRegression(C=penalty, class_weight="balanced", max_iter=2_000).fit(train.values, train.targets)
+    weights, bias = np.zeros((classes, train.values.shape[1])), np.full(classes, -np.inf)
+    if len(present) == 2:  # one row: the second class against the first
+        weights[present[1]], bias[present] = fitted.coef_[0], (0.0, fitted.intercept_[0])
+    else:
+        weights[present], bias[present] = fitted.coef_, fitted.intercept_
+    return _Head(weights, np.maximum(bias, -1e6))
+
+
+def _predict(head: _Head, part: Features) -> Predictions:
+    logits = part.values @ head.weights.T + head.bias
+    largest = logits.max(axis=1, keepdims=True)
+    normaliser = largest[:, 0] + np.log(np.exp(logits - largest).sum(axis=1))
+    losses = normaliser - logits[np.arange(len(logits)), part.targets]
+    return Predictions(logits, part.targets, losses, part.domains)
