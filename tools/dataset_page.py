@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Final
 
@@ -10,12 +11,14 @@ from recolorist_lab.data.registry import CARDS
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "datasets.md"
 MARK: Final = "<!-- cards -->\n"
+_PINS: Final = ("### Which downloads are pinned, and by whom", "")
 
 
 def page(text: str) -> str:
     """The page with everything after the mark written anew."""
     head, mark, _ = text.partition(MARK)
-    return head + mark + "\n" + "\n".join([*overview(), "", *(line for card in CARDS.values() for line in section(card))])
+    sections = (line for card in CARDS.values() for line in section(card))
+    return head + mark + "\n" + "\n".join([*overview(), "", *_PINS, *pin_table(), "", *sections])
 
 
 def overview() -> list[str]:
@@ -60,8 +63,27 @@ def files(given: tuple[File, ...]) -> list[str]:
 
 def pins(file: File) -> str:
     """What is checked."""
-    size = "size not pinned" if file.bytes is None else f"{file.bytes:,} bytes"
-    return f"{size}, {file.checksum or 'checksum recorded at the first download'}"
+    size = "size as the server declares it" if file.bytes is None else f"{file.bytes:,} bytes"
+    return f"{size}, {file.checksum or 'no published checksum, so that of the first download holds'}"
+
+
+def pin_table() -> list[str]:
+    """Who vouches for the content of each file."""
+    lines = ["| files | of | size | checksum | content is vouched for by |", "|---|---|---|---|---|"]
+    for card in CARDS.values():
+        for source in card.sources:
+            kinds = Counter((file.bytes is not None, (file.checksum or "").partition(":")[0]) for file in source.files)
+            for (has_size, checksum), count in kinds.items():
+                size = "card" if has_size else "server"
+                by = "the publisher, by its checksum" if checksum else _first_checks(card, source.files[0])
+                lines.append(f"| {count} | {source.title} (`{card.key}`) | {size} | {checksum or 'none'} | {by} |")
+    return lines
+
+
+def _first_checks(card: Card, file: File) -> str:
+    counts = "per class" if card.expected.per_class else "per split and imbalance"
+    inside = f"its {'size' if file.unpack is None else 'own checksums'}"
+    return f"whoever downloads it first: {inside}, counts {counts}, then its SHA-256"
 
 
 def main() -> None:

@@ -23,6 +23,8 @@ _ONE_READ: Final = 4 << 20  # headers are read in pieces of 512 bytes and we cop
 _METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 _ENTRY_BYTES: Final = 512  # of the directory at the end of a zip; real ones take about 150
 _ENCRYPTED: Final = 0x1
+_BLOCK: Final = 512  # of a tar
+_PIECE: Final = 1 << 20
 
 
 class ArchiveError(RecoloristError):
@@ -153,9 +155,7 @@ class _Tar:
             for info in tar:
                 yield _tar_member(info)
                 tar.members.clear()  # or half a million of them stay in memory
-            self.stream.seek(tar.offset)
-            if self.stream.read(512) != bytes(512):
-                raise ArchiveError("it ends without the mark of its end: it is cut off")
+            self._read_to_end(tar.offset)
 
     def contents(self) -> Iterator[tuple[str, IO[bytes]]]:
         self.stream.seek(0)
@@ -164,6 +164,18 @@ class _Tar:
                 if info.isreg() and (content := tar.extractfile(info)):
                     yield info.name, content
                 tar.members.clear()
+            self._read_to_end(tar.offset)
+
+    def _read_to_end(self, offset: int) -> None:
+        """Read what follows the last member: zeros, and then the checksum of the compressed stream, which is verified there."""
+        self.stream.seek(offset)
+        rest = self.stream.read(_BLOCK)
+        if rest != bytes(_BLOCK):
+            raise ArchiveError("it ends without the mark of its end: it is cut off")
+        while rest := self.stream.read(_PIECE):
+            if rest.strip(b"\0"):
+                raise ArchiveError("it goes on after the mark of its end: it is damaged, or two archives in one")
+            self.stream.seek(self.stream.tell())  # refused beyond the limit
 
     def _tar(self) -> Any:
         stream: Any = self.stream  # reads, seeks and tells, which is all that is asked of it

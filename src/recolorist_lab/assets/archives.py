@@ -18,7 +18,7 @@ from recolorist.io.reading import display_path
 from recolorist_lab.assets.archive_formats import ArchiveError, Caps, Member, OpenArchive, open_tar, open_zip
 from recolorist_lab.disk import refuse_full_disk
 
-__all__ = ["ArchiveError", "Caps", "Member", "safe_name", "unpack"]
+__all__ = ["ArchiveError", "Caps", "Member", "check_archive", "safe_name", "unpack"]
 
 _CHUNK: Final = 1 << 20
 _JUNK: Final = ("__MACOSX", ".DS_Store", "Thumbs.db")  # checked like all others, and not written
@@ -51,6 +51,31 @@ def unpack(archive: str | Path, target: str | Path, caps: Caps | None = None) ->
         raise ArchiveError(f"{display_path(source)} is refused, and nothing of it was written: {error}") from error
     except Exception as error:  # damaged archives raise nearly anything; for a caller all of it is one thing
         raise ArchiveError(f"{display_path(source)} cannot be unpacked, and nothing of it was written: {error}") from error
+    return len(plan)
+
+
+def check_archive(archive: str | Path, caps: Caps | None = None) -> int:
+    """Read every member of a zip or tar to its end, so that every checksum in it is verified, and write nothing.
+
+    Args:
+        archive: The file.
+        caps: The most that it may unpack to.
+
+    Returns:
+        The number of files in it.
+
+    Raises:
+        ArchiveError: If :func:`unpack` would refuse it, or a checksum is wrong.
+    """
+    source, caps = Path(archive), caps or Caps()
+    try:
+        with _opened(source) as opened:
+            plan = _checked(opened, source.stat().st_size, caps)
+            for _, content in opened.contents():
+                while content.read(_CHUNK):
+                    pass
+    except Exception as error:  # as in `unpack`
+        raise ArchiveError(f"{display_path(source)} is not a whole archive: {error}") from error
     return len(plan)
 
 

@@ -142,7 +142,7 @@ def _so_far(file: File, part: Path) -> tuple[int, str | None]:
         have = part.stat().st_size
     except (OSError, ValueError):
         return 0, None
-    if told.get("url") != file.url or not (told.get("etag") or file.checksum):
+    if not isinstance(told, dict) or told.get("url") != file.url or not (told.get("etag") or file.checksum):
         return 0, None
     return have, told.get("etag")
 
@@ -153,6 +153,11 @@ def _receive(answer: Any, file: File, part: Path, have: int, tick: Tick) -> None
     if total is not None and (total > limit or (file.bytes is not None and total != file.bytes)):
         due = f"{file.bytes:,} bytes" if file.bytes is not None else f"at most {limit:,} bytes"
         raise FetchError(f"{file.name} would have {total:,} bytes and should have {due}; it is not downloaded")
+    if total is None and file.bytes is None and file.checksum is None:
+        raise FetchError(
+            f"{file.name}: the server does not say how long it is, and nothing else is known of it, so that a part of it could "
+            "not be told from all of it; download it by hand"
+        )
     etag = answer.headers.get("ETag")
     strong = etag if etag and not etag.startswith("W/") else None
     note_of(part).write_text(json.dumps({"url": file.url, "etag": strong}), "utf-8")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from recolorist.io.files import atomic_write
-from recolorist_lab.assets.archives import unpack
+from recolorist_lab.assets.archives import ArchiveError, check_archive, unpack
 from recolorist_lab.assets.download import CutOffError, FetchError, Link, note_of, transfer
 from recolorist_lab.data.cards import Card, File, Source
 from recolorist_lab.progress import Tick
@@ -25,6 +25,7 @@ __all__ = ["RECORD", "Fetched", "fetch", "fetch_files", "instructions"]
 RECORD: Final = "fetched.json"
 _CHUNK: Final = 1 << 20
 _MAGIC: Final = {".npz": b"PK\3\4", ".zip": b"PK\3\4", ".gz": b"\x1f\x8b"}
+_RECORDED: Final = {"bytes": int, "sha256": str, "url": str, "unpacked": str}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +43,38 @@ class _Run:
     link: Link
     tick: Tick
     keep: bool
+    accept_new: bool
     record: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 def fetch(
-    card: Card, root: str | Path, *, link: Link | None = None, tick: Tick | None = None, keep_archives: bool = False
+    card: Card,
+    root: str | Path,
+    *,
+    link: Link | None = None,
+    tick: Tick | None = None,
+    keep_archives: bool = False,
+    accept_new: bool = False,
 ) -> Fetched:
-    """Bring every open file of a dataset below ``root``, and list the sources that only a person can ask for."""
-    done = fetch_files(card.files, root, link=link, tick=tick, keep_archives=keep_archives)
+    """Download every open file of a dataset.
+
+    Args:
+        card: The dataset.
+        root: The folder to download to.
+        link: How to reach the servers.
+        tick: Is told of every piece that came.
+        keep_archives: Whether archives are kept after they are unpacked.
+        accept_new: Whether a file that is not the one recorded at its first download is accepted and recorded anew. What the
+            card pins is checked in any case.
+
+    Returns:
+        What was downloaded, what was there, and the sources that only a person can ask for.
+
+    Raises:
+        FetchError: A download failed, or is not what it should be.
+        ArchiveError: An archive was refused.
+    """
+    done = fetch_files(card.files, root, link=link, tick=tick, keep_archives=keep_archives, accept_new=accept_new)
     return replace(done, by_hand=tuple(source for source in card.sources if source.request))
 
 
@@ -60,11 +85,12 @@ def fetch_files(
     link: Link | None = None,
     tick: Tick | None = None,
     keep_archives: bool = False,
+    accept_new: bool = False,
 ) -> Fetched:
-    """The same for any files."""
+    """Download any files; see :func:`fetch`."""
     folder = Path(root)
     folder.mkdir(parents=True, exist_ok=True)
-    run = _Run(folder, link or Link(), tick or (lambda *_: None), keep_archives, _read_record(folder))
+    run = _Run(folder, link or Link(), tick or (lambda *_: None), keep_archives, accept_new, _read_record(folder))
     done: list[str] = []
     present: list[str] = []
     for file in files:
@@ -88,16 +114,17 @@ def instructions(source: Source, root: str | Path) -> str:
 def _one(file: File, run: _Run) -> bool:
     """Make sure of one file; False if it was there already and is right."""
     target = run.root / file.name
-    known = run.record.get(file.name, {})
+    recorded = run.record.get(file.name, {})
+    known = {} if run.accept_new else recorded
     unpacked = None if file.unpack is None else run.root / file.unpack
-    if unpacked is not None and known.get("unpacked") == file.unpack and unpacked.is_dir():
+    if unpacked is not None and recorded.get("unpacked") == file.unpack and unpacked.is_dir():
         return False
     fresh = not target.exists()
     if fresh:
         target.parent.mkdir(parents=True, exist_ok=True)
         _download(file, target, known, run)
     else:
-        _verify(file, target, known)
+        _note(run, file, _verify(file, target, known))
     if unpacked is not None:
         unpack(target, unpacked)
         _note(run, file, {"unpacked": file.unpack})
@@ -140,11 +167,17 @@ def _verify(file: File, path: Path, known: dict[str, Any]) -> dict[str, Any]:
     for pin in pins:
         name, _, value = pin.partition(":")
         if not value or not digests[name].startswith(value):
-            raise FetchError(f"{path.name} has the {name} {digests[name]} and should have {value}; it is not accepted")
+            hint = "" if pin == file.checksum else "; it changed since its first download (--accept-new takes the new one)"
+            raise FetchError(f"{path.name} has the {name} {digests[name]} and should have {value}; it is not accepted{hint}")
     magic = _MAGIC.get(Path(file.name).suffix)
     with path.open("rb") as stream:
         if magic and stream.read(len(magic)) != magic:
             raise FetchError(f"{path.name} does not begin as a {Path(file.name).suffix} file does; it is not accepted")
+    if magic and not pins:
+        try:
+            check_archive(path)
+        except ArchiveError as error:
+            raise FetchError(f"{path.name} has no known checksum and is not accepted: {error}") from error
     return {"bytes": size, "sha256": digests["sha256"]}
 
 
@@ -163,8 +196,11 @@ def _read_record(root: Path) -> dict[str, dict[str, Any]]:
         return {}
     try:
         record: dict[str, dict[str, Any]] = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
+        is_sound = all(isinstance(value, _RECORDED.get(key, object)) for facts in record.values() for key, value in facts.items())
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
         raise FetchError(f"{path} is damaged ({error}); remove it to start its record again") from error
+    if not is_sound:
+        raise FetchError(f"{path} is damaged (it holds facts of another kind); remove it to start its record again")
     return record
 
 

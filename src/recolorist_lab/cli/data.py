@@ -30,6 +30,10 @@ _Manifests = Annotated[list[Path], typer.Argument(help="Manifests, or folders th
 _Root = Annotated[Path, typer.Option("--root", help="Folder of the data.")]
 _Ca = Annotated[Path | None, typer.Option("--ca", help="Further certificates to trust (PEM); also RECOLORIST_CA.")]
 _Mirror = Annotated[str | None, typer.Option("--mirror", help="Https address with copies under <mirror>/<host>/<path>.")]
+_AcceptNew = Annotated[
+    bool,
+    typer.Option("--accept-new", help="Accept files that changed since their first download, unless the card pins them."),
+]
 _Keep = Annotated[bool, typer.Option("--keep-archives", help="Keep archives after unpacking.")]
 _Out = Annotated[Path | None, typer.Option("--out", "-o", help="Manifest to write; otherwise <root>/<name>.parquet.")]
 _Allow = Annotated[bool, typer.Option("--allow-different", help="Write although counts differ from the card, and record how.")]
@@ -94,7 +98,15 @@ def info(name: _Name) -> None:
     typer.echo(described(card_of(name)))
 
 
-def fetch(name: _Name, *, root: _Root, ca: _Ca = None, mirror: _Mirror = None, keep_archives: _Keep = False) -> None:
+def fetch(
+    name: _Name,
+    *,
+    root: _Root,
+    ca: _Ca = None,
+    mirror: _Mirror = None,
+    keep_archives: _Keep = False,
+    accept_new: _AcceptNew = False,
+) -> None:
     """Download what may be downloaded, and say exactly how to get the rest."""
     from recolorist_lab.assets import fetch as fetching
     from recolorist_lab.assets.download import Link
@@ -103,7 +115,8 @@ def fetch(name: _Name, *, root: _Root, ca: _Ca = None, mirror: _Mirror = None, k
 
     card = card_of(name)
     with bytes_bar() as tick:
-        fetched = fetching.fetch(card, root, link=Link(ca=ca, mirror=mirror), tick=tick, keep_archives=keep_archives)
+        link = Link(ca=ca, mirror=mirror)
+        fetched = fetching.fetch(card, root, link=link, tick=tick, keep_archives=keep_archives, accept_new=accept_new)
     for file in fetched.files:
         typer.echo(f"{file}: downloaded and verified.")
     for file in fetched.present:

@@ -15,7 +15,7 @@ from recolorist_lab.assets.download import FetchError, Link, address, refuse_add
 from recolorist_lab.assets.fetch import RECORD, fetch
 from recolorist_lab.data.cards import Card, File
 from recolorist_lab.data.registry import CARDS, card_of
-from tests.lab.fakes.parts import zipped
+from tests.lab.fakes.parts import tarred, zipped
 from tests.lab.server import Handler, Server
 
 HOST = "files.example.org"
@@ -247,12 +247,62 @@ class TestBad:
         assert not (tmp_path / "a.bin").exists()
         assert not (tmp_path / RECORD).exists()
 
-    @pytest.mark.parametrize("name", ["endless", "web page", "packed once more", "http", "busy"])
+    @pytest.mark.parametrize("name", ["web page", "packed once more", "http", "busy"])
     def test_nor_where_nothing_is_pinned(self, name: str, server: Server, link: Link, tmp_path: Path) -> None:
         server.answers[f"/{HOST}/a.bin"], why = BAD[name]
         with pytest.raises(FetchError, match=why):
             fetch(card_with(open_file()), tmp_path, link=link)
         assert not (tmp_path / "a.bin").exists()
+
+    @pytest.mark.parametrize("name", ["a.bin", "a.zip"])
+    def test_a_body_without_a_length_is_refused_where_nothing_is_pinned(
+        self, name: str, server: Server, link: Link, tmp_path: Path
+    ) -> None:
+        """A connection that was cut cannot be told from the end of the file."""
+        server.answers[f"/{HOST}/{name}"] = lambda h: h.plain(200, {"Connection": "close"}, zipped({"a.txt": b"x"}))
+        with pytest.raises(FetchError, match="does not say how long it is"):
+            fetch(card_with(open_file(name)), tmp_path, link=link)
+        assert names(tmp_path) == []
+
+    @pytest.mark.parametrize("ending", ["zip", "npz", "tar.gz"])
+    def test_wrong_bytes_of_an_archive_are_refused_where_nothing_is_pinned(
+        self, ending: str, server: Server, link: Link, tmp_path: Path
+    ) -> None:
+        content = {"a.txt": bytes(range(256)) * 40}
+        data = bytearray(tarred(content) if ending == "tar.gz" else zipped(content))
+        data[len(data) // 2] ^= 1
+        server.files[f"/{HOST}/a.{ending}"] = bytes(data)
+        with pytest.raises(FetchError, match="has no known checksum and is not accepted"):
+            fetch(card_with(open_file(f"a.{ending}")), tmp_path, link=link)
+        assert names(tmp_path) == []
+
+    def test_a_change_is_accepted_on_request(self, served: Server, link: Link, tmp_path: Path) -> None:
+        fetch(card_with(open_file()), tmp_path, link=link)
+        (tmp_path / "a.bin").unlink()
+        served.files[f"/{HOST}/a.bin"] = DATA[::-1]
+        with pytest.raises(FetchError, match=r"changed since its first download \(--accept-new"):
+            fetch(card_with(open_file()), tmp_path, link=link)
+        fetch(card_with(open_file()), tmp_path, link=link, accept_new=True)
+        assert json.loads((tmp_path / RECORD).read_text())["a.bin"]["sha256"] == hashlib.sha256(DATA[::-1]).hexdigest()
+        fetch(card_with(open_file()), tmp_path, link=link)
+
+    def test_what_the_card_pins_holds_in_any_case(self, server: Server, link: Link, tmp_path: Path) -> None:
+        server.files[f"/{HOST}/a.bin"] = DATA[::-1]
+        with pytest.raises(FetchError, match="has the md5"):
+            fetch(card_with(pinned_file()), tmp_path, link=link, accept_new=True)
+
+    def test_a_file_put_there_by_hand_is_recorded(self, link: Link, tmp_path: Path) -> None:
+        (tmp_path / "a.bin").write_bytes(DATA)
+        fetch(card_with(open_file()), tmp_path, link=link)
+        (tmp_path / "a.bin").write_bytes(DATA[::-1])
+        with pytest.raises(FetchError, match="changed since"):
+            fetch(card_with(open_file()), tmp_path, link=link)
+
+    @pytest.mark.parametrize("text", ["[]", "3", '{"a.bin": []}', '{"a.bin": {"bytes": "many"}}', "[" * 100_000, '"', "\xff"])
+    def test_a_record_of_another_kind_is_an_error(self, text: str, link: Link, tmp_path: Path) -> None:
+        (tmp_path / RECORD).write_bytes(text.encode("latin-1"))
+        with pytest.raises(FetchError, match="is damaged"):
+            fetch(card_with(open_file()), tmp_path, link=link)
 
     def test_a_busy_server_is_asked_again(self, served: Server, link: Link, tmp_path: Path) -> None:
         def once(handler: Handler) -> None:
@@ -276,7 +326,7 @@ class TestBad:
 
     def test_a_hostile_archive_leaves_no_folder(self, server: Server, link: Link, tmp_path: Path) -> None:
         server.files[f"/{HOST}/a.zip"] = zipped({"fine.txt": b"x", "../evil.txt": b"y"})
-        with pytest.raises(ValueError, match="nothing of it was written"):
+        with pytest.raises(FetchError, match="leaves its folder"):
             fetch(card_with(replace(open_file("a.zip"), unpack="a")), tmp_path, link=link)
         assert not (tmp_path / "a").exists()
         assert not (tmp_path.parent / "evil.txt").exists()
