@@ -24,9 +24,13 @@ __all__ = ["Outcome", "died", "run_cell"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """How an attempt ended. The ledger is what counts; this only saves the launcher from looking."""
+    """How an attempt ended. The ledger is what counts; this only saves the launcher from looking.
 
-    name: Literal["done", "reused", "failed", "busy", "died", "error"]
+    ``died`` is an attempt whose process was seen to die. ``lost`` is one of which nothing is known: its process did not start, or
+    the server that started it was killed. It says nothing of the cell.
+    """
+
+    name: Literal["done", "reused", "failed", "busy", "died", "lost", "error"]
     message: str = ""
 
 

@@ -22,6 +22,7 @@ from recolorist_lab.runs.tidy import leftovers
 __all__ = ["RETRIES", "Engine", "Progress", "Report", "run_study"]
 
 RETRIES: Final = 3  # of a cell whose process died; a cell that raised an error is not tried again until `sweep retry`
+_MOST_LOST: Final = 100  # attempts of a cell that did not begin, half a second apart
 _LOOK_AGAIN: Final = 0.5  # seconds until a cell that someone else holds is looked at again
 _TICK: Final = 0.5  # seconds at most between two looks at the engine
 
@@ -114,6 +115,7 @@ class _Sweep:
         self._hopeless: set[str] = set()  # failed, or building on what failed
         self._running: set[str] = set()
         self._deaths: Counter[str] = Counter()
+        self._lost: Counter[str] = Counter()
         self._not_before: dict[str, float] = {}
 
     def progress(self) -> Progress:
@@ -172,6 +174,14 @@ class _Sweep:
             self._deaths[cell.run_id] += 1
             if self._deaths[cell.run_id] > self._retries:
                 outcome = cells.died(self._ledger, cell, self._deaths[cell.run_id], outcome.message)
+        if outcome.name == "lost":
+            self._lost[cell.run_id] += 1
+            if self._lost[cell.run_id] > _MOST_LOST:
+                raise LedgerError(
+                    f"{cell.name} lost its process {self._lost[cell.run_id]} times, the last time because {outcome.message}; "
+                    "something on this machine kills processes. Nothing is lost: mend that, and run the same command again"
+                )
+            self._later(cell)
         if outcome.name == "error":
             raise LedgerError(outcome.message)
         if outcome.name == "done":

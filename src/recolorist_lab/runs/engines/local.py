@@ -22,6 +22,7 @@ from recolorist_lab.runs.study import Cell
 __all__ = ["LocalEngine"]
 
 _ONE_THREAD: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_SERVER_KILLED: Final = 255  # what multiprocessing reports of a process whose fork server is gone; the process may live on
 _PATIENCE: Final = 5.0  # seconds a cell has to give up its claim before it is killed; the claim is then seen to be dead
 
 
@@ -63,7 +64,7 @@ class LocalEngine:
         try:
             process.start()
         except (OSError, EOFError) as error:  # the server that forks them was killed; the next start brings up another
-            self._stillborn.append((cell, Outcome("died", f"before it began ({error})")))
+            self._stillborn.append((cell, Outcome("lost", f"its process could not be started ({error})")))
             ours.close()
         else:
             self._running[process] = (cell, ours)
@@ -108,6 +109,8 @@ def _outcome(process: Any, pipe: Connection) -> Outcome:
         if pipe.poll():
             return Outcome(*pipe.recv())
     code = process.exitcode
+    if code == _SERVER_KILLED:
+        return Outcome("lost", "the server that starts processes was killed, and with it the news of how this one ended")
     return Outcome("died", f"by signal {-code}" if code < 0 else f"with exit code {code}")
 
 

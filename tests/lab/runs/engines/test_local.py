@@ -5,16 +5,20 @@ from __future__ import annotations
 import dataclasses
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from recolorist_lab.runs import sweep
 from recolorist_lab.runs.cell import Outcome
+from recolorist_lab.runs.claims import LedgerError
 from recolorist_lab.runs.engines import local
 from recolorist_lab.runs.engines.local import LocalEngine
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Cell, Resources, load
+from recolorist_lab.runs.sweep import run_study
 from tests.lab.command import answer, begun, session
 from tests.lab.study_files import grid, rehearsal, until
 
@@ -88,7 +92,7 @@ def test_a_process_that_did_not_start_gives_its_gpu_back(processes: Processes, t
     assert engine.fits(lost)
     engine.start(lost)
     assert not engine.fits(following)
-    assert [outcome.name for _, outcome in engine.wait(0.0)] == ["died"]
+    assert [outcome.name for _, outcome in engine.wait(0.0)] == ["lost"]
     assert engine.fits(following)
     assert processes.given() == [("0", "1")]
 
@@ -183,3 +187,44 @@ def test_cells_do_not_outlive_a_killed_launcher(tmp_path: Path, book: Path) -> N
     launcher.communicate()
     until(lambda: not session(launcher.pid))
     assert [ledger.state(cell).name for cell in cells] == ["missing"] * 2
+
+
+def test_a_killed_server_says_nothing_of_its_cells(processes: Processes, tmp_path: Path) -> None:
+    engine = LocalEngine(Ledger(tmp_path / "ledger"), jobs=5)
+    for cell in cells(tmp_path, 0.0, 1, 2):
+        engine.start(cell)
+    processes.made[0].exitcode, processes.made[1].exitcode = 255, -9  # type: ignore[assignment]
+    assert [outcome.name for _, outcome in engine.wait(0.0)] == ["lost", "died"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork server")
+def test_cells_outlive_their_fork_server(tmp_path: Path) -> None:
+    """Cells that never began were recorded as failed for good, and blocked those that build on them."""
+    from multiprocessing import forkserver
+
+    ledger, kills = Ledger(tmp_path / "ledger"), []
+
+    def kill_server(_: object) -> None:
+        server: Any = forkserver._forkserver  # type: ignore[attr-defined]
+        if server._forkserver_pid is not None and len(kills) < 2 and server._forkserver_pid not in kills:
+            kills.append(server._forkserver_pid)
+            os.kill(server._forkserver_pid, signal.SIGKILL)
+
+    study = load(rehearsal(tmp_path, grid([1, 2, 3])))
+    engine = LocalEngine(ledger, jobs=2, preload="recolorist_lab.runs.cell")
+    report = run_study(study, ledger, engine, retries=0, told=kill_server)
+    assert kills
+    assert (report.done, report.failed, report.blocked) == (3, {}, [])
+    assert not list((tmp_path / "ledger").rglob("failed.json"))
+
+
+def test_a_machine_that_starts_no_processes_ends_the_sweep_and_fails_no_cell(
+    processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep, "_MOST_LOST", 3)
+    monkeypatch.setattr(sweep, "_LOOK_AGAIN", 0.0)
+    ledger = Ledger(tmp_path / "ledger")
+    with pytest.raises(LedgerError, match=r"lost its process 4 times.*the server was killed.*run the same command again"):
+        run_study(load(rehearsal(tmp_path, grid([99]))), ledger, LocalEngine(ledger, jobs=1), retries=0)
+    assert len(processes.made) == 4
+    assert not list((tmp_path / "ledger").rglob("failed.json"))
