@@ -202,10 +202,11 @@ def test_cells_outlive_their_fork_server(tmp_path: Path) -> None:
     """Cells that never began were recorded as failed for good, and blocked those that build on them."""
     from multiprocessing import forkserver
 
-    ledger, kills = Ledger(tmp_path / "ledger"), []
+    kills: list[int] = []
+    ledger = Ledger(tmp_path / "ledger")
 
     def kill_server(_: object) -> None:
-        server: Any = forkserver._forkserver  # type: ignore[attr-defined]
+        server: Any = forkserver._forkserver
         if server._forkserver_pid is not None and len(kills) < 2 and server._forkserver_pid not in kills:
             kills.append(server._forkserver_pid)
             os.kill(server._forkserver_pid, signal.SIGKILL)
