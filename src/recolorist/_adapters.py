@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -14,7 +15,7 @@ import numpy as np
 from recolorist.augment import streams
 from recolorist.augment.colorist import Colorist, Draw
 from recolorist.augment.samplers import Content
-from recolorist.bank.json_form import FORMATS
+from recolorist.bank.json_form import FORMAT
 from recolorist.bank.names import format_name
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core import image as check
@@ -29,6 +30,7 @@ __all__ = [
     "draw_style",
     "encode_bank",
     "explain_missing",
+    "forbid_update_check",
     "format_name",
     "mask_to_bool",
     "mix_worker_seed",
@@ -48,6 +50,11 @@ def explain_missing(extra: str, error: ModuleNotFoundError) -> ModuleNotFoundErr
     """Return the error to raise when a framework is not installed: it says how to install it."""
     reason = str(error).partition(". Install it with: ")[0]  # of an adapter that this one stands on
     return ModuleNotFoundError(f"{reason}. Install it with: {how_to_install(extra)}", name=error.name, path=error.path)
+
+
+def forbid_update_check() -> None:
+    """Keep Albumentations from asking the network for a newer release when it is imported; a choice of the user stays."""
+    os.environ.setdefault("NO_ALBUMENTATIONS_UPDATE", "1")
 
 
 def build_colorist(arguments: Mapping[str, Any], **fixed: Any) -> Colorist:
@@ -148,7 +155,7 @@ def open_bank(bank: Any) -> tuple[StyleBank, Path | None]:
         return StyleBank.open(bank), Path(bank)
     if isinstance(bank, dict) and "path" in bank:
         return _open_verified(bank), Path(bank["path"])
-    if isinstance(bank, dict) and bank.get("format") in FORMATS:
+    if isinstance(bank, dict) and bank.get("format") == FORMAT:
         return StyleBank.from_json(json.dumps(bank)), None
     return StyleBank.of(bank), None
 

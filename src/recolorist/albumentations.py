@@ -21,6 +21,7 @@ from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import OptionError
 from recolorist.harmonise.albumentations import Harmonise
 
+adapters.forbid_update_check()
 try:
     from albumentations.core.transforms_interface import BaseTransformInitSchema, ImageOnlyTransform
 except ModuleNotFoundError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import zipfile
 from pathlib import Path
@@ -131,3 +132,19 @@ def test_a_large_bank_stays_small(tmp_path: Path) -> None:
     path = bank.save(tmp_path / "camelyon.npz")
     assert path.stat().st_size < 40e6
     assert StyleBank.load(path).fingerprint == bank.fingerprint
+
+
+@pytest.mark.parametrize("shape", [(10**12, 3), (10**6, 10**6), (6, 2)])
+def test_a_member_that_declares_another_size_is_refused(tmp_path: Path, bank: StyleBank, shape: tuple[int, ...]) -> None:
+    """A header of 10^12 items ended in a MemoryError."""
+    path = bank.save(tmp_path / "a.rcb")
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    members["mean.npy"] = header.getvalue() + bytes(6 * 3 * 8)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    with pytest.raises(StatisticsError, match=r"mean\.npy declares .* bytes of numbers and holds 144"):
+        StyleBank.load(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from recolorist import StyleBank
 from recolorist.errors import RecoloristError, StatisticsError
+from tests.full import full
 
 Images = NDArray[np.uint8]
 
@@ -50,7 +52,9 @@ class TestRead:
         [
             ("mean", [[0.1, 0.2]] * 6),
             ("mean", "dark"),
-            ("mean", [[1e999, 0.0, 0.0]] * 6),
+            ("mean", [[7.0, 0.2, 0.2]] * 6),
+            ("mean", [[-0.1, 0.2, 0.2]] * 6),
+            ("cov", [[0.01, 0.02, 0.0, 0.01, 0.0, 0.01]] * 6),  # a correlation of 2
             ("cov", [[1.0, 2.0]] * 6),
             ("cov", [[-1.0] * 6] * 6),
             ("pixels", [0] * 6),
@@ -68,23 +72,38 @@ class TestRead:
         entries = json.loads(bank.to_json()) | {entry: value}
         with pytest.raises(RecoloristError, match=r"checksum|format"):
             StyleBank.from_json(json.dumps(entries))
-        if entry not in ("format", "mask"):  # in the format of earlier versions, which has no checksum
+        if entry not in ("format", "mask"):  # with a checksum that fits, as somebody might write it on purpose
             with pytest.raises(RecoloristError, match=r"^(?!.*checksum)"):
-                StyleBank.from_json(json.dumps(_first_format(entries)))
+                StyleBank.from_json(_seal(entries))
 
     def test_entries_of_later_versions_are_ignored(self, bank: StyleBank) -> None:
-        entries = _first_format(json.loads(bank.to_json())) | {"colour_of_the_year": "plum"}
-        assert StyleBank.from_json(json.dumps(entries)).fingerprint == bank.fingerprint
+        entries = json.loads(bank.to_json()) | {"colour_of_the_year": "plum"}
+        assert StyleBank.from_json(_seal(entries)).fingerprint == bank.fingerprint
 
     def test_entries_with_a_default_may_be_missing(self, bank: StyleBank) -> None:
-        entries = _first_format(json.loads(bank.to_json()))
-        again = StyleBank.from_json(json.dumps({name: entries[name] for name in entries if name not in ("space", "size")}))
+        entries = json.loads(bank.to_json())
+        again = StyleBank.from_json(_seal({name: entries[name] for name in entries if name not in ("space", "size")}))
         assert (again.space, again.size) == ("rgb", None)
 
-    def test_the_first_format_is_read_and_says_nothing_of_its_making(self, bank: StyleBank) -> None:
-        again = StyleBank.from_json(json.dumps(_first_format(json.loads(bank.to_json()))))
-        assert again.fingerprint == bank.fingerprint
-        assert (bank.mask, bank.blank, again.mask, again.blank) == ("none", "left out", None, None)
+    def test_the_first_format_is_refused(self, bank: StyleBank) -> None:
+        """It had no checksum: 251 of 800 one-bit flips gave another bank."""
+        later = ("mask", "blank", "left_out", "sha256")
+        entries = {name: value for name, value in json.loads(bank.to_json()).items() if name not in later}
+        with pytest.raises(StatisticsError, match=r"its format is not .*; build the bank again"):
+            StyleBank.from_json(json.dumps(entries | {"format": "recolorist.bank/1"}))
+
+    def test_one_wrong_bit(self, bank: StyleBank) -> None:
+        data, refused = bank.to_json().encode(), 0
+        for bit in range(0, 8 * len(data), full(97, 1)):
+            changed = bytearray(data)
+            changed[bit // 8] ^= 1 << bit % 8
+            try:
+                again = StyleBank.from_json(changed.decode("utf-8", "replace"))
+            except StatisticsError:
+                refused += 1
+                continue
+            assert again.to_json() == bank.to_json()  # a space or a line break, or the last digit of a number that means the same
+        assert refused > 100
 
     def test_how_the_bank_was_made_comes_back(self, tiles: Images) -> None:
         glass = np.full((13, 17, 3), 243, np.uint8)
@@ -96,7 +115,7 @@ class TestRead:
         assert StyleBank.from_json(json.dumps(json.loads(bank.to_json()), indent=2)).fingerprint == bank.fingerprint
 
 
-def _first_format(entries: dict[str, Any]) -> dict[str, Any]:
-    """The entries that the first format had."""
-    later = ("mask", "blank", "left_out", "sha256")
-    return {name: value for name, value in entries.items() if name not in later} | {"format": "recolorist.bank/1"}
+def _seal(entries: dict[str, Any]) -> str:
+    """The entries with a checksum that fits them."""
+    plain = {name: value for name, value in entries.items() if name != "sha256"}
+    return json.dumps(plain | {"sha256": hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()})

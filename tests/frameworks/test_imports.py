@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from importlib.util import find_spec
 
 import pytest
 
+from tests.full import IS_FULL
 from tests.test_import import OPTIONAL, added, packages
 
 #: Adapter to the frameworks it stands on.
@@ -19,6 +23,27 @@ ADAPTERS = {
     "torch": ("torch",),
     "torchvision": ("torch", "torchvision"),
 }
+
+
+_WATCH = """
+import sys
+asked = []
+sys.addaudithook(lambda event, details: asked.append(event) if event in {"socket.getaddrinfo", "socket.connect"} else None)
+import recolorist.ADAPTER
+assert not asked, asked
+"""
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS if IS_FULL else ["albumentations"])
+def test_importing_an_adapter_asks_no_network(adapter: str) -> None:
+    """Albumentations asks PyPI for its newest version when it is imported, unless it is told not to."""
+    if not all(map(find_spec, ADAPTERS[adapter])):
+        pytest.skip(f"{', '.join(ADAPTERS[adapter])} must be installed")
+    environment = {name: value for name, value in os.environ.items() if name != "NO_ALBUMENTATIONS_UPDATE"}
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", _WATCH.replace("ADAPTER", adapter)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-500:]
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)

@@ -55,7 +55,7 @@ class Decision:
             entries = json.loads(text)
             plan = entries.pop("plan")
             return cls(**entries, plan=None if plan is None else Plan.from_json(json.dumps(plan)))
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
+        except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
             raise StatisticsError(f"this is not a decision: {error}. Expected is what Decision.to_json wrote.") from error
 
 

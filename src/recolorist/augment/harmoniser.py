@@ -86,7 +86,7 @@ class Harmonisation:
             check.option(entries["reason"], _REASONS, "reason")
             plan = entries.pop("plan")
             return cls(**entries, plan=None if plan is None else Plan.from_json(json.dumps(plan)))
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
+        except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
             raise StatisticsError(
                 f"this is no record of harmonising: {error}. Expected is what Harmonisation.to_json wrote."
             ) from error

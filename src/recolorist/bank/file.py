@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from recolorist.bank.names import decode_names, encode_names
 from recolorist.bank.table import BankTable, join_triangles, split_triangles
 from recolorist.errors import StatisticsError
 from recolorist.io.files import atomic_write
+from recolorist.io.npy import npy_header
 
 __all__ = ["FORMAT", "FORM_RULE", "pack_keys", "read_table", "unpack_keys", "write_table"]
 
@@ -180,4 +182,9 @@ def _refuse_odd_members(archive: zipfile.ZipFile, path: Path) -> None:
 def _read_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
     with archive.open(name) as member:
         data = io.BytesIO(member.read())
+    shape, _, dtype = npy_header(data)
+    declared, held = math.prod(shape) * dtype.itemsize, len(data.getbuffer()) - data.tell()
+    if declared != held:
+        raise ValueError(f"{name} declares {declared:,} bytes of numbers and holds {held:,}")
+    data.seek(0)
     return np.asarray(np.lib.format.read_array(data, allow_pickle=False))

@@ -1,7 +1,6 @@
 """A bank as JSON, which the Studio reads and which adapters write into pipelines; histograms are left out.
 
-Format 2 has a checksum over all its entries. Format 1, of earlier versions, is still read: it has none, and does not say how the
-bank was made.
+It has a checksum over all its entries. The format before it had none, so that a flipped bit gave another bank; it is refused.
 """
 
 from __future__ import annotations
@@ -19,12 +18,10 @@ from recolorist.bank.table import BankTable, join_triangles, split_triangles
 from recolorist.core import image as check
 from recolorist.errors import StatisticsError
 
-__all__ = ["FORMAT", "FORMATS", "read_json", "write_json"]
+__all__ = ["FORMAT", "read_json", "write_json"]
 
 #: The name of the format, which is the first entry of every bank in JSON.
 FORMAT: Final = "recolorist.bank/2"
-#: The formats that can be read.
-FORMATS: Final = ("recolorist.bank/1", FORMAT)
 
 
 def write_json(table: BankTable, library: str) -> str:
@@ -85,9 +82,9 @@ def _digest(entries: dict[str, Any]) -> str:
 
 
 def _table_of(entries: dict[str, Any]) -> BankTable:
-    if entries["format"] not in FORMATS:
-        raise ValueError(f"its format is none of {', '.join(map(repr, FORMATS))}")
-    if entries["format"] == FORMAT and entries.pop("sha256", None) != _digest(entries):
+    if entries["format"] != FORMAT:
+        raise ValueError(f"its format is not {FORMAT!r}; build the bank again")
+    if entries.pop("sha256", None) != _digest(entries):
         raise ValueError("its checksum does not fit; the file is damaged or was edited")
     size = entries.get("size")
     return BankTable(

@@ -95,7 +95,7 @@ class StyleBank:
         self.histograms = None if histograms is None else np.asarray(histograms).view()  # large: not copied
         self.mask, self.blank, self.left_out = mask, blank, tuple(left_out)
         self.library = __version__
-        refuse_bad_arrays(self.mean, self.cov, self.pixels, self.keys, self.histograms)
+        refuse_bad_arrays(self.mean, self.cov, self.pixels, self.keys, self.histograms, self.space)
         for array in (self.mean, self.cov, self.pixels, self.histograms):
             if array is not None:
                 array.flags.writeable = False

@@ -28,6 +28,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 _BINS: Final = 256
+_ROUNDING: Final = 1e-6  # relative; that of float64 statistics is far smaller, that of banks written elsewhere may not be
 
 
 class Row(NamedTuple):
@@ -127,9 +128,17 @@ def stack_rows(
 
 
 def refuse_bad_arrays(
-    mean: Array, cov: Array, pixels: NDArray[np.int64], keys: Sequence[str], histograms: NDArray[Any] | None
+    mean: Array, cov: Array, pixels: NDArray[np.int64], keys: Sequence[str], histograms: NDArray[Any] | None, space: str = "rgb"
 ) -> None:
     """Refuse arrays that do not fit together or hold numbers that no image has.
+
+    Args:
+        mean: Means (N, C) in unit range.
+        cov: Covariances (N, C, C).
+        pixels: Pixels measured in each image.
+        keys: The name of each image.
+        histograms: Counts (N, C, 256), or None.
+        space: The space of the moments; outside RGB means have other ranges and are not checked.
 
     Raises:
         StatisticsError: They do.
@@ -145,8 +154,23 @@ def refuse_bad_arrays(
         raise StatisticsError("a bank's numbers must be finite, its variances and pixel counts positive")
     if (cov != cov.swapaxes(1, 2)).any():
         raise StatisticsError("a bank's covariances must be symmetric; average each matrix with its transpose")
+    _refuse_impossible_moments(mean if space == "rgb" else None, cov)
     if len(set(keys)) < n:
         raise StatisticsError("two styles share a key; keys tell images apart, so that none is matched to itself")
+
+
+def _refuse_impossible_moments(mean: Array | None, cov: Array) -> None:
+    """Refuse covariances that are not positive semi-definite, and means outside the unit range, beyond rounding."""
+    variances = np.diagonal(cov, axis1=1, axis2=2)
+    lowest = np.linalg.eigvalsh(cov)[:, 0]
+    bad = np.flatnonzero(lowest < -_ROUNDING * (variances.sum(1) + 1e-9))
+    if bad.size:
+        raise StatisticsError(
+            f"the covariance of style {bad[0]} is not positive semi-definite (lowest eigenvalue {lowest[bad[0]]:.3g}), "
+            "and that of any image is; build the bank again"
+        )
+    if mean is not None and ((mean < -_ROUNDING) | (mean > 1 + _ROUNDING)).any():
+        raise StatisticsError(f"the means reach from {mean.min():.6g} to {mean.max():.6g}; a bank's are on a scale of 0 to 1")
 
 
 def resolve_rows(rows: Sequence[int] | NDArray[Any], count: int) -> NDArray[np.int64]:

@@ -52,7 +52,7 @@ def recorded(target: Target) -> list[dict[str, Any]]:
         path = Path(target.folder) / name
         lines = path.read_bytes().split(b"\n") if path.is_file() else []
         for line in lines:
-            with suppress(ValueError):
+            with suppress(ValueError, RecursionError):
                 record = json.loads(line)
                 if isinstance(record, dict) and {"source", "output", "sha256"} <= record.keys():
                     found.append(record)

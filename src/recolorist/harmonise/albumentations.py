@@ -11,6 +11,7 @@ from recolorist import _adapters as adapters
 from recolorist.augment.harmoniser import Gate, Harmoniser
 from recolorist.bank.drift import COVERAGE
 
+adapters.forbid_update_check()
 try:
     from albumentations.core.transforms_interface import BaseTransformInitSchema, ImageOnlyTransform
 except ModuleNotFoundError as error:

@@ -140,7 +140,7 @@ def _so_far(file: File, part: Path) -> tuple[int, str | None]:
     try:
         told = json.loads(note_of(part).read_text("utf-8"))
         have = part.stat().st_size
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return 0, None
     if not isinstance(told, dict) or told.get("url") != file.url or not (told.get("etag") or file.checksum):
         return 0, None

@@ -230,7 +230,7 @@ def read_config(path: Path) -> dict[str, Any]:
     """
     try:
         table = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ZooError(f"{path} cannot be read as JSON: {error}") from error
     if not isinstance(table, dict):
         raise ZooError(f"{path} holds {type(table).__name__}; expected is a table")

@@ -129,7 +129,7 @@ def unpacked(data: bytes, what: str) -> tuple[dict[str, Tensor], dict[str, Any]]
         header = json.loads(data[8 : 8 + length])
         told = json.loads(header["__metadata__"]["json"])
         tensors = from_bytes(data)
-    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+    except (SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise layout.LayoutError(f"{what} is not a file of weights written here ({type(error).__name__}: {error})") from error
     if not isinstance(told, dict):
         raise layout.LayoutError(f"{what} says nothing of itself")

@@ -100,7 +100,7 @@ def _parse_settings(items: list[str], from_options: Mapping[str, Any]) -> dict[s
             raise OptionError(f"--set {item!r}; accepted is name=value, each name once, and none that has an option of its own")
         try:
             settings[name] = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
+        except (tomllib.TOMLDecodeError, RecursionError):
             settings[name] = text
     return settings
 

@@ -144,7 +144,7 @@ def newest(folder: Path, now: float) -> Seen | None:
             return Seen(number, Holder(**content["holder"]), age, float(content["lease"]))
         except FileNotFoundError:
             continue  # finished in between
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             return Seen(number, Holder("", "unknown", 0, ""), age, 60.0)  # damaged: its lease, whatever it was, runs out
     return None
 

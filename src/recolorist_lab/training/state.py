@@ -62,7 +62,7 @@ def unpack(data: bytes) -> tuple[dict[str, Tensor], Any]:
         length = int.from_bytes(data[:8], "little")
         facts = json.loads(json.loads(data[8 : 8 + length])["__metadata__"][_KEY])
         return load(data), facts
-    except (ValueError, KeyError, TypeError, SafetensorError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError, SafetensorError) as error:
         raise CheckpointError(f"this is not a checkpoint of a training run: {error}; delete it to begin again") from error
 
 
