@@ -213,7 +213,7 @@ def test_cells_outlive_their_fork_server(tmp_path: Path) -> None:
 
     study = load(rehearsal(tmp_path, grid([1, 2, 3])))
     engine = LocalEngine(ledger, jobs=2, preload="recolorist_lab.runs.cell")
-    report = run_study(study, ledger, engine, retries=0, told=kill_server)
+    report = run_study(study, ledger, engine, retries=0, on_progress=kill_server)
     assert kills
     assert (report.done, report.failed, report.blocked) == (3, {}, [])
     assert not list((tmp_path / "ledger").rglob("failed.json"))
