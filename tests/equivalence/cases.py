@@ -6,6 +6,7 @@ import itertools
 import os
 import random
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -96,7 +97,7 @@ def _all() -> list[Case]:
     return [Case(*values) for values in itertools.product(*AXES.values())]
 
 
-#: About eighty cases; with RECOLORIST_FULL_MATRIX=1 all of them, which takes hours.
+#: About fifty cases; with RECOLORIST_FULL_MATRIX=1 all of them, which takes hours.
 CASES: Final = _all() if os.environ.get("RECOLORIST_FULL_MATRIX") == "1" else _pairwise()
 
 
@@ -120,9 +121,13 @@ def style_image() -> NDArray[np.uint8]:
 
 
 def style_bank(case: Case) -> rc.StyleBank:
-    """Build a bank of the one style, as the case needs it."""
+    """Return a bank of the one style, as the case needs it."""
     known = rc.SPACES.get(case.space)
-    space = "rgb" if known is None or known.is_linear else case.space
+    return _bank_in("rgb" if known is None or known.is_linear else case.space)
+
+
+@cache
+def _bank_in(space: str) -> rc.StyleBank:
     return rc.StyleBank.build([style_image()], split="train", space=space, with_histograms=True)
 
 

@@ -35,9 +35,11 @@ class Route:
     styles: tuple[str, ...] = ("image", "bank")  #: the kinds of style it can be given at all
     options: tuple[str, ...] = ("method", "space", "strength", "max_gain", "apply_to")  #: those it has
     expected: Callable[[Case], NDArray[Any]] = reference
+    is_slide: bool = False  #: slides have three channels of 8 bits
 
     def adapt(self, case: Case) -> Case:
-        """Return the case with a kind of style that this route takes."""
+        """Return the case with a kind of style and of pixels that this route takes."""
+        case = replace(case, dtype="uint8", alpha=False) if self.is_slide else case
         return case if case.style in self.styles else replace(case, style=self.styles[0])
 
 
@@ -105,6 +107,20 @@ def _limited(case: Case, _: Path) -> NDArray[Any]:
     return np.asarray(aug(content_of(case), index=5))
 
 
+def _harmoniser(case: Case) -> rc.Harmoniser:
+    style = _moments(case, style_image())
+    return rc.Harmoniser(style, "off", mask=case.mask, blank="match", **case.options)
+
+
+def _harmonise_one(case: Case, _: Path) -> NDArray[Any]:
+    return np.asarray(_harmoniser(case)(content_of(case)))
+
+
+def _decide_and_apply(case: Case, _: Path) -> NDArray[Any]:
+    harmoniser, content = _harmoniser(case), content_of(case)
+    return np.asarray(harmoniser.apply(content, harmoniser.decide(content)))
+
+
 def _batch(case: Case) -> NDArray[Any]:
     """Return two images of one dtype; the second is the mirrored and darkened first."""
     content = content_of(case)
@@ -146,9 +162,9 @@ def _suffix(case: Case) -> str:
     return ".npy" if case.dtype == "float32" else ".tif"
 
 
-def _files(case: Case, folder: Path) -> tuple[Path, Path]:
+def _files(case: Case, folder: Path, suffix: str | None = None) -> tuple[Path, Path]:
     """Write content and style; the content lies alone in its folder. Both can be read in strips."""
-    source, style = folder / "in" / f"content{_suffix(case)}", folder / "style.tif"
+    source, style = folder / "in" / f"content{suffix or _suffix(case)}", folder / "style.tif"
     source.parent.mkdir()
     _write(source, content_of(case))
     _write(style, style_image())
@@ -162,6 +178,7 @@ def _write(path: Path, pixels: NDArray[Any]) -> None:
     import tifffile
 
     extra: dict[str, Any] = {"extrasamples": ["unassalpha"]} if pixels.shape[-1] == 4 else {}
+    extra |= {"compression": "zlib"} if path.suffix == ".svs" else {}  # OpenSlide reads no plain tiles
     tifffile.imwrite(path, pixels, photometric="rgb", tile=(16, 16), **extra)
 
 
@@ -171,8 +188,8 @@ def _style_file(case: Case, folder: Path, image: Path) -> Path:
     return style_bank(case).save(folder / "style.rcb")
 
 
-def _one_file(case: Case, folder: Path, reading: Reading) -> NDArray[Any]:
-    source, image = _files(case, folder)
+def _one_file(case: Case, folder: Path, reading: Reading, suffix: str | None = None) -> NDArray[Any]:
+    source, image = _files(case, folder, suffix)
     out = folder / f"out{_suffix(case)}"
     options = MatchOptions(**case.options)
     collections.match_file(
@@ -181,23 +198,23 @@ def _one_file(case: Case, folder: Path, reading: Reading) -> NDArray[Any]:
     return read_image(out)
 
 
-def _harmonise(case: Case, folder: Path, reading: Reading) -> NDArray[Any]:
-    source, image = _files(case, folder)
+def _harmonise(case: Case, folder: Path, reading: Reading, suffix: str | None = None) -> NDArray[Any]:
+    source, image = _files(case, folder, suffix)
     style = _moments(case, read_image(image))
     where = collections.Where(jobs=1)
     result = collections.harmonise(
         source.parent, folder / "out", style, mask=case.mask, reading=reading, where=where, **case.options
     )
-    return _only(result, folder / "out" / source.name)
+    return _only(result, folder / "out" / f"content{_suffix(case)}")
 
 
-def _augment(case: Case, folder: Path, reading: Reading) -> NDArray[Any]:
-    source, _ = _files(case, folder)
+def _augment(case: Case, folder: Path, reading: Reading, suffix: str | None = None) -> NDArray[Any]:
+    source, _ = _files(case, folder, suffix)
     where = collections.Where(jobs=1)
     result = collections.augment(
         source.parent, folder / "out", style_bank(case), p=1.0, mask=case.mask, reading=reading, where=where, **case.options
     )
-    return _only(result, folder / "out" / source.name)
+    return _only(result, folder / "out" / f"content{_suffix(case)}")
 
 
 def _only(result: Any, path: Path) -> NDArray[Any]:
@@ -206,12 +223,16 @@ def _only(result: Any, path: Path) -> NDArray[Any]:
     return read_image(path)
 
 
-def _whole(run: Callable[[Case, Path, Reading], NDArray[Any]]) -> Run:
+def _whole(run: Callable[..., NDArray[Any]]) -> Run:
     return lambda case, folder: run(case, folder, Reading())
 
 
-def _strips(run: Callable[[Case, Path, Reading], NDArray[Any]]) -> Run:
+def _strips(run: Callable[..., NDArray[Any]]) -> Run:
     return lambda case, folder: run(case, folder, Reading(max_pixels=_SMALL))
+
+
+def _slide(run: Callable[..., NDArray[Any]]) -> Run:
+    return lambda case, folder: run(case, folder, Reading(), ".svs")
 
 
 # ---- commands ----------------------------------------------------------------------------------------------------------------
@@ -231,25 +252,29 @@ def _words(case: Case) -> list[object]:
     return words if case.mask is None else [*words, "--mask", case.mask]
 
 
-def _match_command(case: Case, folder: Path) -> NDArray[Any]:
-    source, image = _files(case, folder)
+def _match_command(case: Case, folder: Path, *more: object, suffix: str | None = None) -> NDArray[Any]:
+    source, image = _files(case, folder, suffix)
     out = folder / f"out{_suffix(case)}"
-    _command("match", source, _style_file(case, folder, image), "--out", out, *_words(case))
+    _command("match", source, _style_file(case, folder, image), "--out", out, *_words(case), *more)
     return read_image(out)
 
 
-def _harmonise_command(case: Case, folder: Path) -> NDArray[Any]:
+def _harmonise_command(case: Case, folder: Path, *more: object) -> NDArray[Any]:
     source, image = _files(case, folder)
     style = _style_file(case, folder, image)
-    _command("harmonise", source.parent, folder / "out", "--to", style, "--gate", "off", "--jobs", 1, *_words(case))
+    _command("harmonise", source.parent, folder / "out", "--to", style, "--gate", "off", "--jobs", 1, *_words(case), *more)
     return read_image(folder / "out" / source.name)
 
 
-def _augment_command(case: Case, folder: Path) -> NDArray[Any]:
+def _augment_command(case: Case, folder: Path, *more: object) -> NDArray[Any]:
     source, _ = _files(case, folder)
     bank = style_bank(case).save(folder / "style.rcb")
-    _command("augment", source.parent, folder / "out", "--bank", bank, "--p", 1, "--jobs", 1, *_words(case))
+    _command("augment", source.parent, folder / "out", "--bank", bank, "--p", 1, "--jobs", 1, *_words(case), *more)
     return read_image(folder / "out" / source.name)
+
+
+def _command_in_strips(run: Callable[..., NDArray[Any]]) -> Run:
+    return lambda case, folder: run(case, folder, "--max-pixels", _SMALL)
 
 
 # ---- which cases each route answers ------------------------------------------------------------------------------------------
@@ -287,6 +312,8 @@ ROUTES: Final = (
     Route("Colorist", _call, _with_bank, ("bank",)),
     Route("Colorist.params and apply", _params, _with_bank, ("bank",)),
     Route("Colorist with max_clip", _limited, _with_bank, ("bank",)),
+    Route("Harmoniser", _harmonise_one, _affine),
+    Route("Harmoniser.decide and apply", _decide_and_apply, _affine),
     Route("match_within_batch", _within_batch, _any, ("image",), expected=_partner),
     Route("ColorMatch", _tensors, _in_tensors, ("bank",), _NOT_APPLY_TO, expected=_unmasked),
     Route("match_file", _whole(_one_file), _bank_file_or_image),
@@ -295,7 +322,14 @@ ROUTES: Final = (
     Route("harmonise in strips", _strips(_harmonise), _affine),
     Route("augment", _whole(_augment), _with_bank, ("bank",)),
     Route("augment in strips", _strips(_augment), _affine, ("bank",)),
+    Route("match_file of a slide", _slide(_one_file), _affine, is_slide=True),
+    Route("harmonise of a slide", _slide(_harmonise), _affine, is_slide=True),
+    Route("augment of a slide", _slide(_augment), _affine, ("bank",), is_slide=True),
     Route("recolorist match", _match_command, _bank_file_or_image),
     Route("recolorist harmonise", _harmonise_command, _affine),
     Route("recolorist augment", _augment_command, _with_bank, ("bank",)),
+    Route("recolorist match in strips", _command_in_strips(_match_command), _affine),
+    Route("recolorist harmonise in strips", _command_in_strips(_harmonise_command), _affine),
+    Route("recolorist augment in strips", _command_in_strips(_augment_command), _affine, ("bank",)),
+    Route("recolorist match of a slide", lambda c, f: _match_command(c, f, suffix=".svs"), _affine, is_slide=True),
 )

@@ -35,6 +35,8 @@ def _expected(case: Case, route: Route) -> NDArray[Any] | None:
 def test_equal_bytes_or_a_refusal(case: Case, route: Route, tmp_path: Path) -> None:
     if route.name == "ColorMatch":
         pytest.importorskip("torch", reason="needs the extra recolorist[torch]")
+    if route.is_slide:
+        pytest.importorskip("openslide", reason="needs the extra recolorist[slides]")
     case = route.adapt(case)
     expected = _expected(case, route)
     if expected is None or not route.serves(case):

@@ -6,6 +6,7 @@ import codecs
 import io
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final
 
 import typer
@@ -82,10 +83,16 @@ def run_app(app: typer.Typer, name: str, translate: Callable[[str], str] = str) 
         if isinstance(output, io.TextIOWrapper):
             output.reconfigure(errors=_ASCII_ERRORS)
     try:
-        app(obj={"program": name})
+        _build(app)(obj={"program": name})
     except RecoloristError as error:
         echo(f"{name}: {translate(' '.join(str(error).split()))}", err=True)
         sys.exit(1)
+
+
+@cache
+def _build(app: typer.Typer) -> Any:
+    """Build the commands of an app, once; that takes longer than most commands run."""
+    return typer.main.get_command(app)
 
 
 class _Command(TyperCommand):
