@@ -3,8 +3,11 @@
 import os
 import signal
 from contextlib import suppress
+from functools import lru_cache
 from importlib.util import find_spec
-from typing import Final
+from typing import Any, Final
+
+from recolorist.demo import synthetic
 
 # importing Albumentations would ask the network for a newer release, and warn when it gets no answer
 os.environ.setdefault("NO_ALBUMENTATIONS_UPDATE", "1")
@@ -13,6 +16,22 @@ os.environ.setdefault("NO_ALBUMENTATIONS_UPDATE", "1")
 with suppress(ValueError):  # only a main thread may say so
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# many tests draw the same few synthetic slides, which takes longer than what they test; those who get a map may not write to it
+_draw: Final = synthetic.draw
+
+
+@lru_cache(maxsize=64)
+def _draw_once(*arguments: Any) -> Any:
+    dyes = _draw(*arguments)
+    dyes.flags.writeable = False
+    return dyes
+
+
+synthetic.draw = _draw_once
+
+# what tests write need not survive a loss of power; that files are flushed is tested by noting the calls
+os.fsync = lambda _: None
 
 _ADAPTERS: Final = {
     "src/recolorist/albumentations.py": ("albumentations",),

@@ -90,9 +90,9 @@ def test_an_image_matched_to_itself_stays(tmp_path: Path) -> None:
         assert {answer["sha256"] for answer in answers[:-1]} == {fingerprint(image)}
 
 
-@pytest.mark.parametrize("pair", [slides(), (noise(), narrow_noise())], ids=["slides", "small gains"])
-def test_plans_by_deviation_are_the_library_s_character_for_character(tmp_path: Path, pair: tuple[Bytes, Bytes]) -> None:
-    content, style = pair
+@pytest.mark.parametrize("pair", ["slides", "small gains"])
+def test_plans_by_deviation_are_the_library_s_character_for_character(tmp_path: Path, pair: str) -> None:
+    content, style = slides() if pair == "slides" else (noise(), narrow_noise())
     settings = [one for one in THOROUGH if one.method == "mean_std"]
     for one, answer in zip(settings, compare(tmp_path, content, style, settings), strict=True):
         assert answer["plan"] == one.plan(content, style).to_json()

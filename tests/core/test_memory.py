@@ -14,7 +14,7 @@ import recolorist as rc
 from recolorist.core import kernels
 from tests.core.contracts import KERNELS
 
-SIDE = 2048
+SIDE = 1280  # a byte for each pixel would already be more than a mebibyte
 MEBIBYTE = 2**20
 IMAGE_BYTES = SIDE * SIDE * 3
 

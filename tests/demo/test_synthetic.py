@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from recolorist.demo import synthetic
 from recolorist.demo.fields import Array
 from recolorist.demo.synthetic import KINDS, SCANNERS, Scanner, scan, tile, tissue
+from recolorist.demo.tissue import draw
 from recolorist.errors import RecoloristError
 
 PERFECT = Scanner("perfect", (0.6, 0.7, 0.3), (0.1, 0.8, 0.4), (1.0, 1.0), (1.0, 1.0, 1.0), gamma=1.0, blur=0.0, noise=0.0)
@@ -30,6 +32,13 @@ def nuclei_and_stroma(seed: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     return dyes[..., 0] > 0.45, (dyes[..., 0] < 0.10) & (dyes[..., 1] > 0.22)
 
 
+@pytest.fixture
+def _drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw every map, also one that was drawn before."""
+    monkeypatch.setattr(synthetic, "draw", draw)
+
+
+@pytest.mark.usefixtures("_drawn_anew")
 class TestRepeatable:
     @pytest.mark.parametrize("scanner", SCANNERS)
     def test_same_seed_same_bytes(self, scanner: str) -> None:
@@ -50,8 +59,8 @@ class TestRepeatable:
         assert np.array_equal(first, tile(5, size=(32, 40)))
 
     def test_seeds_differ(self) -> None:
-        digests = {tissue(seed, (40, 64)).tobytes() for seed in range(20)}
-        assert len(digests) == 20
+        digests = {tissue(seed, (40, 64)).tobytes() for seed in range(8)}
+        assert len(digests) == 8
 
     def test_numpy_integers_are_seeds_too(self) -> None:
         assert np.array_equal(tile(5, size=24), tile(int(np.int64(5)), size=24))
