@@ -76,7 +76,7 @@ def test_what_a_page_would_fetch_is_noticed() -> None:
 @pytest.mark.parametrize("script", GALLERY, ids=[script.stem for script in GALLERY])
 @pytest.mark.filterwarnings("ignore:FigureCanvasAgg:UserWarning")  # without a display, showing does nothing and says so
 def test_the_gallery_runs(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    needs("matplotlib")
+    needs("matplotlib", *(name for name in ("torch", "torchvision") if f"import {name}\n" in script.read_text("utf-8")))
     import matplotlib as mpl
     from matplotlib import pyplot as plt
 
