@@ -10,6 +10,7 @@ from recolorist_lab.report import figures
 __all__ = ["draw"]
 
 _NAMED: Final = 8  # targets that the legend can hold
+_ACROSS: Final = 3  # entries in a line of the legend
 
 
 def draw(comparison: Comparison) -> Any:
@@ -31,7 +32,13 @@ def draw(comparison: Comparison) -> Any:
         for axes in (left, right):
             axes.grid(visible=False, axis="y")
         handles, labels = left.get_legend_handles_labels()
-        picture.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4))
+        across = min(len(labels), _ACROSS)
+        order = [
+            number for column in range(across) for number in range(column, len(labels), across)
+        ]  # legends fill columns first
+        picture.legend(
+            [handles[number] for number in order], [labels[number] for number in order], loc="outside lower center", ncols=across
+        )
     return picture
 
 

@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
+from recolorist._version import __version__
 from recolorist.io.files import atomic_write
 from recolorist.report.page import page
 from recolorist_lab.compare.figure import draw
@@ -19,7 +20,11 @@ from recolorist_lab.report import figures
 __all__ = ["plain_text", "write_report"]
 
 _PICTURE: Final = "compare.png"
-_STYLE: Final = "td, th { padding: 0.2em 0.9em 0.2em 0; text-align: left } img { max-width: 100% }"
+_STYLE: Final = """
+.card img { width: 100%; }
+thead th { white-space: normal; vertical-align: bottom; }
+tr > :first-child { text-align: left; padding-left: 0; }
+"""
 
 
 def write_report(comparison: Comparison, folder: Path) -> list[Path]:
@@ -100,9 +105,11 @@ def _about(comparison: Comparison) -> str:
 
 def _markdown(comparison: Comparison) -> str:
     head, *rows = _rows(comparison)
-    lines = ["# Does it help?", "", f"![Methods against balanced accuracy]({_PICTURE})", ""]
+    (first, conclusions), *others = _sections(comparison)
+    lines = ["# Does it help?", "", f"## {first}", "", *(f"- {sentence}" for sentence in conclusions), ""]
+    lines += [f"![Methods against balanced accuracy]({_PICTURE})", ""]
     lines += [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in (head, ["---"] * len(head), *rows)]
-    for heading, sentences in _sections(comparison):
+    for heading, sentences in others:
         lines += ["", f"## {heading}", "", *(f"- {sentence}" for sentence in sentences)]
     return "\n".join([*lines, "", "## How it was measured", "", _about(comparison), ""])
 
@@ -112,13 +119,30 @@ def _cell(text: str) -> str:
 
 
 def _html(comparison: Comparison, picture: bytes) -> str:
-    head, *rows = _rows(comparison)
     encoded = base64.b64encode(picture).decode()
-    body = [f'<img alt="Methods against balanced accuracy" src="data:image/png;base64,{encoded}">', "<table>"]
-    body += [f"<tr>{''.join(f'<th>{escape(cell)}</th>' for cell in head)}</tr>"]
-    body += [f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows]
-    body += ["</table>"]
-    for heading, sentences in (*_sections(comparison), ("How it was measured", [_about(comparison)])):
-        items = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
-        body.append(f"<h2>{escape(heading)}</h2><ul>{items}</ul>")
+    image = f'<img alt="Methods against balanced accuracy" src="data:image/png;base64,{encoded}">'
+    conclusions, *others = [_card(heading, _list(sentences)) for heading, sentences in _sections(comparison)]
+    body = [
+        f'<header><h1>Does it help?</h1><p class="muted small">recolorist {__version__}</p></header>',
+        conclusions,
+        f'<section class="card">{image}</section>',
+        _card("Balanced accuracy", _table(comparison)),
+        *others,
+        _card("How it was measured", f"<p>{escape(_about(comparison))}</p>"),
+    ]
     return page("Does it help?", "\n".join(body), _STYLE)
+
+
+def _card(heading: str, content: str) -> str:
+    return f'<section class="card"><h2>{escape(heading)}</h2>{content}</section>'
+
+
+def _list(sentences: Sequence[str]) -> str:
+    return f'<ul class="plain">{"".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)}</ul>'
+
+
+def _table(comparison: Comparison) -> str:
+    head, *rows = _rows(comparison)
+    names = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
+    lines = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{names}</tr></thead><tbody>{lines}</tbody></table>"

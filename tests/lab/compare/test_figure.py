@@ -23,3 +23,9 @@ def test_many_hospitals_have_no_legend_of_names() -> None:
     many = np.linspace(0.5, 0.9, 24).reshape(12, 2)
     figure = draw(made({"none": many, "colorist": many + 0.01}))
     assert {text.get_text() for text in figure.legends[0].get_texts()} == {"mean", "mean, test images harmonised"}
+
+
+def test_the_legend_is_read_line_by_line() -> None:
+    (legend,) = draw(made({"none": BASE, "colorist": BASE})).legends
+    names = [text.get_text().partition(" (")[0] for text in legend.get_texts()]
+    assert names == ["hospital 0", "mean", "hospital 1", "mean, test images harmonised", "hospital 2"]  # by columns

@@ -27,6 +27,17 @@ def test_files_and_their_numbers(tmp_path: Path) -> None:
         assert "What cannot be concluded" in text
 
 
+def test_pages_begin_with_the_conclusions(tmp_path: Path) -> None:
+    write_report(made({"none": BASE, "colorist": BASE + 0.1}), tmp_path)
+    for name, picture in (("report.md", "compare.png"), ("report.html", "<img")):
+        page = (tmp_path / name).read_text("utf-8")
+        places = [
+            page.index(text) for text in ("What can be concluded", picture, "unseen hospital</th>" if "<" in picture else "|")
+        ]
+        assert places == sorted(places)
+    assert "<h1>Does it help?</h1>" in (tmp_path / "report.html").read_text("utf-8")
+
+
 def test_names_are_escaped(tmp_path: Path) -> None:
     comparison = made({"none": BASE, "colorist": BASE})
     named = dataclasses.replace(comparison, targets=("<b>a|b", "c"), images={"<b>a|b": 1, "c": 2})
