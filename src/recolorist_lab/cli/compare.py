@@ -26,7 +26,7 @@ _HospitalColumn = Annotated[str, typer.Option("--hospital-column", help="Column 
 _GroupColumn = Annotated[str, typer.Option("--group-column", help="Column of the patients or slides.")]
 _Method = Annotated[list[str] | None, typer.Option("--method", "-m", help="Augmentation to compare; may be repeated.")]
 _Seeds = Annotated[int, typer.Option("--seeds", min=1, help="Trainings of each kind.")]
-_Model = Annotated[str, typer.Option("--model", help="Any of timm's names.")]
+_Model = Annotated[str, typer.Option("--model", help="Name of a timm model, such as resnet18.")]
 _Weights = Annotated[Path | None, typer.Option("--weights", help="File of weights to start from, such as ImageNet's.")]
 _Size = Annotated[int, typer.Option("--size", min=16, help="Side of the images in pixels.")]
 _Epochs = Annotated[int, typer.Option("--epochs", min=1, help="Passes over the training images.")]

@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 
 __all__ = ["cell_of", "copy_files", "register", "run_by_hand"]
 
-_Dataset = Annotated[str, typer.Argument(help="Dataset: 'synthetic', a name such as 'pathmnist', or a manifest.")]
+_Dataset = Annotated[str, typer.Argument(help="'synthetic', a name such as 'pathmnist', or the file that `data index` writes.")]
 _Augmentation = Annotated[str, typer.Option("--augmentation", "-a", help="none, colorist, randaugment, colorist+random_flip, …")]
 _Algorithm = Annotated[str, typer.Option("--algorithm", help="plain, erm, ib_erm, rsc, sd or selfreg.")]
 _Seed = Annotated[int, typer.Option("--seed", help=f"The paper's single-seed analyses use {SEEDS[-1]}.")]
-_Probability = Annotated[float | None, typer.Option("--probability", "-p", help="Of the augmentation; else its own.")]
-_Model = Annotated[str, typer.Option("--model", help="Any of timm's names.")]
+_Probability = Annotated[
+    float | None, typer.Option("--probability", "-p", help="Probability of the augmentation, instead of its own.")
+]
+_Model = Annotated[str, typer.Option("--model", help="Name of a timm model, such as resnet18.")]
 _Set = Annotated[list[str] | None, typer.Option("--set", help="Any other setting, as name=value; may be repeated.")]
 _Root = Annotated[str, typer.Option("--root", help="Folder of the data; else RECOLORIST_DATA.")]
 _Ledger = Annotated[Path, typer.Option("--ledger", envvar="RECOLORIST_LEDGER", help="Folder of results.")]
@@ -69,6 +71,7 @@ def train(
     from recolorist_lab.runs.ledger import Ledger
     from recolorist_lab.training.watch import bar
 
+    _refuse_folder(dataset, root)
     named = {"dataset": dataset, "augmentation": augmentation, "algorithm": algorithm, "seed": seed, "model": model, "root": root}
     from_options = {**named, **({} if probability is None else {"probability": probability})}
     values = {**from_options, **_parse_settings(more or [], from_options)}
@@ -78,6 +81,16 @@ def train(
     if out is not None:
         copy_files(result, out)
     typer.echo(json.dumps(dict(result.result), indent=2) if as_json else _describe(cell, result))
+
+
+def _refuse_folder(dataset: str, root: str) -> None:
+    from recolorist_lab.data.named import ABSENT, fingerprint_of, is_folder
+
+    if Path(dataset).is_dir() and (is_folder(dataset) or fingerprint_of(dataset, root) == ABSENT):
+        raise OptionError(
+            f"{dataset} is a folder; index its images first, with: recolorist-lab data index --folder {dataset} --test-share 0.2 "
+            "--val-share 0.2, then train with the file that it writes"
+        )
 
 
 def cell_of(name: str, values: Mapping[str, Any], axes: tuple[str, ...]) -> Cell:

@@ -98,6 +98,13 @@ class TestOwnImages:
         done = self.trained(tmp_path, path)
         assert done.exit_code == 0, (done.output, done.exception)
 
+    def test_a_folder_of_images_is_told_to_be_indexed_and_how(self, one_hospital: Path, tmp_path: Path) -> None:
+        refused = self.trained(tmp_path, str(one_hospital))
+        command = str(refused.exception).partition("recolorist-lab ")[2].partition(", then")[0]
+        assert command.startswith(f"data index --folder {one_hospital} ")
+        assert lab(*command.split()).exit_code == 0
+        assert (one_hospital / "scans.parquet").is_file()
+
     def test_a_folder_without_a_test_split_says_what_helps(self, one_hospital: Path, tmp_path: Path) -> None:
         lab("data", "index", "--folder", one_hospital)
         refused = self.trained(tmp_path, str(one_hospital / "scans.parquet"))
