@@ -20,13 +20,19 @@ if TYPE_CHECKING:
 
 __all__ = ["train"]
 
-_Count = Annotated[int | None, typer.Option(min=1, help="Instead of the method's own.")]
+_OWN: Final = "instead of the method's own."
+_Iterations = Annotated[int | None, typer.Option("--iterations", min=1, help=f"Training steps, {_OWN}")]
+_Epochs = Annotated[int | None, typer.Option("--epochs", min=1, help=f"Passes over the images, {_OWN}")]
+_Batch = Annotated[int | None, typer.Option("--batch", min=1, help=f"Images in a step, {_OWN}")]
+_Accumulate = Annotated[int | None, typer.Option("--accumulate", min=1, help=f"Steps whose gradients are added up, {_OWN}")]
+_LoadSize = Annotated[int | None, typer.Option("--load-size", min=1, help=f"Side to which images are resized first, {_OWN}")]
+_CropSize = Annotated[int | None, typer.Option("--crop-size", min=1, help=f"Side of the crops trained on, {_OWN}")]
 _Steps = Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")]
 _Data = Annotated[str, typer.Option("--data", help="Folder of images, manifest (.parquet), or a dataset's name.")]
 _Split = Annotated[str, typer.Option("--split", help="Split of a manifest; never train on what you will test on.")]
 _Root = Annotated[Path | None, typer.Option("--root", help="Folder of the data; also RECOLORIST_DATA.")]
 _Out = Annotated[Path | None, typer.Option("--out", "-o", help="Folder to copy weights, losses and a picture to.")]
-_Rate = Annotated[float | None, typer.Option("--rate", help="Learning rate at the start, instead of the method's own.")]
+_Rate = Annotated[float | None, typer.Option("--rate", help=f"Learning rate at the start, {_OWN}")]
 _View = Annotated[str | None, typer.Option("--view", help="How images become crops: crop, crop_turned, resized_crop, whole.")]
 _Start = Annotated[
     str | None, typer.Option("--start", help="Begin with trained parts: a file of `baseline train` or `convert`, or 'adain'.")
@@ -45,12 +51,12 @@ def train(
     out: _Out = None,
     split: _Split = "train",
     root: _Root = None,
-    iterations: _Count = None,
-    epochs: _Count = None,
-    batch: _Count = None,
-    accumulate: _Count = None,
-    load_size: _Count = None,
-    crop_size: _Count = None,
+    iterations: _Iterations = None,
+    epochs: _Epochs = None,
+    batch: _Batch = None,
+    accumulate: _Accumulate = None,
+    load_size: _LoadSize = None,
+    crop_size: _CropSize = None,
     rate: _Rate = None,
     view: _View = None,
     option: files.Options = None,

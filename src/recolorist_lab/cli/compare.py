@@ -24,7 +24,9 @@ _PathColumn = Annotated[str, typer.Option("--path-column", help="Column of the p
 _LabelColumn = Annotated[str, typer.Option("--label-column", help="Column of the classes.")]
 _HospitalColumn = Annotated[str, typer.Option("--hospital-column", help="Column of the hospitals.")]
 _GroupColumn = Annotated[str, typer.Option("--group-column", help="Column of the patients or slides.")]
-_Method = Annotated[list[str] | None, typer.Option("--method", "-m", help="Augmentation to compare; may be repeated.")]
+_Method = Annotated[
+    list[str] | None, typer.Option("--method", "-m", help="Augmentation to compare, instead of four; may be repeated.")
+]
 _Seeds = Annotated[int, typer.Option("--seeds", min=1, help="Trainings of each kind.")]
 _Model = Annotated[str, typer.Option("--model", help="Name of a timm model, such as resnet18.")]
 _Weights = Annotated[Path | None, typer.Option("--weights", help="File of weights to start from, such as ImageNet's.")]

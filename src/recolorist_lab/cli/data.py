@@ -41,7 +41,7 @@ _Options = Annotated[list[str] | None, typer.Option("--option", help="A dataset'
 _Folder = Annotated[Path | None, typer.Option("--folder", help="Index your own images below a folder.")]
 _Npz = Annotated[Path | None, typer.Option("--npz", help="Index your own images in an archive of arrays.")]
 _Csv = Annotated[Path | None, typer.Option("--csv", help="Index your own images, listed in a table.")]
-_As = Annotated[str | None, typer.Option("--name", help="What to call your own data; the folder's or table's name unless said.")]
+_As = Annotated[str | None, typer.Option("--name", help="What to call your own data; by default the name of the folder or file.")]
 _LabelFrom = Annotated[str, typer.Option("--label-from", help="Folder level (0, 1, … or -1) or column that names the label.")]
 _DomainFrom = Annotated[str, typer.Option("--domain-from", help="Folder level or column that names the domain, or 'none'.")]
 _SplitFrom = Annotated[str, typer.Option("--split-from", help="Folder level or column that names the split, or 'none'.")]

@@ -22,5 +22,7 @@ def _add(files: list[Path] | None) -> list[Path] | None:
 #: Files with augmentations, networks, metrics or datasets. They are in use when the command begins.
 Plugins = Annotated[
     list[Path] | None,
-    typer.Option("--plugin", callback=_add, is_eager=True, help="File with augmentations, networks, … of your own."),
+    typer.Option(
+        "--plugin", callback=_add, is_eager=True, help="Python file that adds augmentations, networks, metrics or datasets."
+    ),
 ]

@@ -37,7 +37,7 @@ def register(app: typer.Typer) -> None:
 def report(
     *, study: _Studies = None, out: _Out, ledger: _Ledger = _HERE, partial: _Partial = False, as_json: common.Json = False
 ) -> None:
-    """Write tables (Markdown, LaTeX, CSV, HTML), figures (PNG, PDF) and a page; refused, naming the cells, if any is missing."""
+    """Write tables, figures and a page; fails if a result is missing, and names the cell."""
     from recolorist_lab.report.build import build
     from recolorist_lab.runs.ledger import Ledger
     from recolorist_lab.runs.remembered import studies_of

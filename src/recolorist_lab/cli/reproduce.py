@@ -28,8 +28,8 @@ _Quick = Annotated[
     bool, typer.Option("--quick", help="Every study's quick configuration, on synthetic hospitals: minutes, no data needed.")
 ]
 _Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the ledger and the report.")]
-_LedgerAt = Annotated[Path | None, typer.Option("--ledger", help="Folder of results; OUT/ledger unless said.")]
-_Configs = Annotated[Path | None, typer.Option("--configs", help="Folder of study files; the paper's unless said.")]
+_LedgerAt = Annotated[Path | None, typer.Option("--ledger", help="Folder of results; by default OUT/ledger.")]
+_Configs = Annotated[Path | None, typer.Option("--configs", help="Folder of study files; by default the paper's.")]
 _Only = Annotated[list[str] | None, typer.Option("--only", help="Only this study; may be repeated.")]
 _Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Cells at once on this machine; by default one per core.")]
 _Address = Annotated[str | None, typer.Option("--address", help="Ray cluster ('auto' or host:port); else one is started.")]

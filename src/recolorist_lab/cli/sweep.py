@@ -110,7 +110,7 @@ def status(
     _plugin: Plugins = None,
     as_json: common.Json = False,
 ) -> None:
-    """How far a study is: cells by state, who is working on what, and about how long it will take."""
+    """Show how far a study is: cells by state, who is working on what, and about how long it will take."""
     from recolorist_lab.runs import status as view
     from recolorist_lab.runs.ledger import Ledger
     from recolorist_lab.runs.study import load
@@ -199,7 +199,7 @@ def export(
     _plugin: Plugins = None,
     as_json: common.Json = False,
 ) -> None:
-    """Write the table of a study; refused, naming the cells, if any is missing, stale or damaged."""
+    """Write the table of a study; fails, naming the cells, if a result is missing, stale or damaged."""
     from recolorist.io.files import atomic_write
     from recolorist_lab.report import rows as table
     from recolorist_lab.runs.ledger import Ledger
