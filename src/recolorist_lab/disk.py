@@ -1,14 +1,20 @@
-"""Room on the disk, asked for before anything is written."""
+"""Where things are kept, and whether there is room for them."""
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
+import sys
 from pathlib import Path
+from typing import Final
 
 from recolorist.errors import RecoloristError
 from recolorist.io.reading import display_path
 
-__all__ = ["refuse_full_disk"]
+__all__ = ["cache_folder", "cache_place", "refuse_full_disk"]
+
+_WRITABLE: Final = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 def refuse_full_disk(folder: Path, need: int, kind: type[RecoloristError], subject: str = "it") -> None:
@@ -16,3 +22,29 @@ def refuse_full_disk(folder: Path, need: int, kind: type[RecoloristError], subje
     free = shutil.disk_usage(folder).free
     if need > free:
         raise kind(f"{subject} needs {need:,} bytes and {free:,} are free in {display_path(folder)}")
+
+
+def cache_folder() -> Path:
+    """Return where downloads and features are kept: ``RECOLORIST_CACHE``, or a folder where the platform wants caches."""
+    if named := os.environ.get("RECOLORIST_CACHE"):
+        return Path(named).expanduser()
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
+    elif sys.platform == "darwin":
+        base = "~/Library/Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "recolorist"
+
+
+def cache_place(folder: Path, name: str) -> Path:
+    """Return where to keep what was computed from the files of a folder: in it, or in the cache where it is read-only.
+
+    Args:
+        folder: The folder of the files. A mark as read-only counts also for those whom the system would let write.
+        name: Of what is kept; it must tell what it was computed from.
+    """
+    place = folder / name
+    if place.exists() or (folder.stat().st_mode & _WRITABLE and os.access(folder, os.W_OK)):
+        return place
+    return cache_folder() / "data" / name

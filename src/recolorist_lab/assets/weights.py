@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from recolorist.errors import OptionError
 from recolorist_lab.assets.weight_downloads import download
 from recolorist_lab.assets.weight_table import WEIGHTS, DownloadError, WeightFile, WeightsError
+from recolorist_lab.disk import cache_folder
 
 if TYPE_CHECKING:
     import torch
@@ -65,19 +65,6 @@ def identity(name: str) -> str:
     'fid_inception:ed45cb790e0d3eb2'
     """
     return f"{name}:{WEIGHTS[_known(name)].sha256[:16]}"
-
-
-def cache_folder() -> Path:
-    """Where downloads and features are kept: ``RECOLORIST_CACHE``, or a folder where the platform wants caches."""
-    if told := os.environ.get("RECOLORIST_CACHE"):
-        return Path(told).expanduser()
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
-    elif sys.platform == "darwin":
-        base = "~/Library/Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "recolorist"
 
 
 # ---- finding ----------------------------------------------------------------------------------------------------------------

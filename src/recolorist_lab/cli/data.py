@@ -1,4 +1,4 @@
-"""`recolorist-lab data list | info | fetch | unpack | index | check | stats | synthetic`."""
+"""`recolorist-lab data list | info | fetch | unpack | index | check | pack | stats | synthetic`."""
 
 from __future__ import annotations
 
@@ -70,6 +70,7 @@ def register(app: typer.Typer) -> None:
         ("unpack", unpack),
         ("index", index),
         ("check", check),
+        ("pack", pack),
         ("stats", stats),
         ("synthetic", synthetic),
     ):
@@ -193,11 +194,14 @@ def check(
     from recolorist_lab.data.index import check as check_
     from recolorist_lab.data.manifest import Manifest
     from recolorist_lab.data.named import manifest_path
+    from recolorist_lab.data.packed import check_packs
     from recolorist_lab.data.registry import find_card
 
     path = manifest_path(target, root)
     manifest = Manifest.read(path)
-    wrong = check_(manifest, root or path.parent, find_card(manifest.facts.dataset), jobs=jobs or 2, bar=_bar("checking"))
+    folder = root or path.parent
+    wrong = check_(manifest, folder, find_card(manifest.facts.dataset), jobs=jobs or 2, bar=_bar("checking"))
+    wrong += check_packs(manifest, folder)
     for sentence in wrong[:_NAMED]:
         typer.echo(f"recolorist-lab: {sentence}", err=True)
     if len(wrong) > _NAMED:
@@ -205,6 +209,27 @@ def check(
     if wrong:
         raise typer.Exit(common.SOME_FAILED)
     typer.echo(f"{path}: {len(manifest):,} images, all as indexed; fingerprint {manifest.fingerprint()[:16]}.")
+
+
+def pack(
+    target: Annotated[str, typer.Argument(help="A dataset's name, or a manifest.")],
+    *,
+    root: Annotated[Path | None, typer.Option("--root", help="Folder of the data; else RECOLORIST_DATA.")] = None,
+    size: Annotated[int, typer.Option(min=1, help="Side of the images that training will ask for.")] = 224,
+    resize: Annotated[str, typer.Option(help="How images become square: letterbox, as training does, or squash.")] = "letterbox",
+    jobs: common.Jobs = None,
+) -> None:
+    """Decode and resize every image once, into one array that training reads instead. Interrupted, it goes on where it was."""
+    from recolorist.collections.run import usable_cores
+    from recolorist_lab.data.loader import Samples
+    from recolorist_lab.data.named import manifest_path
+    from recolorist_lab.data.pack import pack as pack_
+
+    path = manifest_path(target, root)
+    samples = Samples(path, size=size, resize=resize)  # type: ignore[arg-type]  # which refuses other words
+    folder = pack_(samples, jobs=jobs or usable_cores(), bar=_bar("packing"))
+    room = sum(file.stat().st_size for file in folder.iterdir())
+    typer.echo(f"{folder}: {len(samples):,} images of {size} × {size} pixels, {resize}, {room / 2**20:,.1f} MiB.")
 
 
 def stats(manifests: _Manifests, *, as_json: common.Json = False) -> None:

@@ -19,7 +19,8 @@ from recolorist.errors import ImageError, OptionError, RecoloristError
 from recolorist.io.images import Reading, read_picture
 from recolorist_lab.data.arrays import open_array
 from recolorist_lab.data.manifest import Entry, Manifest
-from recolorist_lab.data.pixels import Box, Bytes, Resize, resized, rgb8
+from recolorist_lab.data.packed import Packed, find_packed
+from recolorist_lab.data.pixels import Box, Bytes, Resize, digest_of, resized, rgb8
 
 __all__ = ["READING", "Label", "Sample", "Samples"]
 
@@ -89,6 +90,8 @@ class Samples:
         self.rows = self.manifest.rows(split, domain)
         self._held = dict(arrays or {})
         self._maps: dict[str, NDArray[Any]] = {}
+        self._packed: Packed | None = None
+        self._looked_for_pack = arrays is not None
         if not len(self.rows):
             raise OptionError(
                 f"{self.manifest.facts.title} has no image in split {split!r}, domain {domain!r}; it has {self.manifest.sizes()}"
@@ -104,7 +107,7 @@ class Samples:
         place = range(len(self.rows))[index]  # refuses what is out of range, and counts negative ones from the end
         entry = self.manifest[int(self.rows[place])]
         try:
-            image, box = resized(self._cropped(entry), self.size, self.resize)
+            image, box = self._square(entry, int(self.rows[place]))
         except RecoloristError as error:
             raise ImageError(f"{entry.key} of {self.manifest.facts.title}: {error}") from error
         own = image if image.flags.writeable else image.copy()  # torch takes no array that cannot be written to
@@ -116,7 +119,28 @@ class Samples:
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy for another process leaves the maps behind; it opens them again, and the system shares the pages."""
-        return {**self.__dict__, "_maps": {}}
+        return {**self.__dict__, "_maps": {}, "_packed": None, "_looked_for_pack": bool(self._held)}
+
+    @property
+    def packed(self) -> Packed | None:
+        """The pack that images are read from; None where there is none, and every image is decoded and resized."""
+        if not self._looked_for_pack:
+            self._packed = find_packed(self.manifest, self.root, self.size, self.resize)
+            self._looked_for_pack = True
+        return self._packed
+
+    def refuse_changed(self, index: int) -> None:
+        """Refuse an image that is not the one that was indexed.
+
+        Raises:
+            ImageError: Its file, or its row, holds something else.
+        """
+        entry = self.manifest[int(self.rows[index])]
+        if entry.digest and entry.digest != digest_of(self._row(entry) if entry.row is not None else self.root / entry.path):
+            raise ImageError(
+                f"{entry.key} of {self.manifest.facts.title} holds other pixels than when it was indexed; put the image back, or "
+                "index the data again"
+            )
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -137,6 +161,11 @@ class Samples:
         target[list(entry.labels)] = 1.0
         return target
 
+    def _square(self, entry: Entry, row: int) -> tuple[Bytes, Box]:
+        if self.packed is not None:
+            return self.packed.read(row)
+        return resized(self._cropped(entry), self.size, self.resize)
+
     def _cropped(self, entry: Entry) -> Bytes:
         pixels = rgb8(self._stored(entry))
         if entry.box is None:
@@ -147,9 +176,12 @@ class Samples:
     def _stored(self, entry: Entry) -> NDArray[Any]:
         if entry.row is None:
             return read_picture(self.root / entry.path, READING).pixels
+        return self._row(entry)
+
+    def _row(self, entry: Entry) -> NDArray[Any]:
         images = self._held.get(entry.path, self._maps.get(entry.path))
         if images is None:
             images = self._maps[entry.path] = open_array(self.root / entry.path)
-        if entry.row >= len(images):
+        if entry.row is None or entry.row >= len(images):
             raise ImageError(f"the array has {len(images):,} rows; index the data again")
         return np.asarray(images[entry.row])

@@ -49,7 +49,7 @@ HARMLESS: Final = MappingProxyType(
         "recolorist_lab.assets.weight_downloads": _DOWNLOADS,
         "recolorist_lab.data.cards": _DESCRIPTIONS,
         "recolorist_lab.data.registry": _DESCRIPTIONS,
-        "recolorist_lab.disk": "asks whether there is room on the disk",
+        "recolorist_lab.disk": "says where things are kept, and whether there is room",
         "recolorist_lab.paper": "the paper's numbers, which are only shown beside results",
         "recolorist_lab.metrics.clock": "times the parts of an evaluation",
         "recolorist_lab.plugins": "finds what other packages add; the modules it loads are named by the cell",
@@ -58,6 +58,7 @@ HARMLESS: Final = MappingProxyType(
         "recolorist_lab.report.rows": "writes results as tables, after the cells",
         "recolorist_lab.studies.code": "names the modules that a configuration asks for",
         "recolorist_lab.training.watch": "shows how training goes, and takes no part in it",
+        "recolorist_lab.training.watchdog": "ends a run that hangs, and takes no part in one that does not",
     }
 )
 

@@ -33,7 +33,9 @@ def pooled(count: int, size: int, least: int, *, seed: int, epoch: int) -> list[
 
 
 def by_domain(domains: NDArray[np.int64], size: int, *, seed: int, epoch: int) -> list[Places]:
-    """As many batches as an epoch has, each with equally many images of every domain, drawn with replacement as upstream.
+    """Draw as many batches as an epoch has, each with equally many images of every domain, with replacement as upstream.
+
+    Where there are more domains than a batch has images, each batch has one image of as many domains, drawn anew for each.
 
     >>> batch = by_domain(np.array([0, 0, 0, 0, 0, 1]), 4, seed=0, epoch=0)[0]
     >>> sorted(np.array([0, 0, 0, 0, 0, 1])[batch].tolist())
@@ -45,7 +47,7 @@ def by_domain(domains: NDArray[np.int64], size: int, *, seed: int, epoch: int) -
     rng = stream(seed, epoch, purpose=_ORDER)
     draws = [rng.choice(np.flatnonzero(domains == name), (count, each)) for name in names]
     mixed: NDArray[np.int64] = np.concatenate(draws, axis=1)
-    return [rng.permutation(row) for row in mixed]  # so that every device and every part sees every domain
+    return [rng.permutation(row)[:size] for row in mixed]  # mixed, so that every device and every part sees every domain
 
 
 def parts_of(batch: Places, devices: int, accumulate: int, rank: int) -> list[Places]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -11,14 +13,19 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
+from recolorist.errors import RecoloristError
 from recolorist_lab.augmentations import Augmentation
 from recolorist_lab.data.loader import Sample, Samples
 from recolorist_lab.data.pixels import Bytes
 from recolorist_lab.training.harmony import Harmony
+from recolorist_lab.training.watchdog import sign_of_life
 
-__all__ = ["Feed", "Minibatch", "loader"]
+__all__ = ["Feed", "FeedError", "InOrder", "Minibatch", "bytes_on_their_way", "loader", "read", "refuse_small_shared_memory"]
 
 _PRELOAD: Final = "recolorist_lab.training.feed"
+_SHARED: Final = Path("/dev/shm")  # noqa: S108 - not ours: where Linux keeps shared memory
+_PREFETCHED: Final = 2  # minibatches of each worker, torch's default
+_REMEDY: Final = "give a container more with `docker run --shm-size=2g`, or read in the training process with workers=0"
 
 
 Item: TypeAlias = tuple[Bytes, Any, int]  # image (3, H, W), target, number of the domain
@@ -30,6 +37,10 @@ class Minibatch(NamedTuple):
     images: Tensor
     targets: Tensor
     domains: Tensor
+
+
+class FeedError(RecoloristError):
+    """Images that do not arrive."""
 
 
 class Feed(Dataset[Any]):
@@ -51,13 +62,13 @@ class Feed(Dataset[Any]):
         return self._item(where, self.samples[where[1]])
 
     def __getitems__(self, where: Sequence[tuple[int, int]]) -> list[Item]:
-        """A whole batch, which torch asks for if it can.
+        """Return a whole batch, which torch asks for if it can.
 
         All images are decoded first and then augmented: small work right after a decoder finds neither its code nor its tables
         in the caches, and takes several times as long.
         """
         samples = [self.samples[place] for _, place in where]
-        return [self._item(one, sample) for one, sample in zip(where, samples, strict=True)]
+        return [self._item(asked, sample) for asked, sample in zip(where, samples, strict=True)]
 
     def _item(self, where: tuple[int, int], sample: Sample) -> Item:
         epoch, place = where
@@ -80,11 +91,21 @@ def collate(items: Sequence[Item]) -> Minibatch:
     )
 
 
-def loader(feed: Feed, order: Iterable[list[tuple[int, int]]], workers: int, *, pin: bool = False) -> DataLoader[Any]:
-    """A loader over an order. Workers stay alive between epochs, and come from a clean server rather than from a copy of us."""
+def loader(
+    feed: Feed, order: Iterable[list[tuple[int, int]]], workers: int, *, pin: bool = False, seconds: float = 0.0
+) -> DataLoader[Any]:
+    """Make a loader over an order. Workers stay alive between epochs, and come from a clean server rather than from a copy of us.
+
+    Args:
+        feed: The images.
+        order: The places of each minibatch.
+        workers: Processes that read; 0 reads in this one.
+        pin: Put minibatches into memory that a GPU can copy from while it computes.
+        seconds: How long a minibatch may take before :func:`read` gives up; 0 is for ever.
+    """
     options: dict[str, Any] = {}
     if workers:
-        options = {"persistent_workers": True, "multiprocessing_context": _context()}
+        options = {"persistent_workers": True, "multiprocessing_context": _context(), "timeout": seconds}
     return DataLoader(
         feed,
         batch_sampler=order,
@@ -94,6 +115,54 @@ def loader(feed: Feed, order: Iterable[list[tuple[int, int]]], workers: int, *, 
         generator=torch.Generator(),  # its own, so that making an iterator draws nothing from the run's
         **options,
     )
+
+
+def read(batches: Iterable[Minibatch]) -> Iterator[Minibatch]:
+    """Yield the minibatches of a loader. Each is a sign of life.
+
+    Raises:
+        FeedError: None came in time, or a worker died.
+    """
+    try:
+        for batch in batches:
+            sign_of_life()
+            yield batch
+    except RuntimeError as error:
+        if "DataLoader" not in str(error):  # torch has no type of its own for these
+            raise
+        raise FeedError(
+            f"the workers that read images did not deliver ({' '.join(str(error).split())}). They may be out of memory, or of "
+            f"shared memory ({_SHARED}): {_REMEDY}"
+        ) from error
+
+
+def refuse_small_shared_memory(needed: int, folder: Path = _SHARED) -> None:
+    """Refuse to start workers whose minibatches do not fit into shared memory: they would lose them without a word.
+
+    Args:
+        needed: Bytes of all minibatches that may be on their way at once.
+        folder: Where the system keeps shared memory; where there is no such folder, nothing is known and nothing refused.
+
+    Raises:
+        FeedError: There is too little.
+    """
+    if not needed or not folder.is_dir():
+        return
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise FeedError(
+            f"{folder} has {free / 2**20:,.0f} MiB free and the workers that read images need up to {needed / 2**20:,.0f} MiB: "
+            f"{_REMEDY}"
+        )
+
+
+def bytes_on_their_way(images: int, size: int, workers: int) -> int:
+    """Return how many bytes of minibatches the workers of a loader hold ready at most.
+
+    >>> bytes_on_their_way(256, 224, 4) // 2**20
+    330
+    """
+    return (_PREFETCHED * workers + 1) * images * 3 * size**2 if workers else 0
 
 
 class InOrder:

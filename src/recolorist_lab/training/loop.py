@@ -18,11 +18,10 @@ from recolorist_lab.runs.kind import Context
 from recolorist_lab.runs.seeds import seed_of
 from recolorist_lab.training import state
 from recolorist_lab.training.algorithms.base import Algorithm, StepLoss
-from recolorist_lab.training.feed import Minibatch, loader
-from recolorist_lab.training.optimise import adamw, set_rate
+from recolorist_lab.training.feed import Minibatch, loader, read
+from recolorist_lab.training.optimise import adamw, rate, set_rate
 from recolorist_lab.training.predict import Reader, predict
 from recolorist_lab.training.prepare import Prepared
-from recolorist_lab.training.schedule import rate
 from recolorist_lab.training.scores import Predictions, chosen, confusion, recall_mean
 from recolorist_lab.training.settings import Settings
 from recolorist_lab.training.watch import Now, Watchers
@@ -46,7 +45,8 @@ class ClassifierTrainer:
         self.augmentation: Augmentation | None = ready.feed.augmentation
         self.module, self.optimiser = fabric.setup(self.algorithm, adamw(self.algorithm, settings))
         self.bare: torch.optim.Optimizer = self.optimiser.optimizer  # without Fabric's wrapper: its rates and its memory
-        self.batches = loader(ready.feed, ready.order, settings.workers, pin=fabric.device.type == "cuda")
+        pin = fabric.device.type == "cuda"
+        self.batches = loader(ready.feed, ready.order, settings.workers, pin=pin, seconds=settings.hang_seconds / 2)
         self.progress = state.Counters()
         self.best: dict[str, Tensor] = {}
         self._buffers = list(self.algorithm.buffers())
@@ -68,7 +68,7 @@ class ClassifierTrainer:
         now = self.progress
         left = self.order.go_to(now.epoch, now.done)
         total = now.done + len(left)
-        parts = iter(self.batches)
+        parts = read(self.batches)
         for batch in left:
             self.module.train()
             self._update(parts, len(batch))

@@ -1,7 +1,8 @@
-"""AdamW, with no decay on what has one dimension; and the one step that all runs take."""
+"""AdamW, with no decay on what has one dimension, and its learning rate: a function of the epoch alone, for exact resuming."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor, nn
 
 from recolorist_lab.training.settings import Settings
 
-__all__ = ["BETAS", "EPS", "adamw", "set_rate"]
+__all__ = ["BETAS", "EPS", "adamw", "rate", "set_rate"]
 
 BETAS = (0.9, 0.999)
 EPS = 1e-8
@@ -27,6 +28,22 @@ def adamw(module: nn.Module, settings: Settings) -> torch.optim.AdamW:
     rest = [tensor for name, tensor in trained if not _decays(name, tensor, _exempt(module))]
     groups = [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": rest, "weight_decay": 0.0}]
     return torch.optim.AdamW(groups, lr=settings.learning_rate, betas=BETAS, eps=EPS)
+
+
+def rate(settings: Settings, epoch: int) -> float:
+    """Return the rate of a whole epoch, counted from 0: half a cosine from ``learning_rate`` to ``floor_rate`` over all epochs.
+
+    With warm-up the first epochs rise in a straight line from ``warmup_rate``; the cosine does not wait for them, it is only
+    hidden by them.
+
+    >>> paper = Settings("synthetic", 0)
+    >>> [round(rate(paper, epoch), 9) for epoch in (0, 1, 2, 50)]
+    [0.001, 0.000999753, 0.000999013, 0.0005]
+    """
+    if epoch < settings.warmup_epochs:
+        return settings.warmup_rate + epoch * (settings.learning_rate - settings.warmup_rate) / settings.warmup_epochs
+    height = 0.5 * (settings.learning_rate - settings.floor_rate)
+    return settings.floor_rate + height * (1.0 + math.cos(math.pi * epoch / settings.epochs))
 
 
 def set_rate(optimiser: torch.optim.Optimizer, value: float) -> None:

@@ -14,15 +14,16 @@ from recolorist.errors import OptionError
 from recolorist_lab.runs.config import Json
 from recolorist_lab.runs.kind import Context
 from recolorist_lab.training import models, state
-from recolorist_lab.training.feed import Feed
+from recolorist_lab.training.feed import Feed, bytes_on_their_way, refuse_small_shared_memory
 from recolorist_lab.training.followers import following
 from recolorist_lab.training.harmony import harmonies
 from recolorist_lab.training.loop import ClassifierTrainer
-from recolorist_lab.training.predict import Reader, predict
+from recolorist_lab.training.predict import AT_ONCE, Reader, predict
 from recolorist_lab.training.prepare import Prepared, prepare
 from recolorist_lab.training.scores import brief, scores
 from recolorist_lab.training.settings import Settings
 from recolorist_lab.training.watch import watchers
+from recolorist_lab.training.watchdog import watched
 
 __all__ = ["WEIGHTS", "make_fabric", "run"]
 
@@ -44,14 +45,16 @@ def work(settings: Settings, context: Context | None) -> Mapping[str, Json] | No
     ready = prepare(settings, rank=fabric.global_rank)
     if settings.fit == "head":
         return _fit_head(settings, ready, context)
-    val = Reader.of(Feed(ready.splits.val), fabric, settings.batch, settings.workers)
+    refuse_small_shared_memory(_shared_bytes(settings))
+    val = _reader(Feed(ready.splits.val), settings, fabric)
     looking = watchers(settings.tensorboard, _name(settings)) if context is not None else watchers()
     trainer = ClassifierTrainer(settings, ready, val, fabric, context, looking)
-    try:
-        trainer.fit()
-    finally:
-        looking.close()
-    found = _tested(settings, ready, val, fabric)
+    with watched(settings.hang_seconds):
+        try:
+            trainer.fit()
+        finally:
+            looking.close()
+        found = _tested(settings, ready, val, fabric)
     if context is None:
         return None
     _keep(settings, ready, trainer, found, context)
@@ -104,16 +107,26 @@ def make_fabric(settings: Settings, *, launch: bool = True) -> Any:
     return fabric
 
 
+def _reader(feed: Feed, settings: Settings, fabric: Any) -> Reader:
+    return Reader.of(feed, fabric, settings.batch, settings.workers, seconds=settings.hang_seconds / 2)
+
+
+def _shared_bytes(settings: Settings) -> int:
+    """Return what the minibatches of training and of validation take of shared memory, on all devices."""
+    sizes = (-(-settings.batch // (settings.devices * settings.accumulate)), min(settings.batch, AT_ONCE))
+    return settings.devices * sum(bytes_on_their_way(images, settings.size, settings.workers) for images in sizes)
+
+
 def _tested(settings: Settings, ready: Prepared, val: Reader, fabric: Any) -> dict[str, dict[str, Json]]:
     """Scores of the best weights, by name of the set."""
     splits = ready.splits
-    readers = {"val": val, "test": Reader.of(Feed(splits.test), fabric, settings.batch, settings.workers)}
+    readers = {"val": val, "test": _reader(Feed(splits.test), settings, fabric)}
     for name, part in (("source", splits.source), ("val_split", splits.val_split)):
         if part is not None:
-            readers[name] = Reader.of(Feed(part), fabric, settings.batch, settings.workers)
+            readers[name] = _reader(Feed(part), settings, fabric)
     if settings.harmonise:
         for name, harmony in harmonies(ready.images.bank()).items():
-            readers[name] = Reader.of(Feed(splits.test, harmony=harmony), fabric, settings.batch, settings.workers)
+            readers[name] = _reader(Feed(splits.test, harmony=harmony), settings, fabric)
     found = {}
     for name, reader in readers.items():
         seen = predict(ready.algorithm.network, reader, ready.normalise, ready.algorithm.task, fabric)

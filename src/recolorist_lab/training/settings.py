@@ -57,6 +57,7 @@ class Settings:
     accelerator: str = operational("auto")
     threads: int = operational(0)  # of torch in each process; 0 leaves it alone
     checkpoint_seconds: float = operational(300.0)
+    hang_seconds: float = operational(1800.0)  # without a minibatch, after which a run is ended; 0 waits for ever
     tensorboard: str = operational("")  # folder; "" is off
 
     def __post_init__(self) -> None:
@@ -70,7 +71,7 @@ class Settings:
         self._refuse_below(
             0, "seed", "weight_decay", "warmup_epochs", "warmup_rate", "floor_rate", "clip_norm", "workers", "copies"
         )
-        self._refuse_below(0, "threads", "checkpoint_seconds", "source_share", "validation_share")
+        self._refuse_below(0, "threads", "checkpoint_seconds", "hang_seconds", "source_share", "validation_share")
         if self.learning_rate <= 0:
             raise OptionError(f"learning_rate={self.learning_rate}; accepted is a positive number")
         if self.probability is not None and not 0 <= self.probability <= 1:

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
+import torch
 
 from recolorist_lab.augmentations import TrainingImages, build
 from recolorist_lab.data.named import named
-from recolorist_lab.training.feed import Feed, loader
+from recolorist_lab.training.feed import (
+    Feed,
+    FeedError,
+    Minibatch,
+    bytes_on_their_way,
+    loader,
+    read,
+    refuse_small_shared_memory,
+)
+from recolorist_lab.training.run import run
+from tests.lab.training.contexts import Memory, small
 
 
 def feed(augmentation: str) -> Feed:
@@ -36,3 +52,43 @@ def test_torch_asks_for_batches() -> None:
     found = list(loader(Listening(made.samples), batches, 0))
     assert asked == batches
     assert [len(batch.images) for batch in found] == [2, 1]
+
+
+class TestSharedMemory:
+    def test_too_little_is_refused_with_both_remedies(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=64 << 20))
+        with pytest.raises(FeedError, match=r"has 64 MiB free and .* need up to 331 MiB.*--shm-size=2g.*workers=0"):
+            refuse_small_shared_memory(bytes_on_their_way(256, 224, 4), tmp_path)
+        refuse_small_shared_memory(bytes_on_their_way(32, 224, 4), tmp_path)
+        refuse_small_shared_memory(bytes_on_their_way(256, 224, 0), tmp_path)
+        refuse_small_shared_memory(bytes_on_their_way(256, 224, 4), tmp_path / "not_linux")
+
+    def test_a_run_looks_before_it_starts(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
+        monkeypatch.setattr(Path, "is_dir", lambda _: True)
+        with pytest.raises(FeedError, match="--shm-size"):
+            run(small(workers=1), Memory())
+
+
+class TestRead:
+    def test_what_does_not_come_in_time_is_an_error(self) -> None:
+        def late() -> Iterator[Minibatch]:
+            yield Minibatch(*[torch.zeros(1)] * 3)
+            raise RuntimeError("DataLoader timed out after 1 seconds")
+
+        batches = read(late())
+        next(batches)
+        with pytest.raises(FeedError, match=r"did not deliver \(DataLoader timed out after 1 seconds\).*--shm-size"):
+            next(batches)
+
+    def test_other_errors_pass(self) -> None:
+        def wrong() -> Iterator[Minibatch]:
+            raise RuntimeError("ours")
+            yield
+
+        with pytest.raises(RuntimeError, match="ours"):
+            next(read(wrong()))
+
+    def test_workers_have_a_limit(self) -> None:
+        assert loader(feed("none"), [[(0, 0)]], 1, seconds=7.0).timeout == 7.0
+        assert loader(feed("none"), [[(0, 0)]], 0, seconds=7.0).timeout == 0

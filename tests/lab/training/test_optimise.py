@@ -15,8 +15,7 @@ from torch import nn
 from recolorist.errors import OptionError
 from recolorist_lab.runs.seeds import SEEDS
 from recolorist_lab.training.models import build
-from recolorist_lab.training.optimise import BETAS, EPS, adamw, set_rate
-from recolorist_lab.training.schedule import rate
+from recolorist_lab.training.optimise import BETAS, EPS, adamw, rate, set_rate
 from recolorist_lab.training.settings import Settings
 
 PAPER = Settings("pathmnist", SEEDS[0])
