@@ -46,7 +46,7 @@ class BuildWithStudies(build_py):
 
 _PARTS = (
     *("converted", "converted_module", "counts", "floats", "math", "module", "ranks", "ranks_module", "spaces"),
-    *("x86", "x86_matrix"),
+    *("transport", "x86", "x86_matrix"),
 )
 kernels = Extension(
     "recolorist.core.kernels._kernels",

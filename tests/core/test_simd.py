@@ -32,6 +32,16 @@ for case in range(600):
     kernels_numpy.affine(source, twin, *arguments)
     differ += int((ours != twin).sum())
     maps += 1
+for case in range(60):  # 3 x 3 maps, with values on and near a half
+    pixels = int(rng.integers(1, 900))
+    source = rng.integers(0, 256, (pixels, 3), dtype=np.uint8)
+    gain = rng.integers(-8, 9, 9) / 8 if case % 3 == 0 else rng.normal(0.3, 0.7, 9) * (1000.0 if case % 7 == 0 else 1.0)
+    offset = rng.integers(-200, 200, 3) / 2 if case % 2 else rng.normal(0, 90, 3)
+    ours, twin = np.empty_like(source), np.empty_like(source)
+    arguments = ("B", 3, gain.tolist(), offset.tolist(), 0.0, 255.0)
+    kernels.loops.affine(source, ours, *arguments)
+    kernels_numpy.affine(source, twin, *arguments)
+    differ += int((ours != twin).sum())
 print(kernels.active(), maps, differ)
 """
 

@@ -22,8 +22,9 @@ from recolorist.core import foreground
 from recolorist.core import image as check
 from recolorist.core.blank import is_blank
 from recolorist.core.clipping import level_counts
-from recolorist.core.moments import Moments, integer_sums, measure_opened
+from recolorist.core.moments import Moments, measure_opened
 from recolorist.core.options import MatchOptions
+from recolorist.core.sums import integer_sums
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import list_images, read_image
 

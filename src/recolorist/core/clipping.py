@@ -16,9 +16,9 @@ from recolorist.core import image, kernels
 from recolorist.core.apply import apply_opened
 from recolorist.core.gains import clipped_levels
 from recolorist.core.gamut import to_unlimited_rgb
-from recolorist.core.moments import staged
 from recolorist.core.plan import ChannelMap, Plan
 from recolorist.core.spaces import SPACES
+from recolorist.core.sums import staged
 
 __all__ = [
     "clipped_share",

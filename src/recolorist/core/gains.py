@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.core.moments import Moments
+from recolorist.core import kernels
+from recolorist.core.moments import Moments, Pairs
 from recolorist.core.options import MatchOptions
-from recolorist.core.spaces import Mixing
+from recolorist.core.spaces import Mixing, Rows
 from recolorist.errors import StatisticsError
 
 __all__ = ["Flags", "MapNumbers", "Pairs", "by_covariance", "by_mixed_deviation", "diagonal_map", "gain_of", "gains_of"]
 
 Array = NDArray[np.float64]
-Pairs = list[tuple[float, float]]
 
 _PAPER_EPSILON: Final = 1e-8  # equation (1) of the paper
 _NOISE: Final = 1e-13  # a mixed channel with this small a share of its terms' variance is flat but for rounding
@@ -58,10 +58,12 @@ class MapNumbers(NamedTuple):
 def mean_and_variance(moments: Moments, data_range: float | None = None) -> Pairs:
     """The two numbers per channel that mean–std matching in RGB looks at, in the units of another image if its range is given."""
     if data_range is None or data_range == moments.data_range:
-        return list(zip(moments.mean.tolist(), moments.cov.diagonal().tolist(), strict=True))
+        return moments.pairs
     if math.isinf(data_range) or math.isinf(moments.data_range):
         moments.rescaled(data_range)  # refuses, with the reason
-    pairs = rescaled_pairs(moments.mean, moments.cov.diagonal(), data_range / moments.data_range)
+    ratio = data_range / moments.data_range
+    square = ratio * ratio
+    pairs = [(mean * ratio, variance * square) for mean, variance in moments.pairs]
     if not all(math.isfinite(mean) and math.isfinite(variance) for mean, variance in pairs):
         moments.rescaled(data_range)  # refuses, with the reason
     return pairs
@@ -172,18 +174,18 @@ def refuse_collapse(flags: Flags) -> None:
 
 
 def by_mixed_deviation(content: Moments, style: Moments, basis: Mixing, options: MatchOptions) -> MapNumbers:
-    """Mean–std matching in a linear space: ``M⁻¹ D M``, with the gains D of that space.
+    """Plan mean–std matching in a linear space: ``M⁻¹ D M``, with the gains D of that space.
 
     Plain floats in a fixed order: library routines for such small matrices give other last bits on other processors.
     """
-    variances = zip(_variances(content.cov, basis), _variances(style.cov, basis), strict=True)
+    rows, inverse = basis.numbers
+    r0, r1, r2 = rows
+    variances = zip(_variances(content.cov.tolist(), rows), _variances(style.cov.tolist(), rows), strict=True)
     gains, flags = zip(*(gain_of(c, s, options.max_gain, options.eps_mode) for c, s in variances), strict=True)
-    change = [options.strength * (gain - 1.0) for gain in gains]
-    rows, inverse = basis.rows.tolist(), basis.inverse.tolist()
-    (d0, d1, d2), (r0, r1, r2) = change, rows
+    d0, d1, d2 = change = [options.strength * (gain - 1.0) for gain in gains]
     # identity plus a change, so that equal deviations give exactly the identity
     matrix = [
-        [float(i == j) + (a * d0 * r0[j] + b * d1 * r1[j] + c * d2 * r2[j]) for j in range(3)]
+        [float(i == j) + (a * d0 * r0[j] + b * d1 * r1[j] + c * d2 * r2[j]) for j in (0, 1, 2)]
         for i, (a, b, c) in enumerate(inverse)
     ]
     offset = _offset(matrix, content, style, options.strength)
@@ -199,19 +201,33 @@ def _ordered_sum(terms: Iterable[float]) -> float:
 
 
 def by_covariance(content: Moments, style: Moments, basis: Mixing | None, strength: float, max_gain: float) -> MapNumbers:
-    """The Monge–Kantorovich map: of all linear maps that give the style's covariance, the one that moves least."""
-    rows = np.eye(content.channels) if basis is None else basis.rows
-    variances = zip(_variances(content.cov, basis), _variances(style.cov, basis), strict=True)
-    flags = Flags(gain_of(c, s, math.inf, "exact")[1] for c, s in variances)
-    if np.array_equal(content.cov, style.cov):
-        move, capped = np.eye(content.channels), False
+    """Plan the Monge–Kantorovich map: of all linear maps that give the style's covariance, the one that moves least."""
+    channels = content.channels
+    if basis is None:
+        variances = zip(content.cov.diagonal().tolist(), style.cov.diagonal().tolist(), strict=True)
     else:
-        move, capped = _optimal_transport(rows @ content.cov @ rows.T, rows @ style.cov @ rows.T, max_gain)
+        rows, _ = basis.numbers
+        variances = zip(_variances(content.cov.tolist(), rows), _variances(style.cov.tolist(), rows), strict=True)
+    flags = Flags(gain_of(c, s, math.inf, "exact")[1] for c, s in variances)
+    identity = np.eye(channels)
+    if np.array_equal(content.cov, style.cov):
+        move, capped = identity, False
+    elif basis is None:
+        move, capped = _optimal_transport(content.cov, style.cov, max_gain)
+    else:
+        move, capped = _optimal_transport(
+            _product(basis.rows, content.cov, basis.rows.T), _product(basis.rows, style.cov, basis.rows.T), max_gain
+        )
     if capped:
         flags = Flags((*channel, "gain_capped") for channel in flags)
-    change = strength * (move - np.eye(content.channels))
-    matrix = np.eye(content.channels) + (change if basis is None else basis.inverse @ change @ basis.rows)
+    change = strength * (move - identity)
+    matrix = identity + (change if basis is None else _product(basis.inverse, change, basis.rows))
     return MapNumbers(matrix, _offset(matrix.tolist(), content, style, strength), 1.0 + change.diagonal(), flags)
+
+
+def _product(first: Array, second: Array, third: Array) -> Array:
+    """Multiply three 3 x 3 matrices, summed in order: a library would choose its own, by processor."""
+    return np.array(kernels.loops.product(*(matrix.ravel().tolist() for matrix in (first, second, third)))).reshape(3, 3)
 
 
 def _offset(matrix: list[list[float]], content: Moments, style: Moments, strength: float) -> Array:
@@ -219,12 +235,18 @@ def _offset(matrix: list[list[float]], content: Moments, style: Moments, strengt
     mean, goal = content.mean.tolist(), style.mean.tolist()
     if strength < 1:
         goal = [start + strength * (end - start) for start, end in zip(mean, goal, strict=True)]
+    if len(mean) == 3:
+        x, y, z = mean
+        return np.array([end - ((a * x + b * y) + c * z) for end, (a, b, c) in zip(goal, matrix, strict=True)])
     moved = [_ordered_sum(factor * value for factor, value in zip(row, mean, strict=True)) for row in matrix]
     return np.array([end - reached for end, reached in zip(goal, moved, strict=True)])
 
 
 def _optimal_transport(content: Array, style: Array, max_gain: float) -> tuple[Array, bool]:
     """Σc^-½ (Σc^½ Σs Σc^½)^½ Σc^-½ on the directions in which the content varies, zero on the others."""
+    if len(content) == 3:
+        numbers, capped = kernels.loops.transport(content.ravel().tolist(), style.ravel().tolist(), max_gain, _NOISE)
+        return np.array(numbers).reshape(3, 3), capped
     spread, axes = np.linalg.eigh((content + content.T) / 2)
     varies = spread > spread[-1] * _NOISE
     root = np.where(varies, np.sqrt(np.maximum(spread, 0.0)), 0.0)
@@ -239,19 +261,24 @@ def _optimal_transport(content: Array, style: Array, max_gain: float) -> tuple[A
     return directions * held @ directions.T, bool((factors > max_gain).any())
 
 
-def _variances(cov: Array, basis: Mixing | None) -> list[float]:
-    """Variance of each channel of the space; what is rounding noise becomes exactly zero."""
-    if basis is None:
-        return cast("list[float]", cov.diagonal().tolist())
-    values = cov.tolist()
-    deviations = [math.sqrt(values[j][j]) for j in range(3)]
+def _variances(cov: list[list[float]], rows: Rows) -> list[float]:
+    """Return the variance of each channel of the space; what is rounding noise becomes exactly zero."""
+    (c00, c01, c02), (c10, c11, c12), (c20, c21, c22) = cov
+    d0, d1, d2 = math.sqrt(c00), math.sqrt(c11), math.sqrt(c22)
     variances = []
-    for row in basis.rows.tolist():
-        mixed = scale = 0.0  # added from left to right: `sum` has compensated its rounding since Python 3.12, and must not here
-        for factor, covariances, deviation in zip(row, values, deviations, strict=True):
-            for other, covariance in zip(row, covariances, strict=True):
-                mixed += factor * covariance * other
-            scale += abs(factor) * deviation
+    for a, b, c in rows:  # added from left to right, term by term: the order is part of the definition
+        mixed = (
+            a * c00 * a
+            + a * c01 * b
+            + a * c02 * c
+            + b * c10 * a
+            + b * c11 * b
+            + b * c12 * c
+            + c * c20 * a
+            + c * c21 * b
+            + c * c22 * c
+        )
+        scale = abs(a) * d0 + abs(b) * d1 + abs(c) * d2
         if not math.isfinite(mixed):
             raise StatisticsError("the variances are too large to be mixed in this space; measure images in a smaller data_range")
         variances.append(mixed if mixed > _NOISE * scale * scale else 0.0)

@@ -271,9 +271,11 @@ def _measure_channels(opened: Opened, mask: Mask, options: MatchOptions, name: s
     if opened.is_integer:
         return integer_pairs(opened, mask, name)
     array = opened.array
-    whole = mask is None and opened.kind in "fd" and array.shape[-1] == opened.channels
-    if whole and array.flags.c_contiguous and array.dtype.isnative and options.clip and options.on_nonfinite == "raise":
+    plain = mask is None and opened.kind in "fd" and array.dtype.isnative and options.clip and options.on_nonfinite == "raise"
+    if plain and array.flags.c_contiguous and array.shape[-1] == opened.channels:
         return float_pairs(array, opened.data_range, name)
+    if plain and array[..., 0].flags.c_contiguous:  # channel-first memory seen channel-last
+        return float_pairs(opened.colour, opened.data_range, name)
     return None
 
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.core import image as check
-from recolorist.core import kernels
 from recolorist.core.converted import join_pixels
 from recolorist.core.spaces import SPACES
+from recolorist.core.sums import float_sums, integer_sums
 from recolorist.errors import ImageError, StatisticsError
 
-__all__ = ["Moments", "finite_pixels", "float_pairs", "integer_pairs", "integer_sums", "measure", "measure_opened", "staged"]
+__all__ = ["Moments", "Pairs", "finite_pixels", "float_pairs", "integer_pairs", "measure", "measure_opened", "trusted_moments"]
 
-_STAGE: Final = 65_536  # values copied at a time where pixels are masked, strided or byte-swapped
-_MOST_PIXELS: Final = 2**31  # per call: 64-bit sums of 16-bit squares stay exact; larger images are added piece by piece
+Pairs = list[tuple[float, float]]  #: mean and variance of each channel
 
 
 class Moments:
@@ -62,6 +61,28 @@ class Moments:
         self._refuse_nonsense()
         self._freeze()
 
+    def __getattr__(self, name: str) -> Any:
+        """Work out mean and covariance of an integer image when somebody asks for them; a plan by channel does not."""
+        if name not in ("mean", "cov") or self._sums is None:
+            raise AttributeError(f"Moments has no attribute {name!r}")
+        sums, products = self._sums
+        channels, square = len(sums), self.count * self.count
+        self.mean, self.cov = np.array([total / self.count for total in sums]), np.empty((channels, channels))
+        for d in range(channels):
+            for i in range(channels - d):
+                # integers to the nearest float64, once: Python divides integers of any size correctly rounded
+                exact = self.count * products[d * channels + i] - sums[i] * sums[i + d]
+                self.cov[i, i + d] = self.cov[i + d, i] = exact / square
+        self._freeze()
+        return getattr(self, name)
+
+    @property
+    def pairs(self) -> Pairs:
+        """Mean and variance of each channel, as plain numbers."""
+        if self._sums is None:
+            return list(zip(self.mean.tolist(), self.cov.diagonal().tolist(), strict=True))
+        return _exact_pairs(self.count, *self._sums)
+
     @property
     def std(self) -> NDArray[np.float64]:
         """Standard deviation per channel (population: divided by ``count``)."""
@@ -70,7 +91,7 @@ class Moments:
     @property
     def channels(self) -> int:
         """Number of channels."""
-        return len(self.mean)
+        return len(self.mean if self._sums is None else self._sums[0])
 
     def rescaled(self, data_range: float) -> Moments:
         """Express the same image in other units: a bank measured on uint8 serves floats and uint16.
@@ -240,44 +261,6 @@ def measure_opened(
     return moments
 
 
-def integer_sums(
-    opened: check.Opened, mask: NDArray[np.bool_] | None, reach: int
-) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-    """Exact count, sums and sums of products (``reach`` 1: squares only) of the colour channels."""
-    array, channels = opened.array, opened.array.shape[-1]
-    itemsize, pixels = array.dtype.itemsize, array.size // channels
-    if mask is None and array.flags.c_contiguous and array.dtype.isnative and pixels < _MOST_PIXELS:
-        if channels == opened.channels:
-            return (pixels, *kernels.loops.moments_integer(array, itemsize, channels, reach))
-        if (itemsize, channels, opened.channels, reach) == (1, 4, 3, 3):
-            return (pixels, *kernels.loops.moments_rgba(array))
-        if reach == 1:  # cheaper to measure alpha as well and drop it
-            sums, squares = kernels.loops.moments_integer(array, itemsize, channels, 1)
-            return pixels, sums[: opened.channels], squares[: opened.channels]
-    channels, plane = opened.channels, array[..., 0]
-    if mask is None and reach == 1 and array.dtype.isnative and plane.flags.c_contiguous and plane.size < _MOST_PIXELS:
-        planes = [kernels.loops.moments_integer(array[..., c], itemsize, 1, 1) for c in range(channels)]  # channel-first memory
-        return plane.size, tuple(s for (s,), _ in planes), tuple(q for _, (q,) in planes)
-    count = opened.colour[..., 0].size if mask is None else int(np.count_nonzero(mask))
-    sums, products = [0] * channels, [0] * (channels * reach)
-    for piece in staged(opened.colour, mask):
-        more_sums, more_products = kernels.loops.moments_integer(piece, itemsize, channels, reach)
-        sums = [a + b for a, b in zip(sums, more_sums, strict=True)]
-        products = [a + b for a, b in zip(products, more_products, strict=True)]
-    return count, tuple(sums), tuple(products)
-
-
-def staged(pixels: NDArray[Any], mask: NDArray[np.bool_] | None) -> Iterator[NDArray[Any]]:
-    """Small contiguous native copies of an awkward integer array, with zeros outside the mask: they add nothing to a sum."""
-    native = pixels.dtype.newbyteorder("=")
-    rows = max(1, _STAGE // max(1, pixels[0].size))
-    for start in range(0, len(pixels), rows):
-        piece = np.ascontiguousarray(pixels[start : start + rows], dtype=native)
-        if mask is not None:
-            piece = np.multiply(piece, mask[start : start + rows, :, None], dtype=native)
-        yield piece
-
-
 def finite_pixels(opened: check.Opened, mask: NDArray[np.bool_] | None, name: str) -> NDArray[np.bool_]:
     """Pixels whose channels are all finite, inside the mask."""
     finite = np.isfinite(opened.colour).all(axis=-1)
@@ -305,7 +288,7 @@ def _measure_converted(opened: check.Opened, mask: NDArray[np.bool_] | None, spa
 
 def _float_moments(pixels: NDArray[Any], data_range: float, name: str) -> tuple[Moments, float, float]:
     channels = pixels.shape[-1]
-    mean, products, lows, highs = _float_sums(pixels, name, diagonal=False)
+    mean, products, lows, highs = float_sums(pixels, name, diagonal=False)
     count, cov = pixels.size // channels, np.empty((channels, channels))
     left = iter(products)
     for i in range(channels):
@@ -318,39 +301,26 @@ def _float_moments(pixels: NDArray[Any], data_range: float, name: str) -> tuple[
     return moments, min(lows), max(highs)
 
 
-def integer_pairs(opened: check.Opened, mask: NDArray[np.bool_] | None, name: str) -> list[tuple[float, float]]:
+def integer_pairs(opened: check.Opened, mask: NDArray[np.bool_] | None, name: str) -> Pairs:
     """Mean and variance per channel of an integer image: the numbers of :func:`measure` without the rest."""
     check.refuse_empty(mask, name)
     check.refuse_levels_above(opened, name)
-    count, sums, squares = integer_sums(opened, mask, 1)
+    return _exact_pairs(*integer_sums(opened, mask, 1))
+
+
+def _exact_pairs(count: int, sums: tuple[int, ...], products: tuple[int, ...]) -> Pairs:
+    """Python divides integers of any size correctly rounded, so these are the float64 nearest to the exact values."""
     square = count * count
-    # Python divides integers of any size correctly rounded, so these are the float64 nearest to the exact values
-    return [(s / count, (count * q - s * s) / square) for s, q in zip(sums, squares, strict=True)]
+    return [(s / count, (count * q - s * s) / square) for s, q in zip(sums, products, strict=False)]
 
 
-def float_pairs(pixels: NDArray[Any], data_range: float, name: str) -> list[tuple[float, float]]:
+def float_pairs(pixels: NDArray[Any], data_range: float, name: str) -> Pairs:
     """Mean and variance per channel of contiguous float pixels: the numbers of :func:`measure` without the rest."""
-    mean, squares, lows, highs = _float_sums(pixels, name, diagonal=True)
+    mean, squares, lows, highs = float_sums(pixels, name, diagonal=True)
     check.refuse_outside(min(lows), max(highs), data_range, name)
     count = pixels.size // pixels.shape[-1]
     numbers = zip(mean, squares, lows, highs, strict=True)
     return [(low, 0.0) if low == high else (value, square / count) for value, square, low, high in numbers]
-
-
-def _float_sums(
-    pixels: NDArray[Any], name: str, *, diagonal: bool
-) -> tuple[list[float], tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
-    """Means, sums of products of deviations, minima and maxima; what is not finite is refused."""
-    channels, itemsize = pixels.shape[-1], pixels.dtype.itemsize
-    count = pixels.size // channels
-    sums, lows, highs = kernels.loops.sums_float(pixels, itemsize, channels)
-    if not all(map(math.isfinite, sums)):
-        check.refuse_nonfinite(name)
-    mean = [total / count for total in sums]
-    products = kernels.loops.products_float(pixels, itemsize, channels, mean, diagonal)
-    if not all(map(math.isfinite, products)):
-        check.refuse_nonfinite(name)
-    return mean, products, lows, highs
 
 
 def _flatten(moments: Moments) -> None:
@@ -368,17 +338,10 @@ def _flatten(moments: Moments) -> None:
 
 
 def _from_sums(count: int, sums: tuple[int, ...], products: tuple[int, ...], data_range: float) -> Moments:
-    """Integers to the nearest float64, once: Python divides integers of any size correctly rounded."""
-    channels = len(sums)
-    cov = np.empty((channels, channels))
-    square = count * count
-    for d in range(channels):
-        for i in range(channels - d):
-            exact = count * products[d * channels + i] - sums[i] * sums[i + d]
-            cov[i, i + d] = cov[i + d, i] = exact / square
-    moments = trusted_moments(count, np.array([total / count for total in sums]), cov, data_range)
-    moments._sums = (sums, products)  # noqa: SLF001
-    moments._freeze()  # noqa: SLF001
+    """Take over exact sums; mean and covariance are worked out when asked for."""
+    moments = Moments.__new__(Moments)
+    moments.count, moments.data_range, moments.space = count, data_range, "rgb"
+    moments._sums, moments._extremes = (sums, products), None  # noqa: SLF001 - same module
     return moments
 
 

@@ -81,12 +81,13 @@ class Plan:
     @property
     def is_diagonal(self) -> bool:
         """Whether each output channel depends on its own input channel alone."""
-        return int(np.count_nonzero(self.matrix)) == int(np.count_nonzero(self.matrix.diagonal()))
+        step = len(self.matrix) + 1
+        return not any(value for place, value in enumerate(self.matrix.ravel().tolist()) if place % step)
 
     @property
     def is_identity(self) -> bool:
         """Whether it changes nothing."""
-        return not self.offset.any() and self.is_diagonal and bool((self.matrix.diagonal() == 1).all())
+        return not any(self.offset.tolist()) and self.is_diagonal and all(value == 1 for value in self.matrix.diagonal().tolist())
 
     @property
     def is_linear_space(self) -> bool:
@@ -189,9 +190,9 @@ class ChannelMap(NamedTuple):
 
     def plan(self) -> Plan:
         """The plan itself."""
-        reported = [np.array(numbers) for numbers in self._reported()]
-        numbers = MapNumbers(on_diagonal(self.gain), np.array(self.offset), np.array(self.gain), self.flags)
-        return _new_plan(numbers, self.options, self.data_range, reported)
+        vectors = np.array([self.offset, self.gain, *self._reported()])  # one array for all: making arrays is what takes time
+        entries: list[Any] = [*_entries_of(self.options), self.data_range]
+        return Plan(on_diagonal(self.gain), vectors[0], vectors[1], self.flags, *entries, *vectors[2:])
 
     def to_json(self) -> str:
         """The line of the plan."""
@@ -303,10 +304,14 @@ def _plan_matrix(content: Moments, style: Moments, options: MatchOptions) -> Pla
         numbers = by_mixed_deviation(content, style, cast("Mixing", space.basis), options)
     if options.strict:
         refuse_collapse(numbers.flags)
-    if options.eps_mode == "exact" and np.array_equal(content.mean, style.mean) and np.array_equal(content.cov, style.cov):
+    if (
+        options.eps_mode == "exact"
+        and content.mean.tolist() == style.mean.tolist()
+        and content.cov.tolist() == style.cov.tolist()
+    ):
         # an image matched to itself stays as it is, also where a flat channel has no gain to be 1
         numbers = MapNumbers(np.eye(content.channels), np.zeros(content.channels), np.ones(content.channels), numbers.flags)
-    reported = [np.array(v) for v in (content.mean, content.std, style.mean, style.std)]
+    reported = [content.mean.copy(), content.std, style.mean.copy(), style.std]
     return _new_plan(numbers, options, content.data_range, reported)
 
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -36,10 +36,12 @@ from numpy.typing import NDArray
 
 from recolorist.core import kernels
 
-__all__ = ["SPACES", "Convert", "Mixing", "Pixels", "Space", "WholeRows", "mix_channels"]
+__all__ = ["SPACES", "Convert", "Mixing", "Pixels", "Rows", "Space", "WholeRows", "mix_channels"]
 
 Pixels = NDArray[np.float64]
 Convert = Callable[[Pixels], Pixels]
+Row = tuple[float, float, float]
+Rows = tuple[Row, Row, Row]
 
 
 class Mixing(NamedTuple):
@@ -47,6 +49,17 @@ class Mixing(NamedTuple):
 
     rows: Pixels
     inverse: Pixels
+
+    @property
+    def numbers(self) -> tuple[Rows, Rows]:
+        """Both as plain numbers; a plan is made in less time than arrays of nine numbers take."""
+        return _plain_numbers(self.rows.tobytes()), _plain_numbers(self.inverse.tobytes())
+
+
+@cache
+def _plain_numbers(data: bytes) -> Rows:
+    a, b, c, d, e, f, g, h, i = np.frombuffer(data).tolist()
+    return (a, b, c), (d, e, f), (g, h, i)
 
 
 class WholeRows(NamedTuple):

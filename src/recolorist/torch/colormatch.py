@@ -14,8 +14,8 @@ from recolorist.bank.style_bank import StyleBank
 from recolorist.core import image as check
 from recolorist.core.blank import is_blank
 from recolorist.core.gains import Pairs, diagonal_map, rescaled_pairs
-from recolorist.core.match import match_opened
-from recolorist.core.moments import Moments, measure_opened, trusted_moments
+from recolorist.core.match import match_opened, measure_for
+from recolorist.core.moments import Moments, trusted_moments
 from recolorist.core.options import Blank, MatchOptions, match_options
 from recolorist.core.spaces import SPACES
 from recolorist.errors import ImageError, OptionError
@@ -294,12 +294,14 @@ class ColorMatch(ExactModule):
         """Match floats, and spaces that mix channels, through the core, image by image."""
         views, targets = images_last(source), images_last(result)
         options = MatchOptions(space=self.space, max_gain=self.max_gain, blank=self.blank)
+        known: dict[int, Moments] = {}
         for i, row, strength in chosen:
-            style = self._style(row) if self.has_bank else measure_opened(self._open(views[row]), None)
-            if not self.has_bank and self._keeps(views[row], style):
+            if row not in known:
+                known[row] = self._style(row) if self.has_bank else _measure_whole(self._open(views[row]), options)
+            if not self.has_bank and self._keeps(views[row], known[row]):
                 targets[i][...] = views[i]
             else:
-                match_opened(self._open(views[i]), None, style, targets[i], options.at_strength(strength))
+                match_opened(self._open(views[i]), None, known[row], targets[i], options.at_strength(strength))
 
     def _open(self, view: NDArray[Any]) -> check.Opened:
         """Open one image, whose fourth channel is a colour and not alpha."""
@@ -312,6 +314,15 @@ class ColorMatch(ExactModule):
     def _style(self, row: int) -> Moments:
         mean: NDArray[np.float64] = self.bank_mean[row].numpy()
         return trusted_moments(1, mean, self.bank_cov[row].numpy(), 1.0)
+
+
+def _measure_whole(opened: check.Opened, options: MatchOptions) -> Moments:
+    """Measure an image of the batch as a style: no covariance where each channel is matched on its own."""
+    measured = measure_for(opened, None, options)
+    if isinstance(measured, Moments):
+        return measured
+    mean, variance = (np.array(numbers) for numbers in zip(*measured, strict=True))
+    return trusted_moments(opened.array[..., 0].size, mean, np.diag(variance), opened.data_range)
 
 
 def _linear_space(method: str, space: str) -> str:

@@ -13,35 +13,47 @@ static double add_lanes(const double *lanes, int apart)
 #define STEPS 16 /* of FLOAT_LANES pixels, whose deviations stay in the first cache */
 
 #define DEFINE_WOVEN(TYPE, SUFFIX, CHANNELS)                                                                           \
-    CLONED static void sums_woven_##SUFFIX(const TYPE *p, size_t pixels, double *sums, double *lows, double *highs)    \
+    CLONED static void extremes_woven_##SUFFIX(const TYPE *p, size_t values, TYPE *lows, TYPE *highs)                  \
     {                                                                                                                  \
-        enum { N = (CHANNELS) * FLOAT_LANES };                                                                         \
-        TYPE a[N], b[N];                                                                                               \
-        for (int j = 0; j < N; j++) a[j] = (TYPE)HUGE_VAL, b[j] = -(TYPE)HUGE_VAL;                                     \
-        while (pixels) {                                                                                               \
-            size_t todo = pixels < BLOCK ? pixels : BLOCK;                                                             \
-            double s[N] = {0};                                                                                         \
-            pixels -= todo;                                                                                            \
-            for (; todo >= FLOAT_LANES; todo -= FLOAT_LANES, p += N)                                                   \
-                for (int j = 0; j < N; j++) {                                                                          \
-                    s[j] += (double)p[j];                                                                              \
-                    a[j] = p[j] < a[j] ? p[j] : a[j];                                                                  \
-                    b[j] = p[j] > b[j] ? p[j] : b[j];                                                                  \
-                }                                                                                                      \
-            for (size_t j = 0; j < todo * (CHANNELS); j++) {                                                           \
-                s[j] += (double)p[j];                                                                                  \
+        enum { M = 48 }; /* lanes; the order does not matter here, and fewer do not vectorise well */                  \
+        TYPE a[M], b[M];                                                                                               \
+        for (int j = 0; j < M; j++) a[j] = lows[j % (CHANNELS)], b[j] = highs[j % (CHANNELS)];                         \
+        for (; values >= M; values -= M, p += M)                                                                       \
+            for (int j = 0; j < M; j++) {                                                                              \
                 a[j] = p[j] < a[j] ? p[j] : a[j];                                                                      \
                 b[j] = p[j] > b[j] ? p[j] : b[j];                                                                      \
             }                                                                                                          \
-            p += todo * (CHANNELS);                                                                                    \
-            for (int c = 0; c < (CHANNELS); c++) sums[c] += add_lanes(s + c, CHANNELS);                                \
+        for (size_t j = 0; j < values; j++) {                                                                          \
+            a[j] = p[j] < a[j] ? p[j] : a[j];                                                                          \
+            b[j] = p[j] > b[j] ? p[j] : b[j];                                                                          \
         }                                                                                                              \
-        for (int j = 0; j < N; j++) {                                                                                  \
+        for (int j = 0; j < M; j++) {                                                                                  \
             lows[j % (CHANNELS)] = a[j] < lows[j % (CHANNELS)] ? a[j] : lows[j % (CHANNELS)];                          \
             highs[j % (CHANNELS)] = b[j] > highs[j % (CHANNELS)] ? b[j] : highs[j % (CHANNELS)];                       \
         }                                                                                                              \
     }                                                                                                                  \
                                                                                                                        \
+    CLONED static void sums_woven_##SUFFIX(const TYPE *p, size_t pixels, double *sums, double *lows, double *highs)    \
+    {                                                                                                                  \
+        enum { N = (CHANNELS) * FLOAT_LANES };                                                                         \
+        TYPE a[CHANNELS], b[CHANNELS];                                                                                 \
+        for (int c = 0; c < (CHANNELS); c++) a[c] = (TYPE)HUGE_VAL, b[c] = -(TYPE)HUGE_VAL;                            \
+        while (pixels) {                                                                                               \
+            size_t todo = pixels < BLOCK ? pixels : BLOCK;                                                             \
+            double s[N] = {0};                                                                                         \
+            pixels -= todo;                                                                                            \
+            extremes_woven_##SUFFIX(p, todo * (CHANNELS), a, b);                                                       \
+            for (; todo >= FLOAT_LANES; todo -= FLOAT_LANES, p += N)                                                   \
+                for (int j = 0; j < N; j++) s[j] += (double)p[j];                                                      \
+            for (size_t j = 0; j < todo * (CHANNELS); j++) s[j] += (double)p[j];                                       \
+            p += todo * (CHANNELS);                                                                                    \
+            for (int c = 0; c < (CHANNELS); c++) sums[c] += add_lanes(s + c, CHANNELS);                                \
+        }                                                                                                              \
+        for (int c = 0; c < (CHANNELS); c++) {                                                                         \
+            lows[c] = a[c] < lows[c] ? a[c] : lows[c];                                                                 \
+            highs[c] = b[c] > highs[c] ? b[c] : highs[c];                                                              \
+        }                                                                                                              \
+    }                                                                                                                  \
     CLONED static void squares_woven_##SUFFIX(const TYPE *p, size_t pixels, const double *centre, double *squares)     \
     {                                                                                                                  \
         enum { N = (CHANNELS) * FLOAT_LANES };                                                                         \

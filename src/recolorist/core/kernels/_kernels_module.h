@@ -279,6 +279,7 @@ static PyObject *py_planes(PyObject *self, PyObject *args)
 
 #include "_kernels_converted_module.h"
 #include "_kernels_ranks_module.h"
+#include "_kernels_transport.h"
 
 static PyMethodDef methods[] = {
     {"moments_integer", py_moments_integer, METH_VARARGS, "Exact sums and sums of products of 8- or 16-bit pixels."},
@@ -292,6 +293,8 @@ static PyMethodDef methods[] = {
     {"moments_converted", py_moments_converted, METH_VARARGS, "Moments of pixels in a colour space that is not linear."},
     {"affine_converted", py_affine_converted, METH_VARARGS, "Affine map of pixels in a colour space that is not linear."},
     {"convert", py_convert, METH_VARARGS, "Convert float64 pixels to or from a colour space that is not linear."},
+    {"transport", py_transport, METH_VARARGS, "The map that turns one covariance into another and moves least."},
+    {"product", py_product, METH_VARARGS, "Multiply three 3 x 3 matrices."},
     {"split", py_split, METH_VARARGS, "Split pixels into the channels of a colour space that is not linear."},
     {"join", py_join, METH_VARARGS, "Join the channels of a colour space to pixels."},
     {"strict_order", py_strict_order, METH_VARARGS, "Order pixels by value, then by the sums over growing rings."},

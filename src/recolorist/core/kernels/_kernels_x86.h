@@ -9,7 +9,7 @@ static int simd_level(void)
     if (level < 0) {
         const char *wish = getenv("RECOLORIST_SIMD");
         int most = wish && strcmp(wish, "none") == 0 ? 0 : wish && strcmp(wish, "avx2") == 0 ? 1 : 2;
-        int has = __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw") ? 2
+        int has = __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") ? 2
                   : __builtin_cpu_supports("avx2")                                           ? 1
                                                                                              : 0;
         level = has < most ? has : most;

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from recolorist.core.kernels.fallback_converted import affine_converted, convert, join, moments_converted, split
 from recolorist.core.kernels.fallback_ranks import match_shares, mix_whole, strict_order
+from recolorist.core.kernels.fallback_transport import product, transport
 
 __all__ = [
     "affine",
@@ -30,10 +31,12 @@ __all__ = [
     "moments_integer",
     "moments_rgba",
     "planes",
+    "product",
     "products_float",
     "split",
     "strict_order",
     "sums_float",
+    "transport",
 ]
 
 _PIECE = 24_576  # values per step: 192 KiB of float64, which stays in the second-level cache

@@ -1,0 +1,91 @@
+"""The Monge–Kantorovich map between two covariances of three channels: ``_kernels_transport.h`` once more, in Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+__all__ = ["product", "transport"]
+
+Matrix = list[list[float]]
+_SWEEPS: Final = 60
+
+
+def transport(content: Sequence[float], style: Sequence[float], max_gain: float, noise: float) -> tuple[tuple[float, ...], bool]:
+    """Return the map that turns one covariance into the other and moves least.
+
+    Args:
+        content: Nine numbers, row by row.
+        style: Nine numbers.
+        max_gain: The largest factor on any direction.
+        noise: The share of the largest spread below which a spread is rounding.
+
+    Returns:
+        Nine numbers, and whether the limit was reached. Directions in which the content does not vary are mapped to zero.
+
+    Example:
+        >>> transport([4.0, 0, 0, 0, 1.0, 0, 0, 0, 1.0], [1.0, 0, 0, 0, 1.0, 0, 0, 0, 9.0], 10.0, 1e-13)
+        ((0.5, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 3.0), False)
+    """
+    spread, axes = _decompose(_square(content))
+    least = max(spread) * noise
+    root = [math.sqrt(value) if value > least else 0.0 for value in spread]
+    half = _compose(axes, root)
+    unhalf = _compose(axes, [1.0 / value if value > 0.0 else 0.0 for value in root])
+    spread, axes = _decompose(_multiply(_multiply(half, _square(style)), half))
+    least = max(spread) * noise
+    middle = _compose(axes, [math.sqrt(value) if value > least else 0.0 for value in spread])
+    factors, axes = _decompose(_multiply(_multiply(unhalf, middle), unhalf))
+    move = _compose(axes, [min(max(value, 0.0), max_gain) for value in factors])
+    return tuple(value for row in move for value in row), any(value > max_gain for value in factors)
+
+
+def product(first: Sequence[float], second: Sequence[float], third: Sequence[float]) -> tuple[float, ...]:
+    """Multiply three 3 x 3 matrices from left to right, each as nine numbers."""
+    rows = _multiply(_multiply(_square(first), _square(second)), _square(third))
+    return tuple(value for row in rows for value in row)
+
+
+def _square(numbers: Sequence[float]) -> Matrix:
+    return [list(numbers[3 * i : 3 * i + 3]) for i in range(3)]
+
+
+def _multiply(x: Matrix, y: Matrix) -> Matrix:
+    return [[(row[0] * y[0][j] + row[1] * y[1][j]) + row[2] * y[2][j] for j in range(3)] for row in x]
+
+
+def _compose(vectors: Matrix, values: list[float]) -> Matrix:
+    """Return ``vectors · diag(values) · vectorsᵀ``."""
+    return [[(u[0] * values[0] * v[0] + u[1] * values[1] * v[1]) + u[2] * values[2] * v[2] for v in vectors] for u in vectors]
+
+
+def _decompose(matrix: Matrix) -> tuple[list[float], Matrix]:
+    """Return eigenvalues and, as columns, eigenvectors of the mean of a matrix and its transpose, by Jacobi's rotations."""
+    a = [[(matrix[i][j] + matrix[j][i]) / 2.0 for j in range(3)] for i in range(3)]
+    vectors = [[float(i == j) for j in range(3)] for i in range(3)]
+    for _ in range(_SWEEPS):
+        if a[0][1] == 0.0 and a[0][2] == 0.0 and a[1][2] == 0.0:
+            break
+        for p, q in ((0, 1), (0, 2), (1, 2)):
+            _rotate(a, vectors, p, q)
+    return [a[i][i] for i in range(3)], vectors
+
+
+def _rotate(a: Matrix, vectors: Matrix, p: int, q: int) -> None:
+    """Make ``a[p][q]`` zero."""
+    off = a[p][q]
+    if abs(off) <= 1e-30 * (abs(a[p][p]) + abs(a[q][q])):
+        a[p][q] = a[q][p] = 0.0  # far below the last bit of either diagonal entry
+        return
+    ratio = (a[q][q] - a[p][p]) / (2.0 * off)
+    tangent = (-1.0 if ratio < 0.0 else 1.0) / (abs(ratio) + math.sqrt(ratio * ratio + 1.0))
+    cosine = 1.0 / math.sqrt(tangent * tangent + 1.0)
+    sine, step, r = tangent * cosine, tangent * off, 3 - p - q
+    rp, rq = a[r][p], a[r][q]
+    a[p][p], a[q][q] = a[p][p] - step, a[q][q] + step
+    a[p][q] = a[q][p] = 0.0
+    a[r][p] = a[p][r] = cosine * rp - sine * rq
+    a[r][q] = a[q][r] = sine * rp + cosine * rq
+    for row in vectors:
+        row[p], row[q] = cosine * row[p] - sine * row[q], sine * row[p] + cosine * row[q]

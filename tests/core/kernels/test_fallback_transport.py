@@ -1,0 +1,51 @@
+"""The Monge–Kantorovich map: C and Python give the same bits, and the map does what it promises."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from recolorist.core import kernels
+from recolorist.core.kernels.fallback_transport import product, transport
+
+
+def covariance(rng: np.random.Generator, rank: int) -> NDArray[np.float64]:
+    factors = rng.normal(size=(3, rank)) * 10.0 ** rng.uniform(-3, 3)
+    return np.asarray(factors @ factors.T)
+
+
+@pytest.fixture(name="compiled")
+def compiled_loops() -> ModuleType:
+    return kernels._compiled or pytest.skip("the compiled loops were not built here")
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3, 5])
+def test_same_bits(compiled: ModuleType, rank: int) -> None:
+    rng = np.random.default_rng(rank)
+    for _ in range(60):
+        content, style = (covariance(rng, rank).ravel().tolist() for _ in range(2))
+        for most in (10.0, 1.5, float("inf")):
+            assert compiled.transport(content, style, most, 1e-13) == transport(content, style, most, 1e-13)
+        assert compiled.product(content, style, content) == product(content, style, content)
+
+
+def test_gives_the_covariance_of_the_style() -> None:
+    rng = np.random.default_rng(9)
+    for _ in range(40):
+        content, style = covariance(rng, 5), covariance(rng, 5)
+        numbers, capped = transport(content.ravel().tolist(), style.ravel().tolist(), float("inf"), 1e-13)
+        move = np.reshape(numbers, (3, 3))
+        assert not capped
+        np.testing.assert_allclose(move @ content @ move.T, style, rtol=1e-7, atol=1e-7 * np.abs(style).max())
+        np.testing.assert_allclose(move, move.T, atol=1e-9 * np.abs(move).max())
+
+
+def test_diagonal_covariances_and_the_limit() -> None:
+    numbers, capped = transport(
+        np.diag([4.0, 1.0, 0.0]).ravel().tolist(), np.diag([1.0, 100.0, 5.0]).ravel().tolist(), 3.0, 1e-13
+    )
+    assert capped
+    np.testing.assert_allclose(np.reshape(numbers, (3, 3)), np.diag([0.5, 3.0, 0.0]), atol=1e-12)
