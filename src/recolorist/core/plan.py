@@ -304,11 +304,7 @@ def _plan_matrix(content: Moments, style: Moments, options: MatchOptions) -> Pla
         numbers = by_mixed_deviation(content, style, cast("Mixing", space.basis), options)
     if options.strict:
         refuse_collapse(numbers.flags)
-    if (
-        options.eps_mode == "exact"
-        and content.mean.tolist() == style.mean.tolist()
-        and content.cov.tolist() == style.cov.tolist()
-    ):
+    if options.eps_mode == "exact" and content.has_moments_of(style):
         # an image matched to itself stays as it is, also where a flat channel has no gain to be 1
         numbers = MapNumbers(np.eye(content.channels), np.zeros(content.channels), np.ones(content.channels), numbers.flags)
     reported = [content.mean.copy(), content.std, style.mean.copy(), style.std]

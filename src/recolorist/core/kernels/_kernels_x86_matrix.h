@@ -142,7 +142,10 @@ WIDE static size_t matrix3_u8_vbmi(const uint8_t *p, uint8_t *o, size_t pixels, 
         }
         const __m512i words = _mm512_or_si512(level[0], _mm512_or_si512(_mm512_slli_epi32(level[1], 8), _mm512_slli_epi32(level[2], 16)));
         _mm512_mask_storeu_epi8(o, three_quarters, _mm512_permutexvar_epi8(weave, words));
-        if (_mm512_cmp_ps_mask(off, near, _CMP_GT_OQ)) matrix3_u8(p, o, 16, m);
+        for (uint32_t doubtful = _mm512_cmp_ps_mask(off, near, _CMP_GT_OQ); doubtful; doubtful &= doubtful - 1) {
+            const int k = 3 * __builtin_ctz(doubtful);
+            matrix3_u8(p + k, o + k, 1, m);
+        }
     }
     return done;
 }
