@@ -22,7 +22,7 @@ from tests.docs.reading import ROOT, SHELLS, Block, blocks, commands_in, name_of
 SESSIONS: Final = (
     *("README.md", "docs/index.md", "docs/start.md", "docs/method.md", "docs/privacy.md", "docs/collections.md", "docs/drift.md"),
     *("docs/slides.md", "docs/foreground.md", "docs/samplers.md", "docs/torch.md", "docs/augmentations.md", "docs/datasets.md"),
-    *("docs/training.md", "docs/blank.md", "docs/deployment.md"),
+    *("docs/training.md", "docs/blank.md", "docs/deployment.md", "docs/migrating.md", "docs/feature_extraction.md"),
 )
 #: Pages whose blocks are run elsewhere, or cannot be, and why.
 ELSEWHERE: Final = {
