@@ -9,7 +9,7 @@ INSTALL := -m pip install --quiet --disable-pip-version-check --prefer-binary
 INPUTS  := pyproject.toml setup.py src/recolorist/_version.py $(wildcard src/recolorist/core/kernels/_kernels*.[ch])
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-lowest lint bench docs release-check lock clean
+.PHONY: help demo test test-lowest lint bench docs fuzz sanitize release-check lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,12 @@ bench: .venv-bench/.bench ## measure speed and memory beside the neighbours (tak
 docs: .venv/.dev ## build the documentation, its gallery included, in build/docs
 	@.venv/bin/python -m sphinx -q -W --keep-going docs build/docs
 	@echo "Open build/docs/index.html"
+
+sanitize: .venv/.dev ## run the tests of the compiled loops under the address and undefined-behaviour sanitizers (Linux, gcc)
+	@.venv/bin/python tools/sanitize.py
+
+fuzz: .venv/.dev ## fuzz every reader for an hour, with limits of time and memory; faults are kept in build/fuzz
+	@.venv/bin/python -m tests.hostile.campaign --seconds $${RECOLORIST_FUZZ_SECONDS:-3600} $(FUZZ_ARGS)
 
 release-check: .venv-release/.tools ## build the wheel and the source archive and check them
 	@.venv-release/bin/python tools/release_check.py

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from recolorist.errors import OptionError
+from recolorist_lab.assets.seals import SealError, verify_weights
 from recolorist_lab.assets.weight_downloads import download
 from recolorist_lab.assets.weight_table import WEIGHTS, DownloadError, WeightFile, WeightsError
 from recolorist_lab.disk import cache_folder
@@ -184,10 +185,14 @@ def _unpacked(path: Path) -> Any:
         raise WeightsError(f"{path} is not a file; weights are read from .pth, .pt, .bin and .safetensors files")
     try:
         if path.suffix == ".safetensors":
-            from safetensors.torch import load_file
+            from safetensors.torch import load
 
-            return load_file(path, device="cpu")
+            data = path.read_bytes()
+            verify_weights(data, str(path))
+            return load(data)
         return torch.load(path, map_location="cpu", weights_only=True)  # noqa: TID251 - here and nowhere else; tensors only
+    except SealError:
+        raise
     except Exception as error:  # both raise whatever their parsers raise
         first = str(error).strip().split("\n", 1)[0]
         raise WeightsError(f"{path} cannot be read as weights: {type(error).__name__}: {first[:200]}") from error

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from recolorist.errors import OptionError
 from recolorist.io.files import atomic_write
+from recolorist_lab.assets.seals import seal_weights, verify_weights
 from recolorist_lab.baselines import layout, registry
 from recolorist_lab.baselines.base import Baseline
 from recolorist_lab.baselines.vgg import fingerprint
@@ -116,7 +117,7 @@ def packed(tensors: Mapping[str, Tensor], told: Mapping[str, Any]) -> bytes:
 
     plain = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
     apart = {name: value.clone() for name, value in plain.items()}  # the format refuses tensors that share memory
-    return bytes(to_bytes(apart, metadata={"json": json.dumps(told, sort_keys=True, allow_nan=False)}))
+    return seal_weights(bytes(to_bytes(apart, metadata={"json": json.dumps(told, sort_keys=True, allow_nan=False)})))
 
 
 def unpacked(data: bytes, what: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -124,6 +125,7 @@ def unpacked(data: bytes, what: str) -> tuple[dict[str, Tensor], dict[str, Any]]
     from safetensors import SafetensorError
     from safetensors.torch import load as from_bytes
 
+    verify_weights(data, what)
     try:
         length = int.from_bytes(data[:8], "little")
         header = json.loads(data[8 : 8 + length])

@@ -74,10 +74,14 @@ def load(name: str, folder: str | Path | None = None, *, revision: str | None = 
 def _state(path: Path) -> dict[str, Any]:
     """Tensors, whatever prefix a wrapper left on all of them."""
     from safetensors import SafetensorError
-    from safetensors.torch import load_file
+    from safetensors.torch import load
+
+    from recolorist_lab.assets.seals import verify_weights
 
     try:
-        state = load_file(path)
+        data = path.read_bytes()
+        verify_weights(data, str(path))
+        state = load(data)
     except (OSError, SafetensorError) as error:
         raise ZooError(f"{path} cannot be read as safetensors: {error}") from error
     for prefix in ("module.", "model.", "net.", "backbone."):

@@ -13,6 +13,7 @@ from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from recolorist.errors import RecoloristError
+from recolorist_lab.assets.seals import seal_weights
 from recolorist_lab.runs.config import Json
 
 __all__ = ["CheckpointError", "Counters", "frozen_copy", "pack", "restore", "snapshot", "unpack", "weights"]
@@ -67,12 +68,12 @@ def unpack(data: bytes) -> tuple[dict[str, Tensor], Any]:
 
 
 def weights(tensors: Mapping[str, Tensor]) -> bytes:
-    """Weights alone, as other programs read them; equal weights give equal bytes.
+    """Weights alone, as other programs read them, sealed; equal weights give equal bytes.
 
     >>> sorted(load(weights({"b": torch.ones(2), "a": torch.zeros(1)})))
     ['a', 'b']
     """
-    return save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, {"format": "pt"})
+    return seal_weights(save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, {"format": "pt"}))
 
 
 def frozen_copy(module: nn.Module) -> dict[str, Tensor]:

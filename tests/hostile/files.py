@@ -1,0 +1,244 @@
+"""Small valid files of every format that is read, mutations of them, and what must hold for whatever comes out of a reader.
+
+A mutation is a function of the seed and of nothing else: the same number gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import random
+import struct
+import tarfile
+import zipfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+import recolorist as rc
+from recolorist.io.images import Reading, open_strips, read_picture
+
+__all__ = ["SEEDS", "FaultError", "mutate", "seed_of", "try_file"]
+
+_INTERESTING: Final = (0, 1, 2, 7, 8, 16, 127, 128, 255, 256, 32767, 65535, 2**31 - 1, 2**32 - 1)
+_READING: Final = Reading(max_pixels=1 << 20, convert=True)
+_SIDE: Final = 12
+
+
+class FaultError(AssertionError):
+    """Something that no file may bring about."""
+
+
+def _pixels(dtype: str = "u1", channels: int = 3) -> NDArray[Any]:
+    values = np.random.default_rng(0).integers(0, 256 ** np.dtype(dtype).itemsize, (_SIDE, _SIDE + 4, channels))
+    return values.astype(dtype) if channels > 1 else values[..., 0].astype(dtype)
+
+
+def _pillow(form: str, **options: Any) -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(_pixels()).save(buffer, form, **options)
+    return buffer.getvalue()
+
+
+def _tiff(dtype: str = "u1", **options: Any) -> bytes:
+    import tifffile
+
+    buffer = io.BytesIO()
+    tifffile.imwrite(buffer, _pixels(dtype), photometric="rgb", **options)
+    return buffer.getvalue()
+
+
+def _array(save: Callable[..., None]) -> bytes:
+    buffer = io.BytesIO()
+    save(buffer, _pixels())
+    return buffer.getvalue()
+
+
+def _dicom(syntax: str = "ExplicitVRLittleEndian") -> bytes:
+    import pydicom
+
+    meta = pydicom.dataset.FileMetaDataset()
+    meta.TransferSyntaxUID = getattr(pydicom.uid, syntax)
+    meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID = "1.2.840.10008.5.1.4.1.1.7", "1.2.3"
+    pixels = _pixels("u2", 1) >> 4
+    data = pydicom.dataset.FileDataset("", {}, file_meta=meta, preamble=b"\0" * 128)
+    data.Rows, data.Columns, data.SamplesPerPixel, data.PixelRepresentation = *pixels.shape, 1, 0
+    data.PhotometricInterpretation, data.BitsAllocated, data.BitsStored, data.HighBit = "MONOCHROME2", 16, 12, 11
+    data.PixelData = pixels.tobytes()
+    buffer = io.BytesIO()
+    data.save_as(buffer, enforce_file_format=True)
+    return buffer.getvalue()
+
+
+def _bank() -> rc.StyleBank:
+    return rc.StyleBank.build(np.stack([_pixels(), _pixels()[::-1, ::-1]]), labels=["a", "b"], split="train")
+
+
+def _bank_file() -> bytes:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        return _bank().save(Path(folder) / "a.rcb").read_bytes()
+
+
+def _tar() -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name in ("a.txt", "b/c.txt"):
+            info = tarfile.TarInfo(name)
+            info.size = 300
+            archive.addfile(info, io.BytesIO(bytes(range(150)) * 2))
+    return buffer.getvalue()
+
+
+def _zip(method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for name in ("a.txt", "b/c.txt"):
+            archive.writestr(name, bytes(range(150)) * 2)
+    return buffer.getvalue()
+
+
+#: Files by the name of their kind; the part before the first blank is the ending they are written with.
+SEEDS: Final[dict[str, Callable[[], bytes]]] = {
+    "png": lambda: _pillow("PNG"),
+    "png 16": lambda: rc_encode(_pixels("u2"), ".png"),
+    "jpg": lambda: _pillow("JPEG"),
+    "jpg progressive": lambda: _pillow("JPEG", progressive=True),
+    "tif": _tiff,
+    "tif tiles": lambda: _tiff("u2", tile=(16, 16), compression="zlib"),
+    "tif strips": lambda: _tiff(rowsperstrip=5, compression="packbits"),
+    "tif big": lambda: _tiff(bigtiff=True, planarconfig="contig"),
+    "tif jpeg": lambda: _tiff(compression="jpeg"),
+    "bmp": lambda: _pillow("BMP"),
+    "gif": lambda: _pillow("GIF"),
+    "webp": lambda: _pillow("WEBP", lossless=True),
+    "jp2": lambda: _pillow("JPEG2000"),
+    "npy": lambda: _array(np.save),
+    "npz": lambda: _array(np.savez_compressed),
+    "dcm": _dicom,
+    "dcm deflated": lambda: _dicom("DeflatedExplicitVRLittleEndian"),
+    "rcb": _bank_file,
+    "json": lambda: _bank().to_json().encode(),
+    "zip": _zip,
+    "zip stored": lambda: _zip(zipfile.ZIP_STORED),
+    "tar.gz": lambda: gzip.compress(_tar(), mtime=0),
+    "tar.gz stored": lambda: gzip.compress(_tar(), 0, mtime=0),
+}
+
+
+def rc_encode(pixels: NDArray[Any], ending: str) -> bytes:
+    """Encode pixels as the commands do."""
+    from recolorist.io.write import encode
+
+    return encode(pixels, ending)
+
+
+@cache
+def seed_of(kind: str) -> bytes:
+    """Return the valid file of a kind."""
+    return SEEDS[kind]()
+
+
+def mutate(data: bytes, draw: random.Random) -> bytes:
+    """Change a file in one to four places: bits, numbers, pieces that go missing, move or repeat, a cut."""
+    changed = bytearray(data)
+    for _ in range(draw.choice((1, 1, 1, 2, 4))):
+        if not changed:
+            break
+        place, choice = draw.randrange(len(changed)), draw.random()
+        if choice < 0.45:
+            changed[place] ^= 1 << draw.randrange(8)
+        elif choice < 0.6:
+            changed[place] = draw.choice((0, 1, 0x7F, 0x80, 0xFF, draw.randrange(256)))
+        elif choice < 0.8:
+            form = draw.choice(("<H", ">H", "<I", ">I", "<Q", ">Q"))
+            number = draw.choice(_INTERESTING) & (256 ** struct.calcsize(form) - 1)
+            changed[place : place + struct.calcsize(form)] = struct.pack(form, number)
+        elif choice < 0.88:
+            del changed[place : place + draw.randrange(1, 40)]
+        elif choice < 0.95:
+            start = draw.randrange(len(changed))
+            changed[place:place] = changed[start : start + draw.randrange(1, 40)]
+        else:
+            del changed[place:]
+    return bytes(changed)
+
+
+def try_file(kind: str, data: bytes, folder: Path) -> str:
+    """Read one file of a kind.
+
+    Args:
+        kind: A key of `SEEDS`.
+        data: The bytes of the file.
+        folder: A folder to write to.
+
+    Returns:
+        ``"read"`` or ``"refused"``.
+
+    Raises:
+        FaultError: Another error than ours was raised, or what was read cannot be right.
+    """
+    path = folder / f"a.{kind.partition(' ')[0]}"
+    path.write_bytes(data)
+    try:
+        _READERS.get(path.name[2:], _read_picture)(path, seed_of(kind))
+    except FaultError:
+        raise
+    except rc.RecoloristError as error:
+        if len(str(error).split()) < 4 or not str(error).isprintable():
+            raise FaultError(f"not a sentence: {error!r}") from error
+        return "refused"
+    except Exception as error:
+        raise FaultError(f"{type(error).__name__}: {error}") from error
+    return "read"
+
+
+def _read_picture(path: Path, _: bytes) -> None:
+    pixels, data_range, _icc = read_picture(path, _READING)
+    if pixels.dtype.kind not in "uf" or pixels.ndim not in (2, 3) or pixels.shape[0] * pixels.shape[1] > _READING.max_pixels:
+        raise FaultError(f"{pixels.dtype} {pixels.shape} was read")
+    if data_range is not None and pixels.dtype.kind == "u" and pixels.size and pixels.max() > data_range:
+        raise FaultError(f"values up to {pixels.max()} on a scale of {data_range}")
+    if path.suffix in (".tif", ".npy"):
+        with open_strips(path, _READING) as strips:
+            rows = np.concatenate([band for _, band in strips.bands()])
+        whole = pixels if pixels.ndim == 3 else pixels[..., None]
+        upright = strips.orientation == 1 or rows.shape != whole.shape
+        if upright and rows.shape == whole.shape and not np.array_equal(rows, whole, equal_nan=pixels.dtype.kind == "f"):
+            raise FaultError("by rows it is another image than as a whole")
+
+
+def _read_bank(path: Path, seed: bytes) -> None:
+    """A bank has a checksum: what is read is what was written."""
+    bank = rc.StyleBank.load(path)
+    if path.suffix == ".json" and bank.to_json().encode() != seed:
+        raise FaultError("another bank was read")
+    if path.suffix == ".rcb" and bank.fingerprint != _bank().fingerprint:
+        raise FaultError("another bank was read")
+
+
+def _read_archive(path: Path, _: bytes) -> None:
+    from recolorist_lab.assets.archives import check_archive, unpack
+
+    names = check_archive(path)
+    target = path.parent / "out"
+    try:
+        if unpack(path, target) != names:
+            raise FaultError("it was unpacked to another number of files than were checked")
+        wrong = [file for file in target.rglob("*") if file.is_file() and file.read_bytes() not in _CONTENTS]
+        if wrong:
+            raise FaultError(f"{wrong[0].name} was unpacked with wrong bytes")
+    finally:
+        import shutil
+
+        shutil.rmtree(target, ignore_errors=True)
+
+
+_CONTENTS: Final = (bytes(range(150)) * 2, b"")
+_READERS: Final = {"rcb": _read_bank, "json": _read_bank, "zip": _read_archive, "tar.gz": _read_archive}
