@@ -64,7 +64,8 @@ def _dicom(syntax: str = "ExplicitVRLittleEndian") -> bytes:
 
     meta = pydicom.dataset.FileMetaDataset()
     meta.TransferSyntaxUID = getattr(pydicom.uid, syntax)
-    meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID = "1.2.840.10008.5.1.4.1.1.7", "1.2.3"
+    meta.MediaStorageSOPClassUID = pydicom.uid.SecondaryCaptureImageStorage
+    meta.MediaStorageSOPInstanceUID = pydicom.uid.UID("1.2.3")
     pixels = _pixels("u2", 1) >> 4
     data = pydicom.dataset.FileDataset("", {}, file_meta=meta, preamble=b"\0" * 128)
     data.Rows, data.Columns, data.SamplesPerPixel, data.PixelRepresentation = *pixels.shape, 1, 0
