@@ -18,7 +18,7 @@ from recolorist_lab.baselines import vgg
 from recolorist_lab.baselines.base import Baseline
 from recolorist_lab.baselines.layout import without_prefix
 from recolorist_lab.baselines.losses import content_loss, identity_loss, style_loss
-from recolorist_lab.baselines.statistics import normalised
+from recolorist_lab.baselines.statistics import normalised, widened
 
 __all__ = ["CHANNELS", "AttentionBaseline", "ChannelAttention", "Looked", "PositionAttention", "weighted"]
 
@@ -54,7 +54,7 @@ class PositionAttention(Projections):
     def forward(self, content: Tensor, style: Tensor) -> Tensor:
         """What was gathered, projected, on top of the content's own features."""
         with torch.autocast(content.device.type, enabled=False):
-            content, style = _wide(content), _wide(style)
+            content, style = widened(content), widened(style)
             gathered = self.h(style).flatten(2) @ self.weights(content, style).transpose(1, 2)
             return self.out_conv(gathered.reshape(content.shape)) + content
 
@@ -77,13 +77,9 @@ class ChannelAttention(Projections):
     def forward(self, style: Tensor) -> Tensor:
         """What was gathered, projected, on top of the features themselves."""
         with torch.autocast(style.device.type, enabled=False):
-            style = _wide(style)
+            style = widened(style)
             gathered = self.weights(style).transpose(1, 2) @ self.h(normalised(style)).flatten(2)
             return self.out_conv(gathered.reshape(style.shape)) + style
-
-
-def _wide(features: Tensor) -> Tensor:
-    return features if features.dtype == torch.float64 else features.float()
 
 
 class Looked(NamedTuple):

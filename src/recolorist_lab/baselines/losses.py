@@ -13,7 +13,7 @@ from torch.nn.functional import mse_loss
 from recolorist.errors import OptionError
 from recolorist_lab.baselines.statistics import mean_std, normalised
 
-__all__ = ["content_loss", "feature_loss", "identity_loss", "moment_loss", "mse", "style_loss"]
+__all__ = ["content_loss", "feature_loss", "identity_loss", "mean_loss", "moment_loss", "mse", "std_loss", "style_loss"]
 
 Taps = Sequence[Tensor]
 
@@ -36,6 +36,16 @@ def moment_loss(features: Tensor, target: Tensor) -> Tensor:
 def style_loss(features: Taps, target: Taps) -> Tensor:
     """:func:`moment_loss` summed over the taps, equal weights."""
     return _summed([moment_loss(x, y) for x, y in _pairs(features, target)])
+
+
+def mean_loss(features: Taps, target: Taps) -> Tensor:
+    """Squared differences of channel means, summed over the taps."""
+    return _summed([mse(mean_std(x)[0], mean_std(y)[0]) for x, y in _pairs(features, target)])
+
+
+def std_loss(features: Taps, target: Taps) -> Tensor:
+    """Squared differences of channel deviations, summed over the taps."""
+    return _summed([mse(mean_std(x)[1], mean_std(y)[1]) for x, y in _pairs(features, target)])
 
 
 def feature_loss(features: Taps, target: Taps) -> Tensor:

@@ -7,9 +7,18 @@ from torch import Tensor
 
 from recolorist.errors import ImageError
 
-__all__ = ["EPS", "adain", "mean_std", "normalised"]
+__all__ = ["EPS", "adain", "mean_std", "normalised", "widened"]
 
 EPS = 1e-5  #: added to the variance, inside the root: a constant channel then has a finite gradient
+
+
+def widened(features: Tensor) -> Tensor:
+    """Return features in float32 at least.
+
+    >>> widened(torch.zeros(1, dtype=torch.float16)).dtype, widened(torch.zeros(1, dtype=torch.float64)).dtype
+    (torch.float32, torch.float64)
+    """
+    return features if features.dtype == torch.float64 else features.float()
 
 
 def mean_std(features: Tensor, eps: float = EPS) -> tuple[Tensor, Tensor]:
@@ -25,8 +34,7 @@ def mean_std(features: Tensor, eps: float = EPS) -> tuple[Tensor, Tensor]:
         raise ImageError(
             f"a feature map of shape {tuple(features.shape)} has one position and so no variance; give larger images"
         )
-    wide = features if features.dtype == torch.float64 else features.float()
-    variance, mean = torch.var_mean(wide, dim=(-2, -1), keepdim=True, correction=1)
+    variance, mean = torch.var_mean(widened(features), dim=(-2, -1), keepdim=True, correction=1)
     return mean, (variance + eps).sqrt()
 
 

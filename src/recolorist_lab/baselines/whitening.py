@@ -155,9 +155,9 @@ def usable_labels(content_labels: Tensor, style_labels: Tensor) -> tuple[int, ..
 
 
 def _labels_at(labels: Tensor, features: Tensor) -> Tensor:
-    """One map of labels at the features' size, flat; the pixel at the top left of each cell speaks for it."""
+    """Sample one map of labels at the centres of the features' cells, as Pillow's nearest neighbour does; flat."""
     size = (features.shape[2], features.shape[3])
-    small = torch.nn.functional.interpolate(labels[None, None].double(), size, mode="nearest")
+    small = torch.nn.functional.interpolate(labels[None, None].double(), size, mode="nearest-exact")
     return small.round().long().flatten()
 
 

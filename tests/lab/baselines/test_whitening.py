@@ -13,7 +13,7 @@ from torch import Tensor
 
 from recolorist.errors import OptionError
 from recolorist_lab.baselines import whitening
-from recolorist_lab.baselines.whitening import moments, root, usable_labels, wct, wct_regions
+from recolorist_lab.baselines.whitening import _labels_at, moments, root, usable_labels, wct, wct_regions
 
 Kind: TypeAlias = Callable[[Tensor], Tensor]
 
@@ -246,3 +246,13 @@ def test_other_numbers_of_samples_or_channels_are_refused() -> None:
         wct(torch.zeros(2, 3, 4), torch.zeros(1, 3, 4))
     with pytest.raises(OptionError, match="accepted"):
         wct(torch.zeros(2, 3, 4), torch.zeros(2, 4, 4))
+
+
+@pytest.mark.parametrize("side", [2, 3, 5, 6])
+def test_labels_are_sampled_at_the_centre_of_a_cell_as_pil_does(side: int) -> None:
+    from PIL import Image
+
+    labels = np.arange(12 * 10, dtype=np.uint8).reshape(12, 10)
+    wanted = np.asarray(Image.fromarray(labels).resize((side, side + 1), Image.Resampling.NEAREST))
+    found = _labels_at(torch.from_numpy(labels).long(), torch.zeros(1, 1, side + 1, side))
+    np.testing.assert_array_equal(found.reshape(side + 1, side), wanted)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,9 +13,9 @@ from recolorist.errors import OptionError
 from recolorist_lab.baselines import losses
 from recolorist_lab.baselines.base import OfficialFile
 from recolorist_lab.baselines.networks.adain import OFFICIAL, AdaIN
-from recolorist_lab.baselines.statistics import adain, mean_std
+from recolorist_lab.baselines.statistics import adain, mean_std, widened
 
-__all__ = ["EFDM", "VARIANTS", "exact_loss", "exact_match"]
+__all__ = ["EFDM", "VARIANTS", "Variant", "exact_loss", "exact_match"]
 
 _TIE_SEED: Final = 3407  # any fixed number: the order must be the same in every run
 
@@ -62,8 +62,22 @@ def std_only(content: Tensor, style: Tensor) -> Tensor:
     return content / mean_std(content)[1] * mean_std(style)[1]
 
 
+class Variant(NamedTuple):
+    """A transform of features, and the style loss that its authors train its decoder with."""
+
+    transform: Callable[[Tensor, Tensor], Tensor]
+    style_loss: Callable[[Sequence[Tensor], Sequence[Tensor]], Tensor]
+
+
 #: The transform, and the controls its authors compare with. A decoder belongs to the transform it was trained with.
-VARIANTS: Final = MappingProxyType({"efdm": exact_match, "adain": adain, "mean": mean_only, "std": std_only})
+VARIANTS: Final = MappingProxyType(
+    {
+        "efdm": Variant(exact_match, exact_loss),
+        "adain": Variant(adain, losses.style_loss),
+        "mean": Variant(mean_only, losses.mean_loss),
+        "std": Variant(std_only, losses.std_loss),
+    }
+)
 
 
 class EFDM(AdaIN):
@@ -101,14 +115,14 @@ class EFDM(AdaIN):
         self.transform, self.break_ties = transform, break_ties
 
     def match(self, content: Tensor, style: Tensor) -> Tensor:
-        """The transform of features, in float32 at least."""
+        """Transform features, in float32 at least."""
         if self.transform == "efdm":
-            return exact_match(content.float(), style.float(), break_ties=self.break_ties)
-        return VARIANTS[self.transform](content, style)
+            return exact_match(widened(content), widened(style), break_ties=self.break_ties)
+        return VARIANTS[self.transform].transform(content, style)
 
     def style_term(self, features: Sequence[Tensor], target: Sequence[Tensor]) -> Tensor:
-        """Sorted values for EFDM, moments for its controls."""
-        return exact_loss(features, target) if self.transform == "efdm" else losses.style_loss(features, target)
+        """Compare what the transform moves: sorted values, means, deviations, or both."""
+        return VARIANTS[self.transform].style_loss(features, target)
 
 
 def _resampled(ordered: Tensor, count: int) -> Tensor:

@@ -101,7 +101,8 @@ class SANet(AttentionBaseline):
         return self.transform(content[3], content[4], style[3], style[4])
 
     def _fitted(self, image: Tensor) -> Tensor:
-        return padded(image, self.least, self.multiple if self.transform.upsample == "size" else 16)
+        fitted = super()._fitted(image)
+        return fitted if self.transform.upsample == "size" else padded(fitted, self.least, 16)
 
     def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
         """Three decodings: the pair, and each image in its own style."""

@@ -161,6 +161,16 @@ class TestNetwork:
         with pytest.raises(OptionError, match="efdm, adain, mean, std"):
             build("efdm", encoder="random", transform="histogram")
 
+    def test_a_control_is_judged_by_the_statistic_it_moves(self) -> None:
+        with torch.device("meta"):
+            models = {name: build("efdm", encoder="random", transform=name) for name in VARIANTS}
+        mean, std = ((one - other).square().mean() for one, other in zip(mean_std(X), mean_std(Y), strict=True))
+        terms = {name: model.style_term([X], [Y]) for name, model in models.items()}  # type: ignore[operator]
+        torch.testing.assert_close(terms["mean"], mean)
+        torch.testing.assert_close(terms["std"], std)
+        torch.testing.assert_close(terms["adain"], mean + std)
+        torch.testing.assert_close(terms["efdm"], exact_loss([X], [Y]))
+
     def test_official_files(self, tmp_path: Path) -> None:
         kit.check_official(lambda seed: build("efdm", encoder="random", seed=seed), tmp_path, size=16)
 

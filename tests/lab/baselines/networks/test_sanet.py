@@ -293,3 +293,11 @@ def test_weights_are_options() -> None:
 def test_the_sheet_s_recipe_is_the_default() -> None:
     assert (SANet.defaults.batch, SANet.defaults.iterations, SANet.defaults.rate) == (5, 160_000, 1e-4)
     assert Transform.__init__.__defaults__ == (512, "size")
+
+
+@pytest.mark.parametrize("name", ["sanet", "iecontrast"])
+def test_a_network_in_double_precision_takes_single_precision_images(name: str) -> None:
+    model = shrunk(name)
+    content, style = kit.tiles(1, 32), kit.tiles(1, 32, seed=1)
+    single = model.stylise(content, style)
+    torch.testing.assert_close(model.double().stylise(content, style), single, atol=1e-4, rtol=0)
