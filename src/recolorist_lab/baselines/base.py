@@ -28,11 +28,11 @@ class Step(NamedTuple):
 
 
 class Optimisation(NamedTuple):
-    """An optimiser, its learning rate at a 0-based step, and the largest norm its gradient may have."""
+    """An optimiser, its learning rate at a 0-based step, and the largest norm its gradient may have (0: any)."""
 
     optimiser: torch.optim.Optimizer
     rate: Callable[[int], float]
-    clip: float | None = None
+    clip: float = 0.0
 
 
 class Made(NamedTuple):
@@ -45,9 +45,11 @@ class Made(NamedTuple):
 
 
 class OfficialFile(NamedTuple):
-    """One file of an official release: the part it fills, its name there, what it is, and its checksum where it is known.
+    """One file of an official release: the part it fills, its name there, what it is, and what is known of its bytes.
 
-    ``entry`` is the dictionary to take from a checkpoint that holds several.
+    ``address`` says where it is. ``entry`` is the dictionary to take from a checkpoint that holds several; a file that is that
+    dictionary itself is taken too. ``git_blobs`` are ids of released files, as ``git hash-object`` prints them, whole or their
+    first digits, and what each file is.
     """
 
     part: str
@@ -57,6 +59,7 @@ class OfficialFile(NamedTuple):
     address: str | None = None
     required: bool = True
     entry: str | None = None
+    git_blobs: Mapping[str, str] = MappingProxyType({})
 
 
 class Baseline(nn.Module, ABC):
@@ -147,8 +150,13 @@ class Baseline(nn.Module, ABC):
 
     @final
     def parameters_by_part(self) -> dict[str, int]:
-        """How many numbers each part has to learn or was given."""
+        """Count the parameters of each part, frozen ones too."""
         return {name: sum(value.numel() for value in part.parameters()) for name, part in self.parts().items()}
+
+    @final
+    def trained_count(self) -> int:
+        """Count the parameters that training changes; those of a trained part that are frozen do not count."""
+        return sum(value.numel() for value in trained_parameters(self, self.trained))
 
     @property
     def works_untrained(self) -> bool:
@@ -180,8 +188,6 @@ class Baseline(nn.Module, ABC):
 
     def load_official(self, files: Mapping[str, Path]) -> None:
         """Load the files of the official release, by part; every name and shape must be theirs."""
-        from recolorist_lab.assets.weights import state_of
-
         known = {file.part: file for file in self.official}
         for part in files:
             if part not in known:
@@ -189,7 +195,7 @@ class Baseline(nn.Module, ABC):
         for part, file in known.items():
             if file.required and part not in files:
                 raise OptionError(f"{self.name} needs the official file for {part!r} ({file.file}: {file.what})")
-        states = {part: self.from_official(part, state_of(path, part=known[part].entry)) for part, path in files.items()}
+        states = {part: self.from_official(part, _state(path, known[part].entry)) for part, path in files.items()}
         for part, state in states.items():  # all are checked before the first is loaded
             layout.check(state, self.parts()[part].state_dict(), f"{files[part]} as {part} of {self.name}")
         for part, state in states.items():
@@ -203,6 +209,21 @@ class Baseline(nn.Module, ABC):
     def to_official(self, part: str) -> dict[str, Tensor]:
         """A part's tensors under the names of the official file; by default they are the same."""
         return dict(self.parts()[part].state_dict())
+
+
+def _state(path: Path, entry: str | None) -> dict[str, Tensor]:
+    """Read the tensors of an official file: those of its entry, or all of them where the file is that entry by itself."""
+    from recolorist_lab.assets.weights import WeightsError, state_of
+
+    try:
+        return state_of(path, part=entry)
+    except WeightsError as error:
+        if entry is None:
+            raise
+        try:
+            return state_of(path)
+        except WeightsError:
+            raise error from None
 
 
 def frozen(module: nn.Module) -> nn.Module:

@@ -24,6 +24,7 @@ from torch import Tensor
 from recolorist.augment.streams import stream
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import list_images, read_picture
+from recolorist_lab.baselines.distortions import distort
 from recolorist_lab.baselines.recipe import Recipe
 from recolorist_lab.data.loader import READING, Samples
 from recolorist_lab.data.named import fingerprint_of_folder, is_folder, named
@@ -36,6 +37,8 @@ _PLACE: Final = 0xBA5F  # … and places of crops
 _AREA: Final = (0.08, 1.0)
 _RATIO: Final = (math.log(3 / 4), math.log(4 / 3))
 _TRIES: Final = 10
+_LONGEST: Final = 1800  # pixels; longer images are halved …
+_LONG_SHAPE: Final = 3.5  # … unless they are this much longer than wide
 
 
 class Images(Protocol):
@@ -158,14 +161,19 @@ class Loader:
 
 
 def view(image: Bytes, recipe: Recipe, random: np.random.Generator) -> Bytes:
-    """The image as the recipe wants it seen; see :data:`recolorist_lab.baselines.recipe.VIEWS`."""
-    if recipe.view == "whole":
-        return resized(image, recipe.crop_size)[0]
-    if recipe.view == "resized_crop":
-        return _resized_crop(image, recipe.crop_size, random)
-    large = resized(image, recipe.load_size)[0]
-    top, left = (int(value) for value in random.integers(0, recipe.load_size - recipe.crop_size + 1, 2))
-    part = large[top : top + recipe.crop_size, left : left + recipe.crop_size]
+    """Make a crop of an image as the recipe says; see :data:`recolorist_lab.baselines.recipe.VIEWS`."""
+    side = recipe.crop_size
+    if recipe.view in ("whole", "padded"):
+        return resized(image, side, "letterbox" if recipe.view == "padded" else "squash")[0]
+    if recipe.view == "centre_crop":
+        edge = round(side * 8 / 7) - side
+        return np.ascontiguousarray(resized(image, side + edge)[0][edge // 2 :, edge // 2 :][:side, :side])
+    if recipe.view in ("resized_crop", "distorted_crop"):
+        part = _resized_crop(image, side, random)
+        return distort(part, random) if recipe.view == "distorted_crop" else part
+    large = _grown(image, side) if recipe.view == "grown_crop" else resized(image, recipe.load_size)[0]
+    top, left = (int(random.integers(0, extent - side + 1)) for extent in large.shape[:2])
+    part = large[top : top + side, left : left + side]
     if recipe.view == "crop_turned":
         turns, mirror = (int(value) for value in random.integers(0, (4, 2)))
         part = np.rot90(part[:, ::-1] if mirror else part, turns)
@@ -179,6 +187,20 @@ def tensor_of(images: Sequence[NDArray[Any]]) -> Tensor:
     torch.Size([1, 3, 2, 2])
     """
     return torch.from_numpy(np.stack(images)).permute(0, 3, 1, 2).float().div(255.0).contiguous()
+
+
+def _grown(image: Bytes, side: int) -> Bytes:
+    """Double an image until a crop fits into it, and halve it while its longer side is too long and its shape is not extreme."""
+    height, width = image.shape[:2]
+    while min(height, width) < side:
+        height, width = 2 * height, 2 * width
+    while (
+        max(height, width) > _LONGEST and max(height, width) < _LONG_SHAPE * min(height, width) and min(height, width) >= 2 * side
+    ):
+        height, width = height // 2, width // 2
+    if (height, width) == image.shape[:2]:
+        return image
+    return np.asarray(Image.fromarray(image).resize((width, height), Image.Resampling.BILINEAR))
 
 
 def _resized_crop(image: Bytes, side: int, random: np.random.Generator) -> Bytes:

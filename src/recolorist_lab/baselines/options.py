@@ -1,4 +1,4 @@
-"""Options of a method as people type them: ``alpha=0.5``, ``preserve_colour=yes``."""
+"""Options of a network as they are typed: ``alpha=0.5``, ``preserve_colour=yes``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from recolorist.errors import OptionError
-from recolorist_lab.baselines.registry import METHODS, options_of
+from recolorist_lab.baselines.registry import METHODS, name_of, options_of
 from recolorist_lab.runs.config import unknown
 
 __all__ = ["pairs", "parsed"]
@@ -21,6 +21,7 @@ def parsed(method: str, texts: Iterable[str]) -> dict[str, Any]:
     >>> parsed("adain", ["alpha=0.5", "preserve_colour=yes"])
     {'alpha': 0.5, 'preserve_colour': True}
     """
+    method = name_of(method)
     defaults = options_of(method)
     given = pairs(texts, "--option")
     unknown(given, defaults, f"the options of {METHODS[method].title}")

@@ -1,4 +1,4 @@
-"""Models ready to stylise: with weights that were trained or converted here, or with published ones of the table of weights."""
+"""Networks ready to stylise: with weights that were trained or converted here, or with published ones of the table of weights."""
 
 from __future__ import annotations
 
@@ -11,13 +11,27 @@ from recolorist.errors import OptionError
 from recolorist_lab.baselines import layout, registry, store
 from recolorist_lab.baselines.base import Baseline, OfficialFile
 
-__all__ = ["convert", "digest_of", "ready"]
+__all__ = ["convert", "digest_of", "git_blob_of", "ready"]
 
 _CHUNK = 1 << 20
 
 
 def ready(method: str, weights: Path | None = None, *, device: str = "cpu", **options: Any) -> Baseline:
-    """A model that can be used: from a file, or with published weights where the table of weights has them."""
+    """Make a network that can stylise.
+
+    Args:
+        method: Its name.
+        weights: A file of `baseline train` or `convert`; without it, published weights where the table of weights has them.
+        device: Where it works.
+        **options: Those of the network.
+
+    Returns:
+        The network in evaluation mode.
+
+    Raises:
+        OptionError: If there are no weights for it, or the file is another network's.
+    """
+    method = registry.name_of(method)
     if weights is not None:
         model = store.load(weights, device=device, **options)
         if model.made is None or model.made.method != method:
@@ -40,16 +54,32 @@ def ready(method: str, weights: Path | None = None, *, device: str = "cpu", **op
 def convert(
     method: str, files: Mapping[str, Path], out: Path, *, checksums: Mapping[str, str] | None = None, **options: Any
 ) -> dict[str, str]:
-    """Read official files once, strictly, and write them as safetensors; the checksums that were seen.
+    """Read official files once, strictly, and write them as safetensors.
 
-    Each file's SHA-256 must be known beforehand: from the method's table, or from ``checksums``, which goes before it. Frozen
-    parts that are not among the files are taken to be those every method here uses.
+    Each file must be known beforehand: by its SHA-256 or the id git gives it, from the network's table, or by ``checksums``,
+    which go before the table. Frozen parts that are not among the files are taken to be those every network here uses.
+
+    Args:
+        method: The network.
+        files: Official files by part.
+        out: File to write.
+        checksums: SHA-256 by part.
+        **options: Those of the network.
+
+    Returns:
+        The SHA-256 of every file.
+
+    Raises:
+        OptionError: If a file is not known, is another network's, or does not fit.
     """
-    known = {file.part: file for file in registry.class_of(method).official}
+    network = registry.class_of(method)
+    known = {file.part: file for file in network.official}
     seen = {part: digest_of(path) for part, path in files.items()}
     for part, digest in seen.items():
-        _verified(known.get(part), part, files[part], digest, (checksums or {}).get(part))
-    frozen = set(files) - set(registry.class_of(method).trained)
+        if part in network.trained:
+            _refuse_foreign(network, part, files[part], digest)
+        _verify(known.get(part), part, files[part], digest, (checksums or {}).get(part))
+    frozen = set(files) - set(network.trained)
     model = registry.build(method, encoder="random" if "encoder" in frozen else "auto", **options)
     model.load_official(files)
     store.save(
@@ -59,19 +89,54 @@ def convert(
 
 
 def digest_of(path: Path) -> str:
-    """The SHA-256 of a file."""
-    found = hashlib.sha256()
+    """Return the SHA-256 of a file."""
+    return _hashed(path, hashlib.sha256())
+
+
+def git_blob_of(path: Path) -> str:
+    """Return the id that git gives a file's content, as ``git hash-object`` prints it.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile() as empty:
+    ...     git_blob_of(Path(empty.name))
+    'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
+    """
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise OptionError(f"{path} cannot be read: {error.strerror}") from error
+    return _hashed(path, hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False))
+
+
+def _hashed(path: Path, state: Any) -> str:
     try:
         with path.open("rb") as stream:
             while block := stream.read(_CHUNK):
-                found.update(block)
+                state.update(block)
     except OSError as error:
         raise OptionError(f"{path} cannot be read: {error.strerror}") from error
-    return found.hexdigest()
+    return str(state.hexdigest())
 
 
-def _verified(file: OfficialFile | None, part: str, path: Path, digest: str, told: str | None) -> None:
-    wanted = told or (file.sha256 if file else None)
+def _refuse_foreign(network: type[Baseline], part: str, path: Path, digest: str) -> None:
+    """Refuse a file of the table of weights that belongs to another network, even one with the same layout."""
+    from recolorist_lab.assets.weights import WEIGHTS
+
+    for name, file in WEIGHTS.items():
+        if digest.startswith(file.sha256) and network.published.get(part) != name:
+            raise OptionError(
+                f"{path} is {file.file} ({file.what}), not the {part} of {network.name}; "
+                "to begin a training with it, use `baseline train --start`"
+            )
+
+
+def _verify(file: OfficialFile | None, part: str, path: Path, digest: str, given: str | None) -> None:
+    """Refuse a file that nothing vouches for."""
+    wanted = given or (file.sha256 if file else None)
+    if wanted is None and file and file.git_blobs:
+        blob = git_blob_of(path)
+        if any(blob.startswith(known) for known in file.git_blobs):
+            return
     if wanted is None:
         raise OptionError(
             f"no checksum is known for {part!r}; {path} has the sha256 {digest}. "

@@ -1,15 +1,15 @@
-"""How a method is trained unless somebody says otherwise, and how its learning rate runs. No framework is needed to read it."""
+"""How a network is trained: batch, length, crops, learning rate and which weights are kept. No framework is needed to read it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Final, TypeAlias
 
 from recolorist.errors import OptionError
 
-__all__ = ["VIEWS", "Rate", "Recipe", "constant", "cosine_by_epoch", "inverse_time"]
+__all__ = ["KEPT", "VIEWS", "Rate", "Recipe", "constant", "cosine_by_epoch", "inverse_time"]
 
 Rate: TypeAlias = Callable[[int], float]
 
@@ -19,7 +19,14 @@ VIEWS: Final = (
     "crop_turned",  # as 'crop', then a random quarter turn and a random mirror image
     "resized_crop",  # 8 to 100 % of the area with a ratio from 3:4 to 4:3, resized to crop_size, bicubic
     "whole",  # resized to crop_size × crop_size, nothing random
+    "centre_crop",  # resized to 8/7 of crop_size a side, then the square in the middle, nothing random
+    "padded",  # the longer side resized to crop_size, the other filled up with black on both sides, nothing random
+    "grown_crop",  # doubled until a crop fits, halved while a side is over 1,800 pixels, then a random square of crop_size
+    "distorted_crop",  # as 'resized_crop', then the rare distortions of SGViTs; see the module `distortions`
 )
+
+#: Which weights a training keeps: those after the last step, or those of the epoch with the lowest loss on the validation split.
+KEPT: Final = ("last", "best")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +36,9 @@ class Recipe:
     ``batch`` is the number of images of an optimiser's step; with ``accumulate`` above 1 it is worked off in that many equal
     parts, whose gradients are averaged. ``iterations`` counts optimiser steps. A method whose authors count ``epochs`` says so;
     the trainer then works out ``iterations`` and fills in ``epoch_steps`` from the number of images. ``clip`` is the largest norm
-    of the gradient. ``decay`` is that of :func:`inverse_time`. ``paired=False`` means that the method finds its styles within the
-    batch: only contents are drawn, and ``style`` is the same tensor as ``content``.
+    of the gradient, 0 for no limit. ``decay`` is that of :func:`inverse_time`. ``paired=False`` means that the method finds its
+    styles within the batch: only contents are drawn, and ``style`` is the same tensor as ``content``. ``keep`` is one of
+    :data:`KEPT`. ``rate_depends_on_length`` says that the learning rate of a step depends on how many steps there will be.
     """
 
     batch: int = 8
@@ -39,12 +47,14 @@ class Recipe:
     crop_size: int = 256
     rate: float = 1e-4
     decay: float = 5e-5
-    clip: float | None = None
+    clip: float = 0.0
     accumulate: int = 1
     epochs: int | None = None
     epoch_steps: int | None = None
     view: str = "crop"
     paired: bool = True
+    keep: str = "last"
+    rate_depends_on_length: bool = False
 
     def __post_init__(self) -> None:
         for name in ("batch", "iterations", "load_size", "crop_size", "accumulate"):
@@ -52,8 +62,11 @@ class Recipe:
                 raise OptionError(f"{name}={getattr(self, name)}; accepted are whole numbers from 1")
         if not 0 < self.rate < math.inf:
             raise OptionError(f"rate={self.rate}; accepted are positive numbers")
-        if self.view not in VIEWS:
-            raise OptionError(f"view={self.view!r}; accepted are {', '.join(VIEWS)}")
+        if not 0 <= self.clip < math.inf:
+            raise OptionError(f"clip={self.clip}; accepted are numbers from 0, and 0 for no limit of the gradient's norm")
+        for name, accepted in (("view", VIEWS), ("keep", KEPT)):
+            if getattr(self, name) not in accepted:
+                raise OptionError(f"{name}={getattr(self, name)!r}; accepted are {', '.join(accepted)}")
         if self.view.startswith("crop") and self.crop_size > self.load_size:
             raise OptionError(
                 f"crop_size={self.crop_size} does not fit into load_size={self.load_size}; raise load_size or lower crop_size"
@@ -62,7 +75,7 @@ class Recipe:
             raise OptionError(f"batch={self.batch} cannot be worked off in accumulate={self.accumulate} equal parts")
 
     def but(self, **changes: object) -> Recipe:
-        """This recipe with some values replaced; ``None`` leaves a value as it is.
+        """Return this recipe with some values replaced; ``None`` leaves a value as it is, ``clip=0`` switches clipping off.
 
         >>> Recipe().but(batch=2, iterations=None).batch
         2
@@ -74,16 +87,25 @@ class Recipe:
         return replace(self, **{name: value for name, value in changes.items() if value is not None})  # type: ignore[arg-type]
 
     def by_iterations(self) -> Recipe:
-        """The same, counted in iterations also where the method's authors count epochs."""
+        """Return the same recipe counted in iterations, also where the method's authors count epochs."""
         return replace(self, epochs=None)
+
+    def described(self) -> dict[str, object]:
+        """Return what a reader should see: the length once, in the unit of the authors, and nothing that is worked out later.
+
+        >>> "iterations" in Recipe(epochs=5).described(), "epochs" in Recipe().described()
+        (False, False)
+        """
+        hidden = ("iterations" if self.epochs else "epochs", "epoch_steps")
+        return {name: value for name, value in asdict(self).items() if name not in hidden}
 
     @property
     def laps(self) -> int:
-        """Epochs to plan for: those asked for, or as many as the iterations begin."""
+        """The number of epochs to plan for: those asked for, or as many as the iterations begin."""
         return self.epochs or max(1, math.ceil(self.iterations / (self.epoch_steps or 1)))
 
     def resolved(self, images: int) -> Recipe:
-        """With epochs turned into iterations for this many training images.
+        """Return the recipe with epochs turned into iterations for this many training images.
 
         >>> Recipe(batch=64, epochs=50).resolved(1_000).iterations
         800
@@ -94,7 +116,7 @@ class Recipe:
 
 
 def inverse_time(rate: float, decay: float) -> Rate:
-    """``rate / (1 + decay × step)``: what the AdaIN family uses.
+    """Return the rate ``rate / (1 + decay × step)`` of the AdaIN family.
 
     >>> inverse_time(1e-4, 5e-5)(20_000)
     5e-05
@@ -103,7 +125,7 @@ def inverse_time(rate: float, decay: float) -> Rate:
 
 
 def constant(rate: float) -> Rate:
-    """The same rate at every step.
+    """Return one rate for every step.
 
     >>> constant(1e-4)(7)
     0.0001
@@ -112,7 +134,7 @@ def constant(rate: float) -> Rate:
 
 
 def cosine_by_epoch(rate: float, epochs: int, epoch_steps: int) -> Rate:
-    """Half a cosine down to zero, changed between epochs only.
+    """Return half a cosine down to zero, changed between epochs only.
 
     >>> [round(cosine_by_epoch(1.0, 2, 3)(step), 3) for step in range(6)]
     [1.0, 1.0, 1.0, 0.5, 0.5, 0.5]

@@ -1,4 +1,4 @@
-"""The table of methods: the thirteen networks in the order and under the names of the paper, and where each lives."""
+"""The table of networks: the thirteen in the order and under the names of the paper, and where each is defined."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from recolorist_lab.runs.config import unknown
 if TYPE_CHECKING:
     from recolorist_lab.baselines.base import Baseline
 
-__all__ = ["ENCODERS", "METHODS", "Method", "build", "class_of", "options_of"]
+__all__ = ["ENCODERS", "METHODS", "Method", "build", "class_of", "name_of", "options_of"]
 
 ENCODERS: Final = ("auto", "random")
 _OWN: Final = ("self", "encoder")
 
 
 class Method(NamedTuple):
-    """One line of the table: module and class, the name the paper prints, and where it was published."""
+    """A row of the table: module and class, the name the paper prints, and where it was published."""
 
     module: str
     cls: str
@@ -36,9 +36,9 @@ class Method(NamedTuple):
 
 
 def _method_of(plugin: Plugin) -> Method:
-    """The line of a network from outside; what it prints is the class's own name."""
-    found = plugin.load()
-    return Method(found.__module__, found.__qualname__, title=found.name, venue=plugin.origin)
+    """Return the row of a plugin's network; its title is the class's own name."""
+    network = plugin.load()
+    return Method(network.__module__, network.__qualname__, title=network.name, venue=plugin.origin)
 
 
 _BUILT_IN: Final = MappingProxyType(
@@ -70,31 +70,74 @@ _BUILT_IN: Final = MappingProxyType(
 METHODS: Final = Registry("networks", _BUILT_IN, _method_of)
 
 
+def name_of(text: str, *, must_exist: bool = True) -> str:
+    """Return the key of a network that is named by its key or as the paper prints it, in any case.
+
+    Args:
+        text: What came.
+        must_exist: Whether an unknown name is an error; otherwise it is returned as it came.
+
+    Returns:
+        A key of :data:`METHODS`.
+
+    Raises:
+        OptionError: If there is no such network.
+
+    Example:
+        >>> name_of("Contrimix"), name_of("SANET"), name_of("adain")
+        ('contrimix', 'sanet', 'adain')
+    """
+    if text in METHODS:
+        return text
+    lower = text.lower()
+    match = next((name for name, method in METHODS.items() if lower in (name.lower(), method.title.lower())), text)
+    if must_exist:
+        unknown([match], METHODS, "the table of networks")
+    return match
+
+
 def class_of(name: str) -> type[Baseline]:
-    """The class of a method; its module is imported now and not before."""
-    unknown([name], METHODS, "the table of methods")
-    method = METHODS[name]
+    """Import and return the class of a network.
+
+    Raises:
+        OptionError: If there is no network of this name.
+    """
+    method = METHODS[name_of(name)]
     if not method.in_place:
         raise OptionError(f"{method.title} is not in place yet; in place are {', '.join(_in_place())}")
-    found: type[Baseline] = getattr(importlib.import_module(method.module), method.cls)
-    return found
+    network: type[Baseline] = getattr(importlib.import_module(method.module), method.cls)
+    return network
 
 
 def options_of(name: str) -> dict[str, Any]:
-    """The options of a method and their defaults, read off its constructor."""
+    """Return the options of a network and their defaults, read off its constructor."""
     parameters = inspect.signature(class_of(name).__init__).parameters
-    return {key: one.default for key, one in parameters.items() if key not in _OWN}
+    return {key: parameter.default for key, parameter in parameters.items() if key not in _OWN}
 
 
 def build(name: str, *, encoder: str = "auto", seed: int = 0, **options: Any) -> Baseline:
-    """A method with fresh weights: those of its frozen networks from files, the others drawn from ``seed``.
+    """Build a network with fresh weights; the global generator of torch is left as it was.
 
-    ``encoder="random"`` draws the frozen networks too, which is enough for tests and timing, and no good for pictures. The
-    global generator of torch is left as it was.
+    Args:
+        name: A key of :data:`METHODS`, or the name that the paper prints.
+        encoder: ``auto`` reads the weights of frozen networks from files, ``random`` draws them too, for tests and timing.
+        seed: From which weights are drawn.
+        **options: Those of the network; see :func:`options_of`.
+
+    Returns:
+        The network, ready to be trained, or to be given weights.
+
+    Raises:
+        OptionError: If the network or an option is unknown.
+
+    Example:
+        >>> build("ContriMix", stains=4).name
+        'Contrimix'
     """
+    name = name_of(name)
     if encoder not in ENCODERS:
         raise OptionError(f"encoder={encoder!r}; accepted are {', '.join(ENCODERS)}")
-    found = class_of(name)
+    network = class_of(name)
     defaults = options_of(name)
     unknown(options, defaults, f"the options of {METHODS[name].title}")
     import torch
@@ -103,7 +146,7 @@ def build(name: str, *, encoder: str = "auto", seed: int = 0, **options: Any) ->
 
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)  # of the CPU alone, where weights are drawn
-        model = found(encoder=encoder, **options)
+        model = network(encoder=encoder, **options)
     model.made = Made(name, encoder, seed, {key: value for key, value in options.items() if value != defaults[key]})
     return model
 

@@ -20,6 +20,7 @@ from recolorist_lab.baselines import layout, store
 from recolorist_lab.baselines.base import Baseline, Optimisation, Step
 from recolorist_lab.baselines.crops import Images, Loader
 from recolorist_lab.baselines.recipe import Recipe
+from recolorist_lab.baselines.selection import Selection
 
 __all__ = ["BaselineTrainer", "DivergedError", "Record", "device_of"]
 
@@ -55,8 +56,19 @@ class BaselineTrainer:
         seed: int = 0,
         device: str = "cpu",
         threads: int = 1,
+        validation: Images | None = None,
     ) -> None:
-        """``recipe`` is the method's own unless given; ``threads`` read images, and change no result."""
+        """Prepare a run.
+
+        Args:
+            model: The network; it is trained in place.
+            images: What it is trained on.
+            recipe: How; the network's own unless given.
+            seed: Of crops and of torch's generator.
+            device: Where it is trained.
+            threads: Threads that read images; they change no result.
+            validation: Images on which the best epoch is chosen; without them the last step is kept.
+        """
         if not model.needs_training and type(model).training_step is Baseline.training_step:
             raise OptionError(f"{model.name} is used as published and has no training; see its official files")
         self.recipe = (recipe or model.defaults).resolved(len(images))
@@ -69,6 +81,8 @@ class BaselineTrainer:
         self.loader = Loader(images, self.recipe, seed=seed, distinct=distinct, threads=threads)
         self._gpus = [self.device] if self.device.type == "cuda" else []
         self._random = _seeded(seed, self._gpus)
+        chooses = self.recipe.keep == "best" and validation is not None
+        self.selection = Selection(model, validation, self.recipe, seed=seed, threads=threads) if chooses else None  # type: ignore[arg-type]
 
     # ---- steps ----------------------------------------------------------------------------------------------------------
 
@@ -86,7 +100,16 @@ class BaselineTrainer:
                     self.model.prepare(*self.pair(0))
             loss, parts = self._accumulated(step) if self.recipe.accumulate > 1 else self._single(step)
         self.step += 1
+        if self.selection and (self.step % (self.recipe.epoch_steps or 1) == 0 or self.step == self.recipe.iterations):
+            self.selection.offer(self.step, self.device)
         return Record(step, loss, parts, rates)
+
+    def finish(self) -> dict[str, Any]:
+        """Give the model the weights that the recipe keeps; which they are, for the record."""
+        if self.selection is None:
+            return {"keep": "last", "step": self.step}
+        self.selection.use()
+        return {"keep": "best", "step": self.selection.step, "validation_loss": self.selection.loss}
 
     def pair(self, number: int) -> tuple[Tensor, Tensor]:
         """Contents and styles of the number-th call of the training step."""
@@ -122,12 +145,16 @@ class BaselineTrainer:
             content, style = self.pair(number)
             self._ask(number + 1)
             steps = list(self.model.training_step(content, style, step))
+            if not steps:  # an iteration that only prepares, as ArtFlow's first
+                continue
             if len(steps) != 1 or others:
                 raise OptionError(f"{self.model.name} steps several optimisers in turn; accumulate must be 1")
             total += self._value(steps[0], step) * share
             (steps[0].loss * share).backward()
             for key, part in steps[0].parts.items():
                 parts[key] = parts.get(key, 0.0) + float(part.detach()) * share
+        if not parts:
+            return {}, {}
         _finish(made)
         return {name: total}, parts
 
@@ -165,6 +192,9 @@ class BaselineTrainer:
             held, rest = _taken_apart(one.optimiser.state_dict(), f"{_OPTIMISER}{name}/")
             tensors |= held
             told["optimisers"][name] = rest
+        if self.selection:
+            held, told["selection"] = self.selection.state()
+            tensors |= held
         tensors |= self._random
         return store.packed(tensors, told)
 
@@ -173,7 +203,7 @@ class BaselineTrainer:
         tensors, told = store.unpacked(data, what)
         if told.get("format") != _FORMAT or told.get("seed") != self.seed or set(told["optimisers"]) != set(self.optimisers):
             raise layout.LayoutError(f"{what} is not of this run of {self.model.name} (seed {self.seed})")
-        own = ("random/", _OPTIMISER)
+        own = ("random/", _OPTIMISER, "best/")
         store.put(
             self.model,
             {name: value for name, value in tensors.items() if not name.startswith(own)},
@@ -183,11 +213,15 @@ class BaselineTrainer:
         for name, one in self.optimisers.items():
             one.optimiser.load_state_dict(_put_together(tensors, told["optimisers"][name], f"{_OPTIMISER}{name}/"))
         self._random = {name: value for name, value in tensors.items() if name.startswith("random/")}
+        if self.selection:
+            self.selection.restore(tensors, told.get("selection", {}))
         self.step = int(told["step"])
 
     def close(self) -> None:
         """End the threads that read images."""
         self.loader.close()
+        if self.selection:
+            self.selection.close()
 
     @contextmanager
     def _own_random(self) -> Iterator[None]:
@@ -223,7 +257,7 @@ def _refuse_small(model: Baseline, recipe: Recipe) -> None:
 
 
 def _finish(made: Optimisation) -> None:
-    if made.clip is not None:
+    if made.clip:
         nn.utils.clip_grad_norm_([value for group in made.optimiser.param_groups for value in group["params"]], made.clip)
     made.optimiser.step()
 

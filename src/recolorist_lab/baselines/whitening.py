@@ -109,8 +109,7 @@ def wct(
     mean, target = moments(style.flatten(2))
     ridged = ridge * torch.eye(content.shape[1], dtype=torch.float64, device=content.device)
     matrix = root(target + ridged, floor=floor) @ root(spread + ridged, inverse=True, floor=floor)
-    parts = [(matrix @ (chunk.double() - centre) + mean).to(content.dtype) for chunk in columns.split(_COLUMNS, -1)]
-    coloured = torch.cat(parts, -1)
+    coloured = matrix.to(content.dtype) @ (columns - centre.to(content.dtype)) + mean.to(content.dtype)
     if clamp:
         coloured = torch.maximum(torch.minimum(coloured, columns.amax((1, 2), keepdim=True)), columns.amin((1, 2), keepdim=True))
     return (coloured if alpha == 1 else alpha * coloured + (1 - alpha) * columns).reshape(content.shape)

@@ -29,7 +29,7 @@ OPERATORS: Final[MappingProxyType[str, Callable[[Tensor, Tensor], Tensor]]] = Ma
 
 #: What the data-dependent layers are set from.
 FIRST_BATCHES: Final = MappingProxyType(
-    {"mixed": "contents and styles of the first draw together", "content": "the contents alone, as in the released training"}
+    {"content": "the contents alone, as in the released training", "mixed": "contents and styles of the first draw together"}
 )
 _CONTENT, _STYLE = 0.1, 1.0  # weights of the losses
 
@@ -41,7 +41,10 @@ class ArtFlow(Baseline):
         encoder: ``auto`` for the official VGG-19 of the loss, ``random`` for one that only has its shape.
         operator: ``adain`` or ``wct``; WCT also carries the correlations of channels, and is unsteady on grey or flat images.
         alpha: 1 for the style's statistics, 0 for the content's own; blended in the latent.
-        first_batch: What the data-dependent layers are set from before training, ``mixed`` or ``content``.
+        first_batch: What the data-dependent layers are set from in the first iteration: ``content``, which then changes nothing
+            else, as released, or ``mixed``, which trains at once.
+        fold_batch: With ``operator="wct"``, treat a training batch as one matrix of ``channels`` rows, as the released code does;
+            otherwise each image is whitened for itself. Stylising always treats images one by one.
         pixel_weight: Of the squared difference to the content in the loss, for when anatomy must be kept.
         affine: Couplings also scale. The released models do not.
         save_memory: Compute activations again on the way back instead of keeping them.
@@ -59,7 +62,11 @@ class ArtFlow(Baseline):
     training_only = ("encoder",)
     official: ClassVar[tuple[OfficialFile, ...]] = (
         OfficialFile(
-            "glow", "glow.pth", what="the flow; AdaIN, WCT and portraits have one each, laid out alike", entry="state_dict"
+            "glow",
+            "glow.pth",
+            what="the flow; AdaIN, WCT and portraits have one each, laid out alike",
+            address="https://drive.google.com/drive/folders/1w2fHgSBYwjplfeCXI8eOGYpi69CpJBTE",
+            entry="state_dict",
         ),
     )
 
@@ -69,7 +76,8 @@ class ArtFlow(Baseline):
         encoder: str = "auto",
         operator: str = "adain",
         alpha: float = 1.0,
-        first_batch: str = "mixed",
+        first_batch: str = "content",
+        fold_batch: bool = True,
         pixel_weight: float = 0.0,
         affine: bool = False,
         save_memory: bool = False,
@@ -80,6 +88,7 @@ class ArtFlow(Baseline):
         if not 0 <= alpha <= 1 or pixel_weight < 0:
             raise OptionError(f"alpha={alpha}, pixel_weight={pixel_weight}; accepted are alpha in [0, 1] and weights from 0")
         self.operator, self.alpha, self.first_batch, self.pixel_weight = operator, alpha, first_batch, pixel_weight
+        self.fold_batch = fold_batch
         self.glow = Glow(affine=affine)
         self.glow.save_memory = save_memory
         self.encoder = vgg.encoder(4, encoder)
@@ -87,8 +96,16 @@ class ArtFlow(Baseline):
     def transfer(self, content: Tensor, style: Tensor) -> Tensor:
         """Forward, change the statistics, backward; the output is unbounded."""
         latent = self.glow(content)
-        moved = OPERATORS[self.operator](latent, self.glow(style))
+        moved = self._moved(latent, self.glow(style))
         return self.glow.reverse(moved if self.alpha == 1 else self.alpha * moved + (1 - self.alpha) * latent)
+
+    def _moved(self, content: Tensor, style: Tensor) -> Tensor:
+        """Give one latent the statistics of the other."""
+        if self.operator != "wct" or not (self.training and self.fold_batch) or len(content) == 1:
+            return OPERATORS[self.operator](content, style)
+        channels = content.shape[1]  # a plain view: rows mix images and channels
+        moved = wct(*(latent.contiguous().view(1, channels, -1) for latent in (content, style)))
+        return moved.reshape(content.shape)
 
     def prepare(self, content: Tensor, style: Tensor) -> None:
         """Set the data-dependent layers, unless they have been set."""
@@ -96,7 +113,8 @@ class ArtFlow(Baseline):
 
     def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
         """Content features like the content's, style statistics like the style's; gradients pass all three runs of the flow."""
-        del step
+        if step == 0 and self.first_batch == "content":
+            return  # the released loop spends its first iteration on setting the data-dependent layers
         with torch.no_grad():
             wanted, look = self.encoder.taps(content)[-1], self.encoder.taps(style)
         out = self.transfer(content, style)

@@ -42,13 +42,13 @@ def to_transmittance(absorbance: Tensor) -> Tensor:
 
 
 def warmed_up(rate: float, steps: int) -> Rate:
-    """Three steps up, then a straight line down to zero after the last.
+    """Return a rate that grows from zero in three steps and then falls in a straight line to zero after the last.
 
     >>> [round(warmed_up(1.0, 9)(step), 3) for step in range(9)]
-    [0.333, 0.667, 1.0, 1.0, 0.833, 0.667, 0.5, 0.333, 0.167]
+    [0.0, 0.333, 0.667, 1.0, 0.833, 0.667, 0.5, 0.333, 0.167]
     """
     left = max(1, steps - _WARM_UP)
-    return lambda step: rate * min((step + 1) / _WARM_UP, max(0.0, (steps - step) / left), 1.0)
+    return lambda step: rate * min(step / _WARM_UP, max(0.0, (steps - step) / left), 1.0)
 
 
 class ContriMix(Baseline):
@@ -64,11 +64,26 @@ class ContriMix(Baseline):
     least: ClassVar = 64  # the attribute encoder halves six times
     least_crop: ClassVar = 64
     defaults: ClassVar = Recipe(
-        batch=10, epochs=20, load_size=224, crop_size=224, rate=1e-4, decay=0.0, clip=0.5, view="crop_turned", paired=False
+        batch=10,
+        epochs=30,
+        load_size=224,
+        crop_size=224,
+        rate=1e-4,
+        decay=0.0,
+        clip=0.5,
+        view="crop_turned",
+        paired=False,
+        rate_depends_on_length=True,
     )
     trained: ClassVar = ("content_encoder", "attribute_encoder")
     official: ClassVar = tuple(
-        OfficialFile(part, "checkpoint.pth", what=f"checkpoint whose `algorithm` holds {network}", entry="algorithm")
+        OfficialFile(
+            part,
+            "checkpoint.pth",
+            what=f"checkpoint whose `algorithm` holds {network}",
+            address="https://gitlab.com/huutan86/intraminibatch_permutation_drit",
+            entry="algorithm",
+        )
         for part, network in _NETWORKS.items()
     )
 

@@ -88,7 +88,16 @@ class EFDM(AdaIN):
         "Y. Zhang, M. Li, R. Li, K. Jia, L. Zhang: Exact Feature Distribution Matching for Arbitrary Style Transfer "
         "and Domain Generalization. CVPR 2022, arXiv 2203.07740"
     )
-    official: ClassVar = (OFFICIAL, OfficialFile("decoder", "decoder_iter_160000.pth.tar", what="decoder, 18 tensors"))
+    official: ClassVar = (
+        OFFICIAL,
+        OfficialFile(
+            "decoder",
+            "decoder_iter_160000.pth.tar",
+            what="decoder, 18 tensors",
+            address="Google Drive, by the README of https://github.com/YBZh/EFDM",
+            git_blobs={"5d91c49b": "hm_decoder_iter_160000.pth of YBZh/EFDM at 80e26bd (MIT), trained with histogram matching"},
+        ),
+    )
     published: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def __init__(

@@ -20,6 +20,7 @@ from recolorist_lab.baselines.base import OfficialFile, Optimisation, Step, trai
 from recolorist_lab.baselines.networks.adain import OFFICIAL
 from recolorist_lab.baselines.networks.sanet import SANet
 from recolorist_lab.baselines.recipe import Recipe, inverse_time
+from recolorist_lab.baselines.statistics import widened
 
 __all__ = ["Discriminator", "IEContrAST", "Layout", "Weights", "contrast", "head"]
 
@@ -47,6 +48,7 @@ class Weights:
 
 WEIGHTS: Final = Weights()
 TEMPERATURE: Final = 0.2
+_DRIVE: Final = "Google Drive, by the README of https://github.com/HalbertCH/IEContraAST"
 
 
 class Layout:
@@ -133,8 +135,13 @@ class IEContrAST(SANet):
     distinct_draws: ClassVar = True  # an image that is there twice would be a stranger to itself
     official: ClassVar = (
         OFFICIAL,
-        OfficialFile("transform", "transformer_iter_160000.pth", what="attention and merging convolution, laid out as SANet's"),
-        OfficialFile("decoder", "decoder_iter_160000.pth", what="decoder from relu4_1"),
+        OfficialFile(
+            "transform",
+            "transformer_iter_160000.pth",
+            what="attention and merging convolution, laid out as SANet's",
+            address=_DRIVE,
+        ),
+        OfficialFile("decoder", "decoder_iter_160000.pth", what="decoder from relu4_1", address=_DRIVE),
     )
 
     def __init__(
@@ -147,7 +154,7 @@ class IEContrAST(SANet):
         heads: str = "code",
         content_term: str = "normalised",
         temperature: float = TEMPERATURE,
-        keep_contrast: bool = True,
+        keep_contrast: bool = False,
         content_weight: float = WEIGHTS.content,
         style_weight: float = WEIGHTS.style,
         identity_pixels_weight: float = WEIGHTS.identity_pixels,
@@ -156,7 +163,7 @@ class IEContrAST(SANet):
         contrast_style_weight: float = WEIGHTS.contrast_style,
         adversarial_weight: float = WEIGHTS.adversarial,
     ) -> None:
-        """With ``keep_contrast`` the contrastive weights grow as the batch shrinks: the sums count what they count in 12."""
+        """With ``keep_contrast`` the weights of contrastive sums grow as the batch shrinks below 12; as released they do not."""
         super().__init__(encoder=encoder, alpha=alpha, upsample=upsample)
         _accepted("adversarial", adversarial, ADVERSARIAL)
         _accepted("heads", heads, tuple(HEADS))
@@ -220,7 +227,8 @@ class IEContrAST(SANet):
     def embeddings(self, taps: list[Tensor]) -> tuple[Tensor, Tensor]:
         """Of unit length, for style (from relu3_1) and for content (from relu4_1); features are summed over positions."""
         with torch.autocast(taps[0].device.type, enabled=False):
-            style, content = self.style_head(taps[2].float().sum((-2, -1))), self.content_head(taps[3].float().sum((-2, -1)))
+            style, content = (widened(tap).sum((-2, -1)) for tap in taps[2:4])
+            style, content = self.style_head(style), self.content_head(content)
             return normalize(style, dim=1), normalize(content, dim=1)
 
     def transferred(self, result: Looked, content: Looked, style: Looked) -> dict[str, Tensor]:

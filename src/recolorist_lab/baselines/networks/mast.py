@@ -28,8 +28,8 @@ from recolorist_lab.baselines.recipe import Recipe
 
 __all__ = ["MAST", "MODES", "MultiAdaptation", "Weights", "content_disagreement", "style_disagreement"]
 
-#: Which images the disentanglement losses compare; see ``docs/decisions.md``.
-MODES: Final = ("paper", "released")
+#: Which images the disentanglement losses compare: another whole batch, as released, or one image repeated, as in the paper.
+MODES: Final = ("released", "paper")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,9 @@ class Weights:
 
 
 WEIGHTS: Final = Weights()
+_DRIVE: Final = (
+    "Google Drive, by the README of https://github.com/diyiiyiii/Arbitrary-Style-Transfer-via-Multi-Adaptation-Network"
+)
 GATE: Final = 10.0
 
 
@@ -73,8 +76,8 @@ class MAST(AttentionBaseline):
     defaults: ClassVar = Recipe(batch=8)
     official: ClassVar = (
         OFFICIAL,
-        OfficialFile("transform", "ma_module_iter_160000.pth", what="the three attentions CA, CSA and SSA"),
-        OfficialFile("decoder", "decoder_iter_160000.pth", what="decoder from relu4_1"),
+        OfficialFile("transform", "ma_module_iter_160000.pth", what="the three attentions CA, CSA and SSA", address=_DRIVE),
+        OfficialFile("decoder", "decoder_iter_160000.pth", what="decoder from relu4_1", address=_DRIVE),
     )
 
     def __init__(
@@ -82,7 +85,7 @@ class MAST(AttentionBaseline):
         *,
         encoder: str = "auto",
         alpha: float = 1.0,
-        disentangle_mode: str = "paper",
+        disentangle_mode: str = "released",
         gate: float = GATE,
         content_weight: float = WEIGHTS.content,
         style_weight: float = WEIGHTS.style,

@@ -17,7 +17,17 @@ from torch import Tensor, nn
 from recolorist._torchvision_ops import declare_missing_ops
 from recolorist.errors import OptionError
 from recolorist_lab.baselines.base import Baseline, OfficialFile, Optimisation, Step, trained_parameters
-from recolorist_lab.baselines.networks.modflows_flow import INVERSE_TIMES, Fit, Flow, backward, fit, forward, size_of, steps_for
+from recolorist_lab.baselines.networks.modflows_flow import (
+    BUDGETS,
+    INVERSE_TIMES,
+    Fit,
+    Flow,
+    backward,
+    fit,
+    forward,
+    size_of,
+    steps_for,
+)
 from recolorist_lab.baselines.recipe import Recipe, constant
 from recolorist_lab.baselines.vit import resized
 
@@ -62,7 +72,10 @@ class ModFlows(Baseline):
     trained: ClassVar = ("encoder",)
     official: ClassVar = (
         OfficialFile(
-            "encoder", "modflows_color_encoder_B6_dim_8195_iter_751001.pt", what="EfficientNet-B6 with 8,195 outputs, 986 tensors"
+            "encoder",
+            "modflows_color_encoder_B6_dim_8195_iter_751001.pt",
+            what="EfficientNet-B6 with 8,195 outputs, 986 tensors",
+            address="https://huggingface.co/MariaLarchenko/modflows_color_encoder",
         ),
     )
 
@@ -78,31 +91,38 @@ class ModFlows(Baseline):
         strength_rule: str = "blend",
         scrambled: bool = True,
         size: int = 0,
-        fit_hidden: int = 64,
-        fit_steps: int = 2_500,
-        fit_rate: float = 5e-3,
-        fit_pixels: int = 4_096,
+        fit_budget: str = "released",
+        fit_hidden: int = 0,
+        fit_steps: int = 0,
+        fit_rate: float = 0.0,
+        fit_pixels: int = 0,
         teacher: str = "fit",
     ) -> None:
-        """``flows="fit"`` fits both flows instead of predicting them, as ``fit_*`` say; ``teacher`` does so while training.
+        """``flows="fit"`` fits both flows instead of predicting them; ``teacher="fit"`` does so while training.
 
+        ``fit_budget`` is that of the authors' training (``released``: 2 × 50,000 steps of 51,200 pixels, hours on a processor) or
+        ours (``quick``: 2 × 2,500 steps of 4,096 pixels with 64 hidden units); numbers above 0 among ``fit_*`` replace its own.
         ``scrambled`` feeds the encoder rows of interleaved colours as if they were planes, as the published weights want it.
         ``strength`` below 1 blends colours; ``strength_rule="legacy"`` stops both walks early. ``size`` 0 is the kind's own.
         """
         super().__init__()
         del encoder  # nothing here is frozen
         _refuse(kind=(kind, KINDS), flows=(flows, FLOWS), inverse_time=(inverse_time, INVERSE_TIMES))
-        _refuse(strength_rule=(strength_rule, STRENGTHS), teacher=(teacher, TEACHERS))
-        if steps < 1 or not 0.0 <= strength <= 1.0 or size < 0 or min(fit_hidden, fit_steps, fit_pixels) < 1:
+        _refuse(strength_rule=(strength_rule, STRENGTHS), teacher=(teacher, TEACHERS), fit_budget=(fit_budget, BUDGETS))
+        if steps < 1 or not 0.0 <= strength <= 1.0 or min(size, fit_hidden, fit_steps, fit_rate, fit_pixels) < 0:
             raise OptionError(
                 f"steps={steps}, strength={strength}, size={size}, fit_hidden={fit_hidden}, fit_steps={fit_steps}, "
-                f"fit_pixels={fit_pixels}; accepted are counts from 1, a size from 0 and a strength from 0 to 1"
+                f"fit_rate={fit_rate}, fit_pixels={fit_pixels}; accepted are steps from 1, a strength from 0 to 1, and other "
+                "numbers from 0"
             )
         self.kind, self.flows, self.steps, self.inverse_time = KINDS[kind], flows, steps, inverse_time
         self.strength, self.strength_rule, self.scrambled, self.teacher = strength, strength_rule, scrambled, teacher
         self.size = size or self.kind.size
         self.crop = min(self.size, self.kind.crop) if size == 0 else size
-        self.fitting = Fit(fit_hidden, fit_steps, fit_rate, fit_pixels)
+        own = BUDGETS[fit_budget]
+        self.fitting = Fit(
+            fit_hidden or own.hidden or self.kind.hidden, fit_steps or own.steps, fit_rate or own.rate, fit_pixels or own.pixels
+        )
         self.encoder = Encoder(self.kind)
         self._teachers: dict[str, Flow] = {}
 

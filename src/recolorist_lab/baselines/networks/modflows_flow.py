@@ -5,6 +5,7 @@ A flow is ``W2 · tanh(W1 · (r, g, b, t) + b1) + b2``. Flows of a batch are eva
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import torch
@@ -12,11 +13,11 @@ from torch import Tensor
 
 from recolorist.errors import OptionError
 
-__all__ = ["INVERSE_TIMES", "Fit", "Flow", "backward", "fit", "forward", "size_of", "steps_for"]
+__all__ = ["BUDGETS", "INVERSE_TIMES", "Fit", "Flow", "backward", "fit", "forward", "size_of", "steps_for"]
 
 INVERSE_TIMES: Final = ("reversed", "legacy")
 _TEACHER_STEPS: Final = 100  # along which the ends of straightened paths are found
-_CHUNK: Final = 16_384  # pixels at a time, so that a large picture needs no more memory than a small one
+_CHUNK: Final = 2_048  # pixels at a time: their hidden values stay in the processor's cache
 
 
 class Flow(NamedTuple):
@@ -44,9 +45,12 @@ class Flow(NamedTuple):
 
     def speed(self, colours: Tensor, time: Tensor | float) -> Tensor:
         """Where (B, n, 3) colours are heading at a time: one for all, or (B, n, 1)."""
-        inward = torch.baddbmm(self.first_bias[:, None], colours, self.first[..., :3].transpose(1, 2))
-        hidden = torch.tanh(inward + time * self.first[:, None, :, 3])
-        return torch.baddbmm(self.second_bias[:, None], hidden, self.second.transpose(1, 2))
+        weights = self.first[..., :3].transpose(1, 2)
+        if isinstance(time, Tensor):
+            inward = torch.baddbmm(self.first_bias[:, None], colours, weights) + time * self.first[:, None, :, 3]
+        else:  # one time for all is a part of the bias
+            inward = torch.baddbmm((self.first_bias + time * self.first[..., 3])[:, None], colours, weights)
+        return torch.baddbmm(self.second_bias[:, None], inward.tanh_(), self.second.transpose(1, 2))
 
     def of(self, place: int) -> Flow:
         """The flow of one picture."""
@@ -56,10 +60,14 @@ class Flow(NamedTuple):
 class Fit(NamedTuple):
     """How one flow is fitted to one picture: twice so many steps, the second time on straightened paths."""
 
-    hidden: int = 64
-    steps: int = 2_500
-    rate: float = 5e-3
-    pixels: int = 4_096
+    hidden: int  #: 0: as many as the encoder predicts
+    steps: int
+    rate: float
+    pixels: int
+
+
+#: What the authors spend on a flow, and what is enough for colours that are nearly right in seconds.
+BUDGETS: Final = MappingProxyType({"released": Fit(0, 50_000, 5e-4, 51_200), "quick": Fit(64, 2_500, 5e-3, 4_096)})
 
 
 def size_of(hidden: int) -> int:

@@ -35,6 +35,7 @@ class Weights:
 
 
 WEIGHTS: Final = Weights()
+_SOURCE: Final = "by the README of https://github.com/GlebSBrykin/SANET"
 
 
 class Transform(nn.Module):
@@ -76,8 +77,13 @@ class SANet(AttentionBaseline):
     defaults: ClassVar = Recipe(batch=5)
     official: ClassVar = (
         OFFICIAL,
-        OfficialFile("transform", "transformer_iter_500000.pth", what="attention at relu4_1 and relu5_1, merging convolution"),
-        OfficialFile("decoder", "decoder_iter_500000.pth", what="decoder from relu4_1"),
+        OfficialFile(
+            "transform",
+            "transformer_iter_500000.pth",
+            what="attention at relu4_1 and relu5_1, merging convolution",
+            address=_SOURCE,
+        ),
+        OfficialFile("decoder", "decoder_iter_500000.pth", what="decoder from relu4_1", address=_SOURCE),
     )
 
     transform: Transform

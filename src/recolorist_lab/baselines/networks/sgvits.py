@@ -23,6 +23,7 @@ from timm.models.vision_transformer import Block  # noqa: E402 - imports torchvi
 __all__ = ["SGViTs"]
 
 STYLES: Final = ("aligned", "broadcast")
+BROADCASTS: Final = ("released", "patches")
 _FIRST: Final = 3  # tokens the released code draws from by mistake: the number of channels instead of the number of tokens
 
 
@@ -37,10 +38,27 @@ class SGViTs(Baseline):
     licence: ClassVar = "Apache-2.0"
     native_size: ClassVar = 224
     defaults: ClassVar = Recipe(
-        batch=64, epochs=50, load_size=224, crop_size=224, rate=1e-3, decay=0.0, accumulate=2, view="resized_crop", paired=False
+        batch=64,
+        epochs=50,
+        load_size=224,
+        crop_size=224,
+        rate=1e-3,
+        decay=0.0,
+        accumulate=2,
+        view="distorted_crop",
+        paired=False,
+        keep="best",
+        rate_depends_on_length=True,
     )
     trained: ClassVar = ("encoder", "normalisation")
-    official: ClassVar = (OfficialFile("encoder", "model_best.pth", what="pre-trained generator, 150 tensors"),)
+    official: ClassVar = (
+        OfficialFile(
+            "encoder",
+            "model_best.pth",
+            what="pre-trained generator, 150 tensors",
+            address="none: the authors released no weights",
+        ),
+    )
 
     def __init__(
         self,
@@ -54,25 +72,27 @@ class SGViTs(Baseline):
         mean: tuple[float, ...] = (),
         std: tuple[float, ...] = (),
         mixes: int = 4,
-        reference_quirks: bool = False,
+        broadcast_from: str = "released",
         weight_decay: float = 0.05,
     ) -> None:
         """``style="aligned"`` gives each patch the characteristics of the patch in its place, ``"broadcast"`` one token's to all.
 
-        ``mean`` and ``std`` are those of the training images; without them the first batch tells. ``reference_quirks=True`` draws
-        the token that is broadcast in training from the first three, as the released code does.
+        ``mean`` and ``std`` are those of the training images; without them the first batch tells. ``broadcast_from="released"``
+        draws the token that is broadcast in training from the first three, as the released code does; ``"patches"`` from all.
         """
         super().__init__()
         del encoder  # nothing here is frozen
         refuse_odd(width, size)
         if style not in STYLES:
             raise OptionError(f"style={style!r}; accepted are {', '.join(STYLES)}")
+        if broadcast_from not in BROADCASTS:
+            raise OptionError(f"broadcast_from={broadcast_from!r}; accepted are {', '.join(BROADCASTS)}")
         if width % heads or mixes < 1 or depth < 1:
             raise OptionError(
                 f"width={width}, heads={heads}, depth={depth}, mixes={mixes}; heads must divide the width, others be 1 or more"
             )
         self.style, self.size, self.mixes, self.weight_decay = style, size, mixes, weight_decay
-        self.reference_quirks = reference_quirks
+        self.broadcast_from = broadcast_from
         self.encoder = Encoder(width, depth, heads, size)
         self.normalisation = Normalisation(mean, std)
 
@@ -128,7 +148,7 @@ class SGViTs(Baseline):
 
     def _drawn(self, look: Tensor) -> Tensor:
         """The characteristics of one token of one picture, (1, 1, width / 2)."""
-        low, high = (0, _FIRST) if self.reference_quirks else (1, look.shape[1])
+        low, high = (0, _FIRST) if self.broadcast_from == "released" else (1, look.shape[1])
         picture, token = torch.randint(len(look), (1,)), torch.randint(low, high, (1,))
         return look[picture.item(), token.item()][None, None]  # type: ignore[index]
 

@@ -41,6 +41,7 @@ _STRIDE: Final = 16  # pixels from one position of a query to the next
 _LEAST_STYLE: Final = 2 * _STRIDE  # the bank is convolved with mirrored edges, so one position is too few
 _PREFIX: Final = "module."  # the published files were saved from a wrapper for several GPUs
 _FILE: Final = "gen_00794001.pt"
+_DRIVE: Final = "https://drive.google.com/drive/folders/1l53CJxbMiaU7c17laAT9d8Q_a4arxI28"
 _FLOOR: Final = 1e-8
 
 
@@ -67,7 +68,7 @@ class Styleformer(Baseline):
     licence: ClassVar = "none: the authors' repository has no licence file"
     native_size: ClassVar = 256
     least_crop: ClassVar = 32
-    defaults: ClassVar = Recipe(batch=10, rate=1e-4, decay=0.0)
+    defaults: ClassVar = Recipe(batch=10, epochs=100, rate=1e-4, decay=0.0, view="grown_crop")
     trained: ClassVar = ("modulation", "decoder")
     official: ClassVar = (
         OfficialFile(
@@ -77,8 +78,10 @@ class Styleformer(Baseline):
             address=f"https://download.pytorch.org/models/{styleformer_vgg.FILE}",
             required=False,
         ),
-        OfficialFile("modulation", _FILE, what="entry a of the generator's file: modulation network, 27 tensors", entry="a"),
-        OfficialFile("decoder", _FILE, what="entry b of the same file: decoder, 16 tensors", entry="b"),
+        OfficialFile(
+            "modulation", _FILE, what="entry a of the generator's file: modulation network, 27 tensors", address=_DRIVE, entry="a"
+        ),
+        OfficialFile("decoder", _FILE, what="entry b of the same file: decoder, 16 tensors", address=_DRIVE, entry="b"),
     )
 
     def __init__(
@@ -86,7 +89,7 @@ class Styleformer(Baseline):
         *,
         encoder: str = "auto",
         features: str = "vgg16",
-        apply_mode: str = "affine",
+        apply_mode: str = "released",
         style_size: int = 256,
         content_weight: float = WEIGHTS.content,
         content_weight_squared: bool = True,
@@ -94,7 +97,7 @@ class Styleformer(Baseline):
         variation_weight: float = WEIGHTS.variation,
         cosine: bool = False,
     ) -> None:
-        """``apply_mode="affine"`` is the method, ``"official"`` what the released code does and its weights want.
+        """``apply_mode="released"`` is what the released code does and its weights want, ``"affine"`` the method as printed.
 
         Styles are brought to squares of ``style_size``, in training too. ``content_weight_squared`` and ``cosine`` are the two
         oddities of the released content loss: its weight counts twice, and its features are not brought to length 1.
@@ -153,9 +156,9 @@ class Styleformer(Baseline):
 
     def load_official(self, files: Mapping[str, Path]) -> None:
         """Refused where the released weights would load and mean something else."""
-        if self.modulation.apply_mode != "official" or self.features != "vgg16":
+        if self.modulation.apply_mode != "released" or self.features != "vgg16":
             raise OptionError(
-                f"the official weights of {self.name} belong to apply_mode='official' and features='vgg16', this model has "
+                f"the official weights of {self.name} belong to apply_mode='released' and features='vgg16', this model has "
                 f"{self.modulation.apply_mode!r} and {self.features!r}; build it with those options"
             )
         super().load_official(files)

@@ -26,11 +26,14 @@ _ENTRIES: Final = COEFFICIENTS * LUMA
 _AT_ONCE: Final = 1 << 24  # numbers of sliced coefficients held at once when nothing has to be kept for gradients
 
 #: What is made of the coefficients at a position, and how many of them it reads.
-APPLY_MODES: Final = MappingProxyType({"affine": COEFFICIENTS, "official": 2 * GROUP})
+APPLY_MODES: Final = MappingProxyType({"affine": COEFFICIENTS, "released": 2 * GROUP})
 
 
 class Bank(NamedTuple):
-    """What a style is to the network: transforms (S, 16, 1088, positions) and what to find them by (S, 16, 16, positions)."""
+    """What a style is to the network: transforms (S, 16, numbers, positions) and what to find them by (S, 16, 16, positions).
+
+    A transform has as many numbers as are read of it: 1,088 for ``affine``, 128 for ``released``.
+    """
 
     values: Tensor
     keys: Tensor
@@ -39,7 +42,7 @@ class Bank(NamedTuple):
 class Modulation(nn.Module):
     """From relu3_1 features of both to those of the result."""
 
-    def __init__(self, apply_mode: str = "affine") -> None:
+    def __init__(self, apply_mode: str = "released") -> None:
         super().__init__()
         if apply_mode not in APPLY_MODES:
             raise OptionError(f"apply_mode={apply_mode!r}; accepted are {', '.join(APPLY_MODES)}")
@@ -53,7 +56,7 @@ class Modulation(nn.Module):
     def bank_of(self, style: Tensor) -> Bank:
         """The style's side, which no content changes: it can be kept."""
         grid = self.coeffs(style)
-        values = self.att.convsr(grid.flatten(1, 2)).flatten(2)
+        values = self.att.values(grid.flatten(1, 2), APPLY_MODES[self.apply_mode] * LUMA).flatten(2)
         keys = self.att.keys(grouped(self.fcs(style))).flatten(2)
         return Bank(values.unflatten(0, (-1, GROUPS)), keys.unflatten(0, (-1, GROUPS)))
 
@@ -63,7 +66,7 @@ class Modulation(nn.Module):
         queries = self.att.queries(own)
         asked = queries.flatten(2).unflatten(0, (-1, GROUPS))
         grid = composed(asked, bank).flatten(0, 1).unflatten(2, tuple(queries.shape[-2:]))
-        out = self._modulated(own, grid.unflatten(1, (COEFFICIENTS, LUMA)))
+        out = self._modulated(own, grid.unflatten(1, (-1, LUMA)))
         return out.reshape(content.shape)
 
     def _modulated(self, own: Tensor, grid: Tensor) -> Tensor:
@@ -120,6 +123,12 @@ class Attention(nn.Module):
         self.convc1, self.convc2 = Block(GROUP, GROUP, stride=2), Block(GROUP, GROUP, stride=2)
         self.convs1, self.convs2 = Block(GROUP, GROUP, stride=2), Block(GROUP, GROUP, stride=2)
         self.convsr = Block(_ENTRIES, _ENTRIES)
+
+    def values(self, grid: Tensor, count: int) -> Tensor:
+        """Return the first ``count`` outputs of the bank's convolution: those that the way of applying them reads."""
+        conv = self.convsr.conv
+        padded = functional.pad(grid, [self.convsr.edge] * 4, mode="reflect")
+        return functional.conv2d(padded, conv.weight[:count], None if conv.bias is None else conv.bias[:count])
 
     def queries(self, content: Tensor) -> Tensor:
         """A quarter of the content's features a side."""
@@ -179,16 +188,16 @@ def sampled(grid: Tensor, places: Tensor) -> Tensor:
     return found[:, :, 0]
 
 
-def applied(coefficients: Tensor, maps: Tensor, mode: str = "affine") -> Tensor:
+def applied(coefficients: Tensor, maps: Tensor, mode: str = "released") -> Tensor:
     """The transform at every position: (M, coefficients, h, w) and (M, 16, h, w) to (M, 16, h, w).
 
     ``affine`` is the method: channel i is the sum over j of coefficient 17 i + j times channel j, plus coefficient 17 i + 16.
-    ``official`` is what the released code does: coefficient 2 i times the sum of all channels, plus coefficient 2 i + 1.
+    ``released`` is what the released code does: coefficient 2 i times the sum of all channels, plus coefficient 2 i + 1.
     """
     per_channel = GROUP + 1 if mode == "affine" else 2
     table = coefficients[:, : APPLY_MODES[mode]].unflatten(1, (GROUP, per_channel))
     weights, bias = table[:, :, :-1], table[:, :, -1]
-    if mode == "official":
+    if mode == "released":
         maps = maps.sum(1, keepdim=True)
     return (weights * maps[:, None]).sum(2) + bias
 

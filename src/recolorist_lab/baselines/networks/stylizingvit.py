@@ -18,7 +18,7 @@ from recolorist_lab.baselines.losses import mse
 from recolorist_lab.baselines.recipe import Recipe, cosine_by_epoch
 from recolorist_lab.baselines.vit import Normalisation, PatchEmbedding, places, refuse_odd, resized, start_linear, synthesise
 
-__all__ = ["BACKBONES", "PERCEPTUAL", "StylizingViT"]
+__all__ = ["BACKBONES", "FITS", "PERCEPTUAL", "StylizingViT"]
 
 
 class Backbone(NamedTuple):
@@ -30,6 +30,7 @@ class Backbone(NamedTuple):
 
 BACKBONES: Final = MappingProxyType({"tiny": Backbone(192, 3), "small": Backbone(384, 6), "base": Backbone(768, 12)})
 PERCEPTUAL: Final = ("vgg19", "vgg_normalised")
+FITS: Final = ("pad", "squash")
 _DEPTH: Final = 12
 _FLOOR: Final = 1e-5  # of variances
 _TAPS: Final = (3, 8, 17, 26, 35, 36)  # relu1_2, relu2_2, relu3_4, relu4_4, relu5_4, pool5 in torchvision's VGG-19
@@ -56,12 +57,19 @@ class StylizingViT(Baseline):
         decay=0.0,
         clip=1.0,
         accumulate=2,
-        view="whole",
+        view="padded",
         paired=False,
+        keep="best",
+        rate_depends_on_length=True,
     )
     trained: ClassVar = (*_PARTS, "normalisation")
     official: ClassVar = tuple(
-        OfficialFile(part, "model.safetensors", what=f"released model, 203 tensors, of which {part} takes its own")
+        OfficialFile(
+            part,
+            "model.safetensors",
+            what=f"released model, 203 tensors, of which {part} takes its own",
+            address="https://huggingface.co/sdoerrich97",
+        )
         for part in _PARTS
     )
 
@@ -73,6 +81,7 @@ class StylizingViT(Baseline):
         size: int = 224,
         mean: tuple[float, ...] = (),
         std: tuple[float, ...] = (),
+        fit: str = "pad",
         perceptual: str = "vgg19",
         identity_weight: float = 70.0,
         consistency_weight: float = 1.0,
@@ -81,6 +90,9 @@ class StylizingViT(Baseline):
         weight_decay: float = 0.01,
     ) -> None:
         """``mean`` and ``std`` are those of the training images; without them the first batch tells.
+
+        ``fit`` says how images that are not square become so: ``pad`` fills them up with black, as released, ``squash`` resizes
+        them. Training images follow the recipe's view.
 
         ``perceptual`` is the network behind the losses: torchvision's VGG-19, as released, or the normalised one of the other
         methods, whose weights are easier to come by. It is made when training begins; pictures need neither.
@@ -92,6 +104,9 @@ class StylizingViT(Baseline):
             )
         if perceptual not in PERCEPTUAL:
             raise OptionError(f"perceptual={perceptual!r}; accepted are {', '.join(PERCEPTUAL)}")
+        if fit not in FITS:
+            raise OptionError(f"fit={fit!r}; accepted are {', '.join(FITS)}")
+        self.fit = fit
         width, heads = BACKBONES[backbone]
         refuse_odd(width, size)
         self.size, self.perceptual, self.weight_decay = size, perceptual, weight_decay
@@ -104,9 +119,22 @@ class StylizingViT(Baseline):
 
     def transfer(self, content: Tensor, style: Tensor) -> Tensor:
         """Both at the network's own size, through it, and the result back at the content's size."""
-        seen = [self.normalisation(resized(image, self.size)) for image in (content, style)]
+        seen = [self.normalisation(resized(self._square(image), self.size)) for image in (content, style)]
         *_, mixed = self.encoder(*seen)
-        return resized(self.normalisation.undo(self.decoded(mixed)), (content.shape[-2], content.shape[-1]))
+        height, width = content.shape[-2:]
+        side = max(height, width) if self.fit == "pad" else 0
+        made = resized(self.normalisation.undo(self.decoded(mixed)), (side or height, side or width))
+        top, left = ((side - height) // 2, (side - width) // 2) if side else (0, 0)
+        return made[..., top : top + height, left : left + width]
+
+    def _square(self, image: Tensor) -> Tensor:
+        """Fill an image up with black on both sides, unless it is to be squashed."""
+        height, width = image.shape[-2:]
+        if self.fit == "squash" or height == width:
+            return image
+        side = max(height, width)
+        top, left = (side - height) // 2, (side - width) // 2
+        return functional.pad(image, (left, side - width - left, top, side - height - top))
 
     def decoded(self, tokens: Tensor) -> Tensor:
         """Normalised pictures from tokens."""

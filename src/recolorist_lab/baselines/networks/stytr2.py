@@ -29,6 +29,7 @@ _PATCH: Final = 8
 _POOLED: Final = 18  # side of the map from which positions are made, whatever the image's
 _DROPOUT: Final = 0.1
 _WARM_UP: Final = 10_000  # steps
+_DRIVE: Final = "https://drive.google.com/file/d/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +73,29 @@ class StyTr2(Baseline):
     least: ClassVar = 2 * _PATCH  # the painting decoder mirrors at its edges, so one patch has nothing to mirror
     least_crop: ClassVar = 32
     multiple: ClassVar = _PATCH
-    defaults: ClassVar = Recipe(batch=8, rate=5e-4, decay=0.0, clip=1.0)
+    defaults: ClassVar = Recipe(batch=8, rate=5e-4, decay=0.0)
     trained: ClassVar = ("embedding", "transformer", "decoder")
     training_only: ClassVar = ("encoder",)
     official: ClassVar = (
         OFFICIAL,
-        OfficialFile("embedding", "embedding_iter_160000.pth", what="patch embedding, 2 tensors"),
-        OfficialFile("transformer", "transformer_iter_160000.pth", what="encoders, decoder and positions, 130 tensors"),
-        OfficialFile("decoder", "decoder_iter_160000.pth", what="painting decoder, 18 tensors"),
+        OfficialFile(
+            "embedding",
+            "embedding_iter_160000.pth",
+            what="patch embedding, 2 tensors",
+            address=f"{_DRIVE}1C3xzTOWx8dUXXybxZwmjijZN8SrC3e4B",
+        ),
+        OfficialFile(
+            "transformer",
+            "transformer_iter_160000.pth",
+            what="encoders, decoder and positions, 130 tensors",
+            address=f"{_DRIVE}1dnobsaLeE889T_LncCkAA2RkqzwsfHYy",
+        ),
+        OfficialFile(
+            "decoder",
+            "decoder_iter_160000.pth",
+            what="painting decoder, 18 tensors",
+            address=f"{_DRIVE}1fIIVMTA_tPuaAAFtqizr6sd1XV7CX6F9",
+        ),
     )
 
     def __init__(
@@ -110,7 +126,7 @@ class StyTr2(Baseline):
         with torch.no_grad():
             seen, wanted = self.encoder.taps(content), self.encoder.taps(style)
         made = self.encoder.taps(self.transfer(content, style))
-        pixels, features = torch.zeros(()), torch.zeros(())
+        pixels = features = content.new_zeros(())
         for image, taps in ((content, seen), (style, wanted)):
             again = self.transfer(image, image)
             near, alike = losses.identity_loss((again, image), (self.encoder.taps(again), taps))

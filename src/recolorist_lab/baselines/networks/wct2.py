@@ -1,7 +1,7 @@
 """WCT2: whitening and colouring at every scale of an auto-encoder whose pooling is an invertible wavelet transform.
 
-The paper's study uses the published decoder. Without it, a decoder can be trained here to reconstruct images; the encoder is the
-shared VGG-19 and is never trained.
+The paper's study uses the published decoder. Without it, a decoder can be trained here to reconstruct images, by a loss of ours;
+the encoder is the shared VGG-19 and is never trained.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ COLOURS: Final = (
     (0, 255, 255),
     (255, 0, 255),
 )
+_RELEASE: Final = "https://github.com/clovaai/WCT2/tree/05d17c0/model_checkpoints"
 _HIGH: Final = ("LH", "HL", "HH")
 _RECONSTRUCTION, _GRAM = 1000.0, 10.0  # weights of the losses
 
@@ -77,9 +78,23 @@ class WCT2(Baseline):
             "encoder",
             "wave_encoder_cat5_l4.pth",
             what="VGG-19 with Haar constants (sum: wave_encoder_sum_l4.pth); may be left out: rebuilt from the shared VGG-19",
+            address=_RELEASE,
             required=False,
+            git_blobs={
+                "6be4f0df67802f93dfa68c3da5a25f5be4d15a88": "wave_encoder_cat5_l4.pth of clovaai/WCT2 at 05d17c0 (MIT)",
+                "dd533376dfd0d1a3113924303bfdd5ca3591807f": "wave_encoder_sum_l4.pth of clovaai/WCT2 at 05d17c0 (MIT)",
+            },
         ),
-        OfficialFile("decoder", "wave_decoder_cat5_l4.pth", what="the decoder (sum: wave_decoder_sum_l4.pth)"),
+        OfficialFile(
+            "decoder",
+            "wave_decoder_cat5_l4.pth",
+            what="the decoder (sum: wave_decoder_sum_l4.pth)",
+            address=_RELEASE,
+            git_blobs={
+                "3f7fd4cbd4398a053dd21b22c00dd0012dfcc6e2": "wave_decoder_cat5_l4.pth of clovaai/WCT2 at 05d17c0 (MIT)",
+                "305baf0115e5e6cde546ce0776c2bb1b92f907c7": "wave_decoder_sum_l4.pth of clovaai/WCT2 at 05d17c0 (MIT)",
+            },
+        ),
     )
 
     def __init__(
@@ -175,7 +190,11 @@ class WCT2(Baseline):
     # ---- training -------------------------------------------------------------------------------------------------------
 
     def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
-        """Reconstruct the images, and the Gram matrices of their features; no style takes part."""
+        """Reconstruct the images, and the Gram matrices of their features; no style takes part.
+
+        This training is ours. The public trainer takes Gram targets from the ordinary encoder and not the wavelet one, compares
+        conv4_1 features of the real image with themselves, and leaves the Gram term out unless it is asked for.
+        """
         del style, step
         wanted: list[Tensor] = []
         found: list[Tensor] = []

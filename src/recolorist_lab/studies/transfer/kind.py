@@ -34,8 +34,9 @@ def _seconds_of_training(config: Any, rates: Rates) -> float:
 
     own = class_of(config.method).defaults
     images = (config.iterations or own.iterations) * (config.batch or own.batch)
-    if not config.iterations and own.epochs:
-        images = own.epochs * sizes_of(config)[0]
+    epochs = config.epochs or own.epochs
+    if not config.iterations and epochs:
+        images = epochs * sizes_of(config)[0]
     side = min(own.crop_size, config.crop_size or own.crop_size)
     return rates.learn * float(images * times_adain(config.method, side))
 

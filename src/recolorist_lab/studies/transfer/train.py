@@ -1,4 +1,4 @@
-"""Study 5, first half: one network trained on one dataset's training split. What it learnt is kept for the evaluation."""
+"""The first half of the transfer study: one network trained on one dataset. Its weights are kept for the evaluation."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from recolorist.errors import OptionError
-from recolorist_lab.baselines.recipe import VIEWS
+from recolorist_lab.baselines.recipe import KEPT, VIEWS
 from recolorist_lab.baselines.registry import ENCODERS, METHODS
+from recolorist_lab.data.named import is_folder
 from recolorist_lab.progress import report_step
 from recolorist_lab.runs.config import Json, identity, operational, unknown
 from recolorist_lab.runs.kind import Context
 from recolorist_lab.runs.seeds import SEEDS
 
 if TYPE_CHECKING:
+    from recolorist_lab.baselines.crops import Images
     from recolorist_lab.baselines.trainer import BaselineTrainer
 
 __all__ = ["HISTORY", "SAMPLE", "WEIGHTS", "TransferTrain", "recipe_of", "run", "sha256_of"]
@@ -27,16 +29,21 @@ __all__ = ["HISTORY", "SAMPLE", "WEIGHTS", "TransferTrain", "recipe_of", "run", 
 WEIGHTS: Final = "weights.safetensors"
 SAMPLE: Final = "sample.png"
 HISTORY: Final = "history.jsonl"
+_VALIDATION: Final = "val"
+_RESIZED: Final = ("whole", "padded", "resized_crop", "distorted_crop")  # views that end at a side of their own
 _LINES: Final = 1000  # of the history, at most twice as many
 _SHA256: Final = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
 class TransferTrain:
-    """One training run. Zeros and empty texts stand for the method's own recipe.
+    """One training run. Zeros, empty texts and ``clip=-1`` stand for the method's own recipe.
 
-    ``load_size`` and ``crop_size`` bound the method's own, so that one small budget can be set for all. ``options`` are the
-    method's, as ``name=value``. ``start`` is a method with published weights, or the sha256 of a file of weights to begin with.
+    ``load_size`` and ``crop_size`` bound the method's own, so that one small budget can be set for all. ``clip=0`` sets no limit
+    to the norm of the gradient. ``keep`` is ``last`` or ``best``: the weights after the last step, or those of the epoch with the
+    lowest loss on the split ``validation``. Where no split is named and there is no split ``val``, the last are kept, and the
+    result says so. ``options`` are the method's, as ``name=value``. ``start`` is a method with published weights, or the sha256
+    of a file of weights to begin with.
     """
 
     method: str = identity()
@@ -50,6 +57,9 @@ class TransferTrain:
     load_size: int = identity(0)
     crop_size: int = identity(0)
     rate: float = identity(0.0)
+    clip: float = identity(-1.0)
+    keep: str = identity("")
+    validation: str = identity("")
     view: str = identity("")
     encoder: str = identity("auto")
     options: tuple[str, ...] = identity(())
@@ -65,9 +75,12 @@ class TransferTrain:
         unknown([self.method], METHODS, "method")
         unknown([self.encoder], ENCODERS, "encoder")
         unknown([self.view] if self.view else [], VIEWS, "view")
+        unknown([self.keep] if self.keep else [], KEPT, "keep")
         self._refuse_numbers()
         if self.iterations and self.epochs:
             raise OptionError(f"iterations={self.iterations} and epochs={self.epochs} both came; give one")
+        if self.clip < 0 and self.clip != -1:
+            raise OptionError(f"clip={self.clip}; accepted are numbers from 0 (0: no limit), and -1 for the method's own")
         if self.start and self.start not in METHODS and not _SHA256.fullmatch(self.start):
             raise OptionError(f"start={self.start!r}; accepted are a method's name, such as 'adain', and the sha256 of a file")
 
@@ -90,19 +103,22 @@ def run(config: TransferTrain, context: Context) -> Mapping[str, Json]:
     checkpoint = context.resume()
     if checkpoint is not None:
         history = _restore(trainer, checkpoint[1])
-    start, begun, last = time.perf_counter(), trainer.step, None
+    loss: dict[str, float] = {}
+    start, begun = time.perf_counter(), trainer.step
     total = trainer.recipe.iterations
     interval = max(1, total // _LINES)
     try:
         while trainer.step < total:
-            last = trainer.advance()
-            report_step(trainer.step, total, " ".join(f"{name} {value:.3g}" for name, value in last.parts.items()))
-            if last.step % interval == 0:
-                history.append({"step": last.step, "loss": dict(last.parts), "rate": dict(last.rate)})
+            record = trainer.advance()
+            loss = record.loss or loss
+            report_step(trainer.step, total, " ".join(f"{name} {value:.3g}" for name, value in record.parts.items()))
+            if record.step % interval == 0:
+                history.append({"step": record.step, "loss": dict(record.parts), "rate": dict(record.rate)})
             if trainer.step % config.checkpoint == 0 and trainer.step < total:
                 context.save(trainer.step, _state(trainer, history))
         seconds = time.perf_counter() - start
-        about = {"steps": trainer.step, "start": dict(trainer.model.started)}
+        kept = trainer.finish()
+        about = {"steps": trainer.step, "kept": kept, "start": dict(trainer.model.started)}
         context.keep(WEIGHTS, store.file_of(trainer.model, about=about))
         context.keep(SAMPLE, sample(trainer))
         context.keep(HISTORY, "".join(f"{json.dumps(line)}\n" for line in history).encode())
@@ -115,7 +131,8 @@ def run(config: TransferTrain, context: Context) -> Mapping[str, Json]:
         "load_size": recipe.load_size,
         "crop_size": recipe.crop_size,
         "images": len(trainer.loader.images),
-        "loss": dict(last.loss) if last else {},
+        "loss": dict(loss),
+        "kept": kept,
         "seconds_per_step": seconds / max(1, trainer.step - begun),
     }
 
@@ -151,7 +168,32 @@ def trainer_of(config: TransferTrain) -> BaselineTrainer:
         begin_with(model, config.start if config.start in METHODS else _start_file(config))
     images = images_of(config.dataset, split=config.split, root=Path(config.root) if config.root else None)
     recipe = recipe_of(config, model)
-    return BaselineTrainer(model, images, recipe, seed=config.seed, device=config.device, threads=config.readers)
+    return BaselineTrainer(
+        model,
+        images,
+        recipe,
+        seed=config.seed,
+        device=config.device,
+        threads=config.readers,
+        validation=_validation(config) if recipe.keep == "best" else None,
+    )
+
+
+def _validation(config: TransferTrain) -> Images | None:
+    """The images on which the best epoch is chosen; None where a dataset has no such split and none was named."""
+    from recolorist_lab.baselines.crops import images_of
+
+    if is_folder(config.dataset):
+        if config.validation:
+            raise OptionError(f"{config.dataset} is a folder of images and has no split {config.validation!r}; leave it out")
+        return None
+    root = Path(config.root) if config.root else None
+    try:
+        return images_of(config.dataset, split=config.validation or _VALIDATION, root=root)
+    except OptionError:
+        if config.validation:
+            raise
+        return None
 
 
 def _start_file(config: TransferTrain) -> Path:
@@ -183,7 +225,7 @@ def recipe_of(config: TransferTrain, model: Any) -> Any:
     load = min(own.load_size, config.load_size or own.load_size)
     crop = max(model.least_crop, min(own.crop_size, config.crop_size or own.crop_size))
     size = getattr(model, "size", 0)
-    if (config.view or own.view) in ("whole", "resized_crop") and size and config.crop_size:
+    if (config.view or own.view) in _RESIZED and size and config.crop_size:
         crop = min(size, crop)
     changes = {
         "load_size": max(load, crop),
@@ -193,6 +235,8 @@ def recipe_of(config: TransferTrain, model: Any) -> Any:
         "epochs": config.epochs or None,
         "accumulate": config.accumulate or (1 if config.batch else None),
         "rate": config.rate or None,
+        "clip": None if config.clip < 0 else config.clip,
+        "keep": config.keep or None,
         "view": config.view or None,
     }
     recipe = own.but(**changes)
