@@ -194,6 +194,11 @@ def _unpacked(path: Path) -> Any:
     except SealError:
         raise
     except Exception as error:  # both raise whatever their parsers raise
+        if type(error).__name__ == "UnpicklingError":  # torch's own message ends with the advice to load it unsafely
+            raise WeightsError(
+                f"{path} holds Python objects beside tensors, or is no file of weights; unpickling could run any code, so "
+                "nothing but tensors is read. Ask its authors for a file of tensors alone (.safetensors, or a saved state dict)"
+            ) from None
         first = str(error).strip().split("\n", 1)[0]
         raise WeightsError(f"{path} cannot be read as weights: {type(error).__name__}: {first[:200]}") from error
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import Any
 
 import typer
 
 from recolorist.cli import common
 from recolorist.cli.app import App
+from recolorist.errors import OptionError
 from recolorist_lab.cli import baseline_files as files
 from recolorist_lab.cli import baseline_train
 from recolorist_lab.cli.plugin import Plugins
@@ -34,7 +34,13 @@ def register(app: typer.Typer) -> None:
         ("convert", files.convert),
     ):
         group.command(name)(command)
+    group.command("apply", hidden=True, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(apply)
     app.add_typer(group, name="baseline")
+
+
+def apply() -> None:
+    """Name the command that was probably meant."""
+    raise OptionError("there is no `baseline apply`; images go through a network by `recolorist-lab baseline stylise`")
 
 
 def list_(*, _plugin: Plugins = None, as_json: common.Json = False) -> None:
@@ -62,11 +68,11 @@ def info(method: files.Method, *, _plugin: Plugins = None, as_json: common.Json 
     from recolorist_lab.baselines.registry import class_of, options_of
 
     network = class_of(method)
-    facts = {
+    facts: dict[str, Any] = {
         **_facts(method),
         "options": {name: list(value) if isinstance(value, tuple) else value for name, value in options_of(method).items()},
-        "recipe": asdict(network.defaults),
-        "official": [file._asdict() for file in network.official],
+        "recipe": network.defaults.described(),
+        "official": [{**file._asdict(), "git_blobs": dict(file.git_blobs)} for file in network.official],
     }
     if as_json:
         typer.echo(json.dumps(facts, indent=2))
@@ -78,13 +84,18 @@ def info(method: files.Method, *, _plugin: Plugins = None, as_json: common.Json 
             [[f"  {name}", f"{value:,}" if section == "parts" else str(value)] for name, value in facts[section].items()]
         )
     typer.echo("\nofficial files")
-    files.columns([[f"  {file.part}", file.file, file.what, f"sha256 {file.sha256 or 'not known'}"] for file in network.official])
+    for file in network.official:
+        typer.echo(f"  {file.part}: {file.file}, {file.what}\n    where: {file.address or 'not known'}")
+        blobs = [f"git blob {blob}: {what}" for blob, what in file.git_blobs.items()]
+        for line in blobs if blobs and not file.sha256 else [f"sha256 {file.sha256 or 'not known; pass --sha256'}"]:
+            typer.echo(f"    {line}")
 
 
 def _facts(name: str) -> dict[str, Any]:
-    """What the list says of a method; parameters are counted without making a single one."""
-    from recolorist_lab.baselines.registry import METHODS, build, class_of
+    """Collect what the list says of a network; parameters are counted without making a single one."""
+    from recolorist_lab.baselines.registry import METHODS, build, class_of, name_of
 
+    name = name_of(name)
     method = METHODS[name]
     facts: dict[str, Any] = {"method": name, "name": method.title, "venue": method.venue, "in_place": method.in_place}
     if not method.in_place:
@@ -93,7 +104,8 @@ def _facts(name: str) -> dict[str, Any]:
 
     network = class_of(name)
     with torch.device("meta"):
-        parts = build(name, encoder="random").parameters_by_part()
+        model = build(name, encoder="random")
+    parts = model.parameters_by_part()
     return facts | {
         "paper": network.paper,
         "licence": network.licence,
@@ -101,5 +113,5 @@ def _facts(name: str) -> dict[str, Any]:
         "needs_training": network.needs_training,
         "parts": parts,
         "parameters": sum(count for part, count in parts.items() if part not in network.training_only),
-        "trained_parameters": sum(parts[part] for part in network.trained),
+        "trained_parameters": model.trained_count(),
     }

@@ -1,4 +1,4 @@
-"""`recolorist-lab baseline train`: one network by hand. It is a cell of the ledger like any other, so a sweep finds it done."""
+"""`recolorist-lab baseline train`: train one network by hand, as a cell of the ledger that a sweep finds done."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ import typer
 
 from recolorist.cli import common
 from recolorist.errors import OptionError
+from recolorist_lab.baselines.recipe import VIEWS
 from recolorist_lab.cli import baseline_files as files
 from recolorist_lab.cli.plugin import Plugins
 
 if TYPE_CHECKING:
-    from recolorist_lab.runs.ledger import Result
+    from recolorist_lab.runs.ledger import Ledger, Result
+    from recolorist_lab.runs.study import Cell
     from recolorist_lab.studies.transfer.train import TransferTrain
 
-__all__ = ["train"]
+__all__ = ["differences", "train"]
 
 _OWN: Final = "instead of the method's own."
 _Iterations = Annotated[int | None, typer.Option("--iterations", min=1, help=f"Training steps, {_OWN}")]
 _Epochs = Annotated[int | None, typer.Option("--epochs", min=1, help=f"Passes over the images, {_OWN}")]
 _Batch = Annotated[int | None, typer.Option("--batch", min=1, help=f"Images in a step, {_OWN}")]
-_Accumulate = Annotated[int | None, typer.Option("--accumulate", min=1, help=f"Steps whose gradients are added up, {_OWN}")]
+_Accumulate = Annotated[int | None, typer.Option("--accumulate", min=1, help=f"Equal parts a batch is worked off in, {_OWN}")]
 _LoadSize = Annotated[int | None, typer.Option("--load-size", min=1, help=f"Side to which images are resized first, {_OWN}")]
 _CropSize = Annotated[int | None, typer.Option("--crop-size", min=1, help=f"Side of the crops trained on, {_OWN}")]
 _Steps = Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")]
@@ -33,7 +35,10 @@ _Split = Annotated[str, typer.Option("--split", help="Split of a manifest; never
 _Root = Annotated[Path | None, typer.Option("--root", help="Folder of the data; also RECOLORIST_DATA.")]
 _Out = Annotated[Path | None, typer.Option("--out", "-o", help="Folder to copy weights, losses and a picture to.")]
 _Rate = Annotated[float | None, typer.Option("--rate", help=f"Learning rate at the start, {_OWN}")]
-_View = Annotated[str | None, typer.Option("--view", help="How images become crops: crop, crop_turned, resized_crop, whole.")]
+_Clip = Annotated[float | None, typer.Option("--clip", min=0, help="Largest norm of the gradient; 0 for none.")]
+_Keep = Annotated[str | None, typer.Option("--keep", help="'last' step, or 'best' epoch by the loss on --validation.")]
+_Validation = Annotated[str, typer.Option("--validation", help="Split on which the best epoch is chosen; 'val' if there is one.")]
+_View = Annotated[str | None, typer.Option("--view", help=f"How images become crops: {', '.join(VIEWS)}.")]
 _Start = Annotated[
     str | None, typer.Option("--start", help="Begin with trained parts: a file of `baseline train` or `convert`, or 'adain'.")
 ]
@@ -58,6 +63,9 @@ def train(
     load_size: _LoadSize = None,
     crop_size: _CropSize = None,
     rate: _Rate = None,
+    clip: _Clip = None,
+    keep: _Keep = None,
+    validation: _Validation = "",
     view: _View = None,
     option: files.Options = None,
     encoder: files.Encoder = "auto",
@@ -71,19 +79,25 @@ def train(
     force: common.Force = False,
     as_json: common.Json = False,
 ) -> None:
-    """Train a method on one dataset's training split. Interrupted, the same command goes on exactly where it was."""
+    """Train a method on one dataset's training split, by its authors' recipe unless told otherwise.
+
+    Interrupted, the same command goes on exactly where it was.
+    """
+    from recolorist_lab.baselines.registry import name_of
     from recolorist_lab.baselines.trainer import device_of
     from recolorist_lab.cli.train import cell_of, copy_files, run_by_hand
     from recolorist_lab.progress import shown_steps
     from recolorist_lab.runs.ledger import Ledger
 
     counts = {"iterations": iterations, "epochs": epochs, "batch": batch, "accumulate": accumulate}
-    recipe: dict[str, Any] = {**counts, "load_size": load_size, "crop_size": crop_size, "rate": rate, "view": view}
+    sizes = {"load_size": load_size, "crop_size": crop_size}
+    recipe: dict[str, Any] = {**counts, **sizes, "rate": rate, "clip": clip, "keep": keep, "view": view}
     values = {
         **{name: value for name, value in recipe.items() if value is not None},
-        "method": method,
+        "method": name_of(method),
         "dataset": _dataset(data),
         "split": split,
+        "validation": validation,
         "options": list(option or ()),
         "encoder": encoder,
         "seed": seed,
@@ -96,10 +110,61 @@ def train(
     cell = cell_of("transfer_train", values, ("method", "dataset", "seed"))
     _refuse_recipe(cell.config, recipe)
     common.check_reports(None if out is None else out / "result.json", force=force)
-    result = run_by_hand(cell, Ledger(ledger), shown_steps("training"))
+    book = Ledger(ledger)
+    _tell_nearest(cell, book)
+    result = run_by_hand(cell, book, shown_steps("training"))
     if out is not None:
         copy_files(result, out)
     typer.echo(_as_json(cell.run_id, result) if as_json else _as_text(cell.config, cell.run_id, result))
+
+
+def _tell_nearest(cell: Cell, book: Ledger) -> None:
+    """Say on standard error in which fields a new run differs from the most similar one that is finished."""
+    if book.state(cell).name not in ("missing", "stale"):
+        return
+    from recolorist_lab.baselines.registry import class_of
+    from recolorist_lab.runs.config import identity_of
+    from recolorist_lab.runs.ledger import Result
+
+    own = identity_of(cell.config)
+    others = []
+    for path in (folder / "result.json" for folder in book.folders()):
+        if path.exists():
+            other = Result.load(path.parent)
+            if all(other.config.get(name) == own[name] for name in ("method", "dataset")):
+                others.append((differences(other.config, own), path.parent.name))
+    if not others:
+        return
+    fields, run = min(others, key=lambda pair: len(pair[0]))
+    if not fields:  # other code or other data
+        return
+    network = class_of(cell.config.method)
+    note = f"this is a run of its own; run {run[:12]} in {book.root} differs in " + "; ".join(fields)
+    if network.defaults.rate_depends_on_length and any(field.startswith(("iterations", "epochs")) for field in fields):
+        note += (
+            f". The learning rate of {network.name} depends on the length of a run, so a shorter run is no part of a longer one"
+        )
+    typer.echo(f"recolorist-lab: {note}.", err=True)
+
+
+def differences(other: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
+    """List the fields of two configurations that differ, with both values in full.
+
+    >>> differences({"rate": 0.1, "seed": 1, "options": ["a=1"]}, {"rate": 0.2, "seed": 1, "options": ["a=1", "b=2"]})
+    ['rate: 0.1 there, 0.2 now', 'options: without b=2 there']
+    """
+    found = []
+    for name in own:
+        there, here = other.get(name), own[name]
+        if there == here:
+            continue
+        if isinstance(there, list) and isinstance(here, list):
+            parts = [f"without {item} there" for item in here if item not in there]
+            parts += [f"without {item} now" for item in there if item not in here]
+            found.append(f"{name}: {', '.join(parts) or 'in another order'}")
+        else:
+            found.append(f"{name}: {there!r} there, {here!r} now")
+    return found
 
 
 def _dataset(data: str) -> str:
@@ -117,12 +182,14 @@ def _dataset(data: str) -> str:
 
 def _start_of(start: str | None) -> dict[str, str]:
     """The weights to begin with: a method's name, or a file by its content."""
-    from recolorist_lab.baselines.registry import METHODS
+    from recolorist_lab.baselines.registry import METHODS, name_of
     from recolorist_lab.studies.transfer.train import sha256_of
 
     if start is None:
         return {}
-    return {"start": start} if start in METHODS else {"start": sha256_of(Path(start)), "start_file": start}
+    if (name := name_of(start, must_exist=False)) in METHODS:
+        return {"start": name}
+    return {"start": sha256_of(Path(start)), "start_file": start}
 
 
 def _refuse_recipe(config: TransferTrain, changes: Mapping[str, Any]) -> None:
@@ -153,5 +220,11 @@ def _as_text(config: TransferTrain, run: str, result: Result) -> str:
     losses = ", ".join(f"{name} {value:.4g}" for name, value in values["loss"].items())
     return (
         f"{config.method} on {config.dataset}: {values['steps']:,} steps, {values['seconds_per_step']:.3f} s each; "
-        f"loss {losses}; run {run[:12]}."
+        f"loss {losses}; {_kept_text(values['kept'])}; run {run[:12]}."
     )
+
+
+def _kept_text(kept: Mapping[str, Any]) -> str:
+    if kept["keep"] == "best":
+        return f"kept the weights after step {kept['step']:,}, validation loss {kept['validation_loss']:.4g}"
+    return "kept the weights of the last step"
