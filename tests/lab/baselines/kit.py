@@ -125,7 +125,7 @@ def train(
     if prepare:
         model.prepare(content, style)
     record = []
-    for step in range(steps):
+    for step in range(1, steps + 1):  # the very first iteration of some networks changes nothing
         parts: dict[str, float] = {}
         for one in model.training_step(content, style, step):
             optimiser, rate, clip = made[one.optimiser]
@@ -133,7 +133,7 @@ def train(
                 group["lr"] = rate(step)
             optimiser.zero_grad(set_to_none=True)
             one.loss.backward()
-            if clip is not None:
+            if clip:
                 nn.utils.clip_grad_norm_([value for group in optimiser.param_groups for value in group["params"]], clip)
             optimiser.step()
             parts |= {name: float(value.detach()) for name, value in one.parts.items()}
@@ -146,7 +146,7 @@ def check_gradients(model: Baseline, content: Tensor, style: Tensor, *, unused: 
     """Gradients reach every trained tensor, finite, and no other. ``unused``: trained tensors that may have none or zeros."""
     model.train()
     model.prepare(content, style)
-    for one in model.training_step(content, style, 0):
+    for one in model.training_step(content, style, 1):
         one.loss.backward()
     for name, part in model.parts().items():
         for key, value in part.named_parameters():

@@ -11,7 +11,7 @@ from PIL import Image
 
 from recolorist.augment.streams import stream
 from recolorist.errors import ImageError, OptionError
-from recolorist_lab.baselines.crops import Folder, Loader, SampleImages, images_of, tensor_of, view
+from recolorist_lab.baselines.crops import Folder, Loader, SampleImages, _grown, images_of, tensor_of, view
 from recolorist_lab.baselines.recipe import VIEWS, Recipe
 from recolorist_lab.data.named import named
 from recolorist_lab.data.pixels import Bytes
@@ -86,7 +86,7 @@ class TestViews:
         assert one.shape == (16, 16, 3)
         assert one.dtype == np.uint8
         assert np.array_equal(one, two)
-        assert all(np.array_equal(one, other) for other in others) == (name == "whole")
+        assert all(np.array_equal(one, other) for other in others) == (name in ("whole", "centre_crop", "padded"))
 
     def test_crops_are_parts_of_the_resized_image(self) -> None:
         image = picture(3, (20, 20))
@@ -103,6 +103,24 @@ class TestViews:
     def test_a_narrow_image_still_gives_a_part(self) -> None:
         recipe = RECIPE.but(view="resized_crop")
         assert view(picture(1, (2, 300)), recipe, stream(1, 0)).shape == (16, 16, 3)
+
+    def test_padding_keeps_the_shape_and_squashing_does_not(self) -> None:
+        image = np.full((10, 20, 3), 200, np.uint8)
+        padded, whole = (view(image, Recipe(view=name, crop_size=8), stream(0, 0, 0, 0)) for name in ("padded", "whole"))
+        assert (int(padded[0].max()), int(padded[4].min()), int(whole.min())) == (0, 200, 200)
+
+    @pytest.mark.parametrize(
+        ("shape", "grown"), [((100, 300), (400, 1200)), ((400, 3000), (400, 3000)), ((900, 2000), (450, 1000))]
+    )
+    def test_images_grow_until_a_crop_fits_and_shrink_where_they_are_long(
+        self, shape: tuple[int, int], grown: tuple[int, int]
+    ) -> None:
+        assert _grown(np.zeros((*shape, 3), np.uint8), 256).shape[:2] == grown
+
+    def test_the_centre_is_the_centre(self) -> None:
+        ramp = np.broadcast_to(np.arange(64, dtype=np.uint8)[:, None, None], (64, 64, 3)).copy()
+        crop = view(ramp, Recipe(view="centre_crop", crop_size=56), stream(0, 0, 0, 0))
+        np.testing.assert_array_equal(crop, ramp[4:60, 4:60])
 
 
 class TestSources:

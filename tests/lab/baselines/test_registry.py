@@ -11,7 +11,6 @@ import torch
 from recolorist.errors import OptionError
 from recolorist_lab.baselines import METHODS, build, registry
 from recolorist_lab.baselines.base import Baseline
-from recolorist_lab.baselines.options import pairs, parsed
 from recolorist_lab.baselines.recipe import Recipe
 
 PAPER = (
@@ -77,19 +76,3 @@ def test_looking_at_the_table_imports_no_framework() -> None:
     code = "import sys, recolorist_lab.baselines.registry, recolorist_lab.cli.baseline; print('torch' in sys.modules)"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert told.stdout.strip() == "False"
-
-
-class TestOptions:
-    def test_types_are_those_of_the_defaults(self) -> None:
-        assert parsed("adain", ["alpha=1", "preserve_colour=ON"]) == {"alpha": 1.0, "preserve_colour": True}
-        assert parsed("efdm", ["transform=mean"]) == {"transform": "mean"}
-
-    @pytest.mark.parametrize("text", ["alpha", "alpha=x", "alpha=nan", "preserve_colour=2", "gamma=1", "=1"])
-    def test_what_cannot_be_read_is_refused(self, text: str) -> None:
-        with pytest.raises(OptionError):
-            parsed("adain", [text])
-
-    def test_each_once(self) -> None:
-        assert pairs(["a=1", "b="], "--x") == {"a": "1", "b": ""}
-        with pytest.raises(OptionError, match="each once"):
-            pairs(["a=1", "a=2"], "--x")

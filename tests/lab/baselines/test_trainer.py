@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
-from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import pytest
 import torch
-from PIL import Image
 
-from recolorist.errors import OptionError, RecoloristError
-from recolorist_lab.baselines import build, layout, store
+from recolorist.errors import OptionError
+from recolorist_lab.baselines import layout
 from recolorist_lab.baselines.crops import Images, images_of
 from recolorist_lab.baselines.recipe import Recipe, constant
-from recolorist_lab.baselines.sheet import contact_sheet, sample
 from recolorist_lab.baselines.trainer import BaselineTrainer, DivergedError, device_of
 from tests.lab.baselines import kit
 from tests.lab.baselines.small import RECIPE, Plain, Small, fresh
@@ -183,59 +178,5 @@ class TestState:
         assert set(header) - {"__metadata__"} >= {"decoder/1.weight", "random/cpu"}
 
 
-class TestSample:
-    def test_is_a_picture_of_the_same_pairs(self, images: Images) -> None:
-        model = trainer(images)
-        first = np.asarray(Image.open(io.BytesIO(sample(model))))
-        model.advance()
-        last = np.asarray(Image.open(io.BytesIO(sample(model))))
-        assert first.shape == (3 * 18 - 2, 4 * 18 - 2, 3)
-        assert np.array_equal(first[:34], last[:34])
-        assert not np.array_equal(first[36:], last[36:])
-
-
 def test_epochs_count_images(images: Images) -> None:
     assert trainer(images, Plain, RECIPE.but(epochs=2)).recipe.iterations == 2 * -(-len(images) // 4)
-
-
-class TestFiles:
-    def test_weights_come_back_with_their_model(self, images: Images, tmp_path: Path) -> None:
-        model = build("efdm", encoder="random", seed=5, alpha=0.5)
-        recipe = model.defaults.but(batch=1, iterations=1, load_size=24, crop_size=16)
-        BaselineTrainer(model, images, recipe).advance()
-        path = store.save(model, tmp_path / "efdm.safetensors", about={"steps": 1})
-        back = store.load(path)
-        content, style = kit.tiles(1, 16), kit.tiles(1, 16, seed=1)
-        assert torch.equal(back.stylise(content, style), model.stylise(content, style))
-        assert back.made == model.made
-        assert store.load(path, alpha=1.0).made != model.made
-        told = store.read(path)[1]
-        assert told["about"]["steps"] == 1
-        assert told["parts"] == ["decoder"]
-
-    def test_a_decoder_refuses_another_encoder(self, tmp_path: Path) -> None:
-        model = build("adain", encoder="random", seed=5)
-        path = store.save(model, tmp_path / "a.safetensors")
-        tensors, told = store.unpacked(path.read_bytes(), "a")
-        other = tmp_path / "b.safetensors"
-        other.write_bytes(store.packed(tensors, {**told, "seed": 6}))
-        with pytest.raises(layout.LayoutError, match="trained beside another encoder"):
-            store.load(other)
-
-    def test_damaged_files(self, tmp_path: Path) -> None:
-        path = tmp_path / "a.safetensors"
-        for content in (b"", b"\x05\0\0\0\0\0\0\0hello", store.packed({"x": torch.zeros(2)}, {"format": "other"})):
-            path.write_bytes(content)
-            with pytest.raises(RecoloristError):
-                store.load(path)
-        with pytest.raises(OptionError, match="cannot be read"):
-            store.load(tmp_path / "none.safetensors")
-
-    def test_equal_weights_are_equal_bytes(self) -> None:
-        tensors = {f"{place}": torch.arange(6.0).reshape(2, 3).T for place in range(9)}
-        assert store.packed(tensors, {"b": 1, "a": 2}) == store.packed(dict(reversed(tensors.items())), {"a": 2, "b": 1})
-
-    def test_a_sheet_wants_rows_of_one_kind(self) -> None:
-        tile = np.zeros((4, 4, 3), np.uint8)
-        with pytest.raises(RecoloristError, match="one number and one shape"):
-            contact_sheet([[tile], [tile, tile]])

@@ -222,7 +222,7 @@ def test_small_or_lone_regions_are_left_alone() -> None:
 
 def test_a_region_that_vanishes_at_a_coarse_level_is_left_alone() -> None:
     here = torch.zeros(1, 32, 32, dtype=torch.long)
-    here[0, 1:5, 1:5] = 1  # 16 pixels, and none at the top left of a cell of 8 x 8
+    here[0, 0:4, 0:4] = 1  # 16 pixels, and none at the centre of a cell of 8 x 8
     there = torch.zeros(1, 32, 32, dtype=torch.long)
     there[0, :16] = 1
     content = features(1, 4, 4, 4)

@@ -24,3 +24,23 @@ class TestList:
         assert facts["official"][1]["file"] == "decoder.pth"
         assert "3,505,740" in said("info", "adain")
         refused("did you mean 'adain'", "info", "adian")
+
+    def test_frozen_tables_are_not_trained(self) -> None:
+        facts = told("info", "sgvits")
+        assert (facts["parameters"], facts["trained_parameters"]) == (85_798_656, 85_647_360)
+
+    def test_length_is_said_once(self) -> None:
+        assert "iterations" not in told("info", "sgvits")["recipe"]
+        assert "epochs" not in told("info", "adain")["recipe"]
+
+    def test_names_as_they_are_printed(self) -> None:
+        assert told("info", "Contrimix") == told("info", "contrimix")
+
+    def test_where_released_weights_are(self) -> None:
+        text = said("info", "wct2")
+        assert "https://github.com/clovaai/WCT2" in text
+        assert "git blob 3f7fd4cbd4398a053dd21b22c00dd0012dfcc6e2" in text
+
+
+def test_apply_is_called_stylise() -> None:
+    refused("baseline stylise", "apply", "adain", "--content", "a.png")

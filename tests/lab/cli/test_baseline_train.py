@@ -129,3 +129,38 @@ class TestTrain:
 
     def test_what_is_in_a_folder_is_not_overwritten(self, weights: Path) -> None:
         refused("exists; pass --force", "train", "efdm", "--data", DATA, "--out", weights.parent, *SMALL)
+
+
+def test_a_new_run_says_in_which_fields_it_differs(tmp_path: Path) -> None:
+    trained(tmp_path)
+    words = ("train", "EFDM", "--data", DATA, "--ledger", str(tmp_path / "ledger"), *SIZES, "--device", "cpu")
+    done = CliRunner().invoke(app, ["baseline", *words, "--rate", "0.001", "--clip", "0.25"], catch_exceptions=False)
+    assert "differs in rate: 0.0 there, 0.001 now; clip: -1.0 there, 0.25 now." in done.stderr
+    assert "a run of its own" not in CliRunner().invoke(app, ["baseline", *words], catch_exceptions=False).stderr
+
+
+def test_a_rate_that_depends_on_the_length_is_mentioned(tmp_path: Path) -> None:
+    words = ["baseline", "train", "contrimix", "--data", DATA, "--ledger", str(tmp_path / "ledger"), "--device", "cpu"]
+    small = ["--batch", "2", "--load-size", "64", "--crop-size", "64", "--option", "stains=2"]
+    for count in ("1", "2"):
+        done = CliRunner().invoke(app, [*words, *small, "--iterations", count], catch_exceptions=False)
+        assert ("depends on the length of a run" in done.stderr) is (count == "2")
+
+
+def test_the_limit_of_the_gradient_can_be_set_and_lifted() -> None:
+    artflow = class_of("artflow")
+    for clip, wanted in ((-1.0, 5.0), (0.0, 0.0), (2.0, 2.0)):
+        assert recipe_of(TransferTrain(method="artflow", clip=clip), artflow).clip == wanted
+    with pytest.raises(OptionError, match="-1 for the method's own"):
+        TransferTrain(method="artflow", clip=-2.0)
+
+
+def test_the_best_epoch_needs_a_split(tmp_path: Path) -> None:
+    options = ("--keep", "best", "--out", str(tmp_path / "out"))
+    assert trained(tmp_path, *options)["kept"]["keep"] == "best"
+    with pytest.raises(Exception, match="no image in split 'held'"):
+        trained(tmp_path, "--keep", "best", "--validation", "held")
+    (tmp_path / "images").mkdir()
+    for seed in range(3):
+        Image.fromarray(picture(seed, (20, 27))).save(tmp_path / "images" / f"{seed}.png")
+    assert trained(tmp_path, "--keep", "best", data=str(tmp_path / "images"))["kept"] == {"keep": "last", "step": 2}

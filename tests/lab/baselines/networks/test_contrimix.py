@@ -144,12 +144,12 @@ class TestTraining:
 
     def test_recipe_is_the_sheets(self) -> None:
         recipe = ContriMix.defaults.resolved(95)
-        assert (recipe.iterations, recipe.clip, recipe.paired) == (200, 0.5, False)
+        assert (recipe.iterations, recipe.clip, recipe.paired) == (300, 0.5, False)
         optimiser, rate, clip = fresh(stains=4).configure_optimiser(recipe)["main"]
         assert optimiser.param_groups[0]["weight_decay"] == 0.01
         assert clip == 0.5
-        assert rate(2) == pytest.approx(1e-4)
-        assert rate(200) == 0.0
+        assert [rate(step) for step in range(4)] == pytest.approx([0.0, 1e-4 / 3, 2e-4 / 3, 1e-4])
+        assert rate(300) == 0.0
 
     def test_options_are_checked(self) -> None:
         with pytest.raises(OptionError, match="whole numbers from 1"):

@@ -281,11 +281,11 @@ def test_gradients_reach_what_is_trained_and_nothing_else(mode: str) -> None:
 
 
 def test_a_step_changes_what_is_trained_and_nothing_else() -> None:
-    kit.check_step(mast(), kit.tiles(3, 32), kit.tiles(3, 32, seed=1))
+    kit.check_step(mast(), kit.tiles(4, 32), kit.tiles(4, 32, seed=1))
 
 
 def test_crops_that_the_decoder_enlarges_are_trained_on_too() -> None:
-    (step,) = mast(gate=1e9).training_step(kit.tiles(3, (33, 30)), kit.tiles(3, (33, 30), seed=1), 0)
+    (step,) = mast(gate=1e9).training_step(kit.tiles(4, (33, 30)), kit.tiles(4, (33, 30), seed=1), 0)
     assert bool(step.loss.isfinite())
 
 

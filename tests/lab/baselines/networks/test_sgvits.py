@@ -115,8 +115,8 @@ class TestTraining:
 
     def test_the_token_is_any_patch_or_by_the_quirk_one_of_the_first_three(self) -> None:
         look = torch.arange(5.0)[None, :, None].expand(2, 5, 48)
-        for quirks, allowed in ((False, {1.0, 2.0, 3.0, 4.0}), (True, {0.0, 1.0, 2.0})):
-            model = fresh(reference_quirks=quirks)
+        for source, allowed in (("patches", {1.0, 2.0, 3.0, 4.0}), ("released", {0.0, 1.0, 2.0})):
+            model = fresh(broadcast_from=source)
             assert {model._drawn(look)[0, 0, 0].item() for _ in range(60)} == allowed
 
     def test_it_learns(self) -> None:

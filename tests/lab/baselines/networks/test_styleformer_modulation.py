@@ -131,21 +131,21 @@ class TestApply:
         maps = torch.randn(3, 16, 4, 5)
         table = torch.zeros(3, 16, 17, 4, 5)
         table[:, torch.arange(16), torch.arange(16)] = 1.0
-        assert torch.equal(applied(table.flatten(1, 2), maps), maps)
+        assert torch.equal(applied(table.flatten(1, 2), maps, "affine"), maps)
         bias = torch.randn(3, 16, 4, 5)
         table.zero_()[:, :, 16] = bias
-        assert torch.equal(applied(table.flatten(1, 2), maps), bias)
+        assert torch.equal(applied(table.flatten(1, 2), maps, "affine"), bias)
 
     def test_by_the_equations(self) -> None:
         maps, table = torch.randn(3, 16, 4, 5), torch.randn(3, 272, 4, 5)
         for channel in (0, 7, 15):
             start = 17 * channel
             wanted = (table[:, start : start + 16] * maps).sum(1) + table[:, start + 16]
-            assert torch.allclose(applied(table, maps)[:, channel], wanted, atol=1e-5)
+            assert torch.allclose(applied(table, maps, "affine")[:, channel], wanted, atol=1e-5)
             official = table[:, 2 * channel] * maps.sum(1) + table[:, 2 * channel + 1]
-            assert torch.allclose(applied(table, maps, "official")[:, channel], official, atol=1e-5)
+            assert torch.allclose(applied(table, maps, "released")[:, channel], official, atol=1e-5)
 
-    @pytest.mark.parametrize(("mode", "read"), [("affine", 272), ("official", 32)])
+    @pytest.mark.parametrize(("mode", "read"), [("affine", 272), ("released", 32)])
     def test_coefficients_that_are_read(self, mode: str, read: int) -> None:
         table = torch.randn(1, 272, 4, 5, requires_grad=True)
         applied(table, torch.randn(1, 16, 4, 5), mode).square().sum().backward()

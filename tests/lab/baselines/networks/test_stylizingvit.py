@@ -195,3 +195,13 @@ class TestOfficial:
 def test_options_are_checked(options: dict[str, Any]) -> None:
     with pytest.raises(OptionError):
         fresh(**options)
+
+
+def test_images_that_are_not_square_are_padded() -> None:
+    model = fresh(fit="pad")
+    wide, style = kit.tiles(1, (32, 48)), kit.tiles(1, 48, seed=1)
+    square = torch.nn.functional.pad(wide, (0, 0, 8, 8))
+    torch.testing.assert_close(model.stylise(wide, style), model.stylise(square, style)[..., 8:40, :])
+    assert not torch.allclose(model.stylise(wide, style), fresh(fit="squash").stylise(wide, style), atol=1e-3)
+    with pytest.raises(OptionError, match="accepted are pad, squash"):
+        fresh(fit="cut")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +17,9 @@ from recolorist_lab.runs.study import Study, load
 from recolorist_lab.runs.sweep import run_study
 from recolorist_lab.studies.transfer import cell as transfer
 from recolorist_lab.studies.transfer import table as transfer_table
+from recolorist_lab.studies.transfer.cell import Transfer
+from recolorist_lab.studies.transfer.kind import TRANSFER, TRANSFER_TRAIN
+from recolorist_lab.studies.transfer.train import TransferTrain
 
 CONFIGS = Path(__file__).parents[4] / "configs"
 
@@ -35,6 +40,7 @@ class TestStudy:
             "baselines": 11 * 19 * 3,
             "wct2": 19 * 3,
             "modflows": 19 * 3,
+            "modflows-before-fix": 19 * 3,
             "colorist": 19 * 3,
         }
         baseline = grids["baselines"][0]
@@ -61,3 +67,28 @@ class TestStudy:
         assert np.array_equal(pictures["adain"][:, 0], pictures["colorist"][:, 0])  # the same contents
         drawn = transfer_table.grid(pictures)
         assert figures.render(drawn, "png").startswith(b"\x89PNG")
+
+
+RATES: Any = SimpleNamespace(learn=2.0, pair=3.0, baseline_bytes=7)
+DATA = "synthetic:hospitals=3,tiles=4,size=24"
+
+
+def seconds(**values: Any) -> float:
+    assert TRANSFER_TRAIN.seconds is not None
+    return float(TRANSFER_TRAIN.seconds(TransferTrain(**{"method": "adain", "dataset": DATA, **values}), RATES) or 0)
+
+
+def test_a_training_costs_its_images() -> None:
+    assert seconds(iterations=10, batch=4) == pytest.approx(80.0)  # forty images of AdaIN at its own size
+    assert seconds(iterations=10, batch=4, crop_size=128) == pytest.approx(20.0)
+
+
+def test_epochs_are_counted_where_they_are_asked_for() -> None:
+    assert seconds(epochs=4) == pytest.approx(2 * seconds(epochs=2))
+    assert seconds(method="sgvits") == pytest.approx(seconds(method="sgvits", epochs=50))
+
+
+def test_colorist_costs_the_measuring_alone() -> None:
+    assert TRANSFER.seconds is not None
+    assert TRANSFER.seconds(Transfer(method="colorist", pairs=10), RATES) == pytest.approx(30.0)
+    assert TRANSFER.seconds(Transfer(method="adain", pairs=10, native=256), RATES) != pytest.approx(30.0)
