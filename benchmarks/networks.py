@@ -105,7 +105,7 @@ def _styleformer(model: Any, content: Tensor, style: Tensor) -> Any:
     bank = Bank(values.unflatten(0, (-1, GROUPS)), keys.unflatten(0, (-1, GROUPS)))
     grid = composed(queries.flatten(2).unflatten(0, (-1, GROUPS)), bank).flatten(0, 1)
     grid = grid.reshape(*grid.shape[:2], *queries.shape[-2:])
-    read = sliced(grid.unflatten(1, (COEFFICIENTS, LUMA)), part.guide(own)[:, 0])
+    read = sliced(grid.reshape(len(grid), COEFFICIENTS, LUMA, *grid.shape[2:]), part.guide(own)[:, 0])
     out = own.sum(1, keepdim=True) * read[:, 0:32:2] + read[:, 1:32:2]
     return unstandardised(model.decoder(out.reshape(ours.shape)))
 

@@ -24,7 +24,7 @@ from torch import Tensor
 from recolorist.augment.streams import stream
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import list_images, read_picture
-from recolorist_lab.baselines.distortions import distort
+from recolorist_lab.augmentations.distortions import distort
 from recolorist_lab.baselines.recipe import Recipe
 from recolorist_lab.data.loader import READING, Samples
 from recolorist_lab.data.named import fingerprint_of_folder, is_folder, named

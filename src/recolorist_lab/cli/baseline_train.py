@@ -79,19 +79,17 @@ def train(
     force: common.Force = False,
     as_json: common.Json = False,
 ) -> None:
-    """Train a method on one dataset's training split, by its authors' recipe unless told otherwise.
-
-    Interrupted, the same command goes on exactly where it was.
-    """
+    """Train a method on one training split, as released unless told otherwise. Interrupted, the same command goes on."""
     from recolorist_lab.baselines.registry import name_of
     from recolorist_lab.baselines.trainer import device_of
     from recolorist_lab.cli.train import cell_of, copy_files, run_by_hand
     from recolorist_lab.progress import shown_steps
     from recolorist_lab.runs.ledger import Ledger
 
-    counts = {"iterations": iterations, "epochs": epochs, "batch": batch, "accumulate": accumulate}
-    sizes = {"load_size": load_size, "crop_size": crop_size}
-    recipe: dict[str, Any] = {**counts, **sizes, "rate": rate, "clip": clip, "keep": keep, "view": view}
+    sizes = {"batch": batch, "accumulate": accumulate, "load_size": load_size, "crop_size": crop_size}
+    lengths, others = {"iterations": iterations, "epochs": epochs}, {"rate": rate, "clip": clip, "keep": keep, "view": view}
+    recipe: dict[str, Any] = {**lengths, **sizes, **others}
+    work = {"seed": seed, "root": str(root or ""), "device": device_of(device), "readers": jobs, "checkpoint": checkpoint_every}
     values = {
         **{name: value for name, value in recipe.items() if value is not None},
         "method": name_of(method),
@@ -100,18 +98,13 @@ def train(
         "validation": validation,
         "options": list(option or ()),
         "encoder": encoder,
-        "seed": seed,
-        "root": str(root or ""),
-        "device": device_of(device),
-        "readers": jobs,
-        "checkpoint": checkpoint_every,
+        **work,
         **_start_of(start),
     }
     cell = cell_of("transfer_train", values, ("method", "dataset", "seed"))
     _refuse_recipe(cell.config, recipe)
     common.check_reports(None if out is None else out / "result.json", force=force)
-    book = Ledger(ledger)
-    _tell_nearest(cell, book)
+    _tell_nearest(cell, book := Ledger(ledger))
     result = run_by_hand(cell, book, shown_steps("training"))
     if out is not None:
         copy_files(result, out)
