@@ -84,7 +84,7 @@ def _stretched(side: int, random: np.random.Generator) -> NDArray[np.float32]:
     """Where the pixels of a line come from when its cells have random widths."""
     widths = random.uniform(1 - _STRETCH, 1 + _STRETCH, _CELLS)
     ends = np.concatenate([[0.0], np.cumsum(widths) / widths.sum()]) * (side - 1)
-    return np.interp(np.arange(side), np.linspace(0, side - 1, _CELLS + 1), ends).astype(np.float32)
+    return np.asarray(np.interp(np.arange(side), np.linspace(0, side - 1, _CELLS + 1), ends), np.float32)
 
 
 def _mirrored(image: Bytes, random: np.random.Generator) -> Bytes:
