@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import recolorist as rc
+from recolorist.bank.names import find_patients
 from recolorist.bank.share import share
 from recolorist.demo.synthetic import SCANNERS, tile
 from recolorist.errors import OptionError, StatisticsError
@@ -24,15 +25,16 @@ def bank() -> rc.StyleBank:
 
 
 def test_nothing_that_names_a_patient_is_left(bank: rc.StyleBank) -> None:
-    given = share(bank).bank
+    given = share(bank, 8.0, 1).bank
     assert "patient" not in given.to_json()
+    assert "ward" not in given.to_json()
     assert given.labels == ()
     assert given.histograms is None
     assert len(set(given.pixels.tolist())) == 1
 
 
 def test_every_number_lies_on_the_grid(bank: rc.StyleBank) -> None:
-    given = share(bank, step=8.0).bank
+    given = share(bank, 8.0, 1).bank
     for values in (given.mean, given.std):
         steps = values * 255 / 4.0  # half steps: the smallest deviation that is not zero
         assert np.allclose(steps, np.round(steps), atol=1e-6)
@@ -40,7 +42,7 @@ def test_every_number_lies_on_the_grid(bank: rc.StyleBank) -> None:
 
 def test_the_rows_do_not_tell_the_order_of_the_images(bank: rc.StyleBank) -> None:
     turned = bank.subset(rows=np.arange(len(bank))[::-1])
-    assert share(turned).bank.fingerprint == share(bank).bank.fingerprint
+    assert share(turned, 8.0, 1).bank.fingerprint == share(bank, 8.0, 1).bank.fingerprint
 
 
 def test_no_style_is_shared_by_fewer_than_asked(bank: rc.StyleBank) -> None:
@@ -53,7 +55,7 @@ def test_no_style_is_shared_by_fewer_than_asked(bank: rc.StyleBank) -> None:
 
 
 def test_a_shared_style_is_near_the_true_one_and_can_be_matched_to(bank: rc.StyleBank) -> None:
-    given = share(bank, step=2.0, keep_domains=True).bank
+    given = share(bank, 2.0, 1, keep_domains=True).bank
     for name in bank.domains:
         apart = bank.subset(domain=name).mean.mean(axis=0) - given.subset(domain=name).mean.mean(axis=0)
         assert np.abs(apart).max() * 255 < 1.0
@@ -63,8 +65,8 @@ def test_a_shared_style_is_near_the_true_one_and_can_be_matched_to(bank: rc.Styl
 
 
 def test_rounding_leaves_fewer_alone(bank: rc.StyleBank) -> None:
-    shares = [share(bank, step=step).alone_after for step in (0.5, 8.0, 32.0)]
-    assert shares[0] == share(bank).alone_before == 1.0
+    shares = [share(bank, step, 1).alone_after for step in (0.5, 8.0, 32.0)]
+    assert shares[0] == share(bank, 8.0, 1).alone_before == 1.0
     assert shares[0] > shares[1] > shares[2]
 
 
@@ -86,17 +88,17 @@ def test_a_crowd_that_is_not_there_is_refused(bank: rc.StyleBank) -> None:
 
 def test_the_command_tells_how_well_the_styles_hide(bank: rc.StyleBank, tmp_path: Path) -> None:
     bank.save(tmp_path / "in.npz")
-    told = run_json("bank", "share", tmp_path / "in.npz", "-o", tmp_path / "out.npz", "--step", "16")
+    told = run_json("bank", "share", tmp_path / "in.npz", "-o", tmp_path / "out.npz", "--step", "16", "--at-least", "2")
     assert told["alone_before"] == 1.0
-    assert told["alone_after"] < 1.0
+    assert told["alone_after"] == 0.0
     assert rc.StyleBank.load(tmp_path / "out.npz").keys[0] == "0"
     assert "--force" in refused("bank", "share", tmp_path / "in.npz", "-o", tmp_path / "out.npz")
 
 
 def test_labels_and_domains_go_or_stay_as_asked(bank: rc.StyleBank) -> None:
-    both = share(bank, keep_labels=True).bank
+    both = share(bank, 8.0, 1, keep_labels=True).bank
     assert (both.labels, both.domains) == (bank.labels, bank.domains)
-    neither = share(bank, keep_domains=False).bank
+    neither = share(bank, 8.0, 1, keep_domains=False).bank
     assert (neither.labels, neither.domains) == ((), ())
 
 
@@ -108,16 +110,35 @@ def test_images_of_two_domains_do_not_share_a_style() -> None:
     assert len(share(bank, at_least=2, keep_domains=False).bank) == 4
 
 
-def test_name_split_and_space_stay_and_the_rounding_is_recorded(bank: rc.StyleBank) -> None:
+def test_split_and_space_stay_the_name_if_asked_and_the_rounding_is_recorded(bank: rc.StyleBank) -> None:
     given = share(bank, step=8.0, at_least=1).bank
-    assert (given.name, given.split, given.space, given.size) == ("ward", "train", "rgb", None)
+    assert (given.name, given.split, given.space, given.size) == ("", "train", "rgb", None)
     assert given.preprocessing == "rounded to 8 levels, 1 images a style or more"
+    assert share(bank, step=8.0, at_least=1, keep_name=True).bank.name == "ward"
+
+
+def test_the_default_leaves_no_style_that_fewer_than_five_images_share(bank: rc.StyleBank) -> None:
+    given = share(bank, step=32.0, keep_domains=False)
+    cells = np.column_stack([given.bank.mean, given.bank.cov.reshape(len(given.bank), -1)])
+    assert np.unique(cells.round(9), axis=0, return_counts=True)[1].min() >= 5
+    assert given.bank.preprocessing.endswith("5 images a style or more")
+
+
+def test_patients_are_counted_and_not_their_images() -> None:
+    """Five images of one patient make one style; with its images counted it would be given away."""
+    looks = [np.arange(192, dtype=np.uint8).reshape(8, 8, 3) // 2 + shade for shade in (0, 60)]
+    keys = [f"{name}_{i}" for i, name in enumerate("aaaaabcdef")]
+    bank = rc.StyleBank.build([looks[0]] * 5 + [looks[1]] * 5, keys=keys, split="train")
+    assert len(share(bank).bank) == 10
+    given = share(bank, patients=find_patients(bank.keys, "^([^_]+)_"))
+    assert (len(given.bank), given.left_out, given.alone_before) == (5, 5, 0.5)
+    assert given.bank.preprocessing.endswith("5 patients a style or more")
 
 
 @pytest.mark.parametrize("channels", [1, 2])
 def test_banks_of_other_channels(channels: int) -> None:
     images = np.random.default_rng(0).integers(0, 256, (9, 8, 8, channels), dtype=np.uint8)
-    given = share(rc.StyleBank.build(images, split="train"), step=16.0)
+    given = share(rc.StyleBank.build(images, split="train"), 16.0, 1)
     assert (given.bank.channels, len(given.bank)) == (channels, 9)
 
 

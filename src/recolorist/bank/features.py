@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LEAST_DEVIATION", "style_features"]
+__all__ = ["LEAST_DEVIATION", "moments_of_features", "style_features"]
 
 LEAST_DEVIATION: Final = 1.0 / 512.0  # flat styles have no logarithm; half an 8-bit level stands in for them
 
@@ -33,3 +33,24 @@ def style_features(mean: NDArray[np.float64], cov: NDArray[np.float64]) -> NDArr
     diagonal = rows == columns
     flat[:, diagonal] = np.log(flat[:, diagonal])
     return np.concatenate([mean, flat], axis=1)
+
+
+def moments_of_features(features: NDArray[np.float64], channels: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return means (N, C) and covariances (N, C, C): the inverse of :func:`style_features`.
+
+    Example:
+        >>> features = style_features(np.array([[0.5]]), np.array([[[0.04]]]))
+        >>> mean, cov = moments_of_features(features, 1)
+        >>> mean.tolist(), cov.round(12).tolist()
+        ([[0.5]], [[[0.04]]])
+    """
+    rows, columns = np.tril_indices(channels)
+    flat = features[:, channels:].copy()
+    diagonal = rows == columns
+    flat[:, diagonal] = np.exp(np.clip(flat[:, diagonal], -20.0, 20.0))
+    factors = np.zeros((len(features), channels, channels))
+    factors[:, rows, columns] = flat
+    values, axes = np.linalg.eigh(factors @ np.swapaxes(factors, 1, 2))
+    values = np.maximum(values - LEAST_DEVIATION**2, 0.0)  # what style_features adds
+    cov = (axes * values[:, None, :]) @ np.swapaxes(axes, 1, 2)
+    return features[:, :channels].copy(), (cov + np.swapaxes(cov, 1, 2)) / 2

@@ -1,4 +1,4 @@
-"""Banks for sharing: rounded numbers, no keys, and only styles that several images have in common.
+"""Banks for sharing: rounded numbers, no keys, and only styles that several images, or patients, have in common.
 
 Exact moments identify an image: whoever holds it can tell whether it is in a bank. Rounded to steps that are small beside the
 spread of a hospital's images, several images fall on the same style, and a bank of them still has the same colours.
@@ -22,27 +22,36 @@ _LEVELS: Final = 255.0  # steps are given in 8-bit levels, whatever the images w
 
 
 class Shared(NamedTuple):
-    """A bank for sharing, and how many of its styles belong to one image only."""
+    """A bank for sharing, and how many of its styles belong to one image, or patient, only."""
 
     bank: StyleBank
-    alone_before: float  #: share of styles that no other image had, before rounding
+    alone_before: float  #: share of styles that no other image (patient) had, before rounding
     alone_after: float  #: the same among the styles of ``bank``
-    left_out: int  #: styles that too few images shared
+    left_out: int  #: styles that too few shared
 
 
 def share(
-    bank: StyleBank, step: float = 4.0, at_least: int = 1, *, keep_labels: bool = False, keep_domains: bool = True
+    bank: StyleBank,
+    step: float = 8.0,
+    at_least: int = 5,
+    *,
+    patients: NDArray[np.str_] | None = None,
+    keep_labels: bool = False,
+    keep_domains: bool = True,
+    keep_name: bool = False,
 ) -> Shared:
     """Round a bank for sharing.
 
-    Keys become numbers in the order of the rounded values. Sizes and histograms are dropped.
+    Keys become numbers in the order of the rounded values. Sizes, histograms, name and preprocessing are dropped.
 
     Args:
         bank: The exact bank.
         step: Means and standard deviations become multiples of this many levels of 255, correlations of ``step / 40``.
-        at_least: Styles that fewer images share are left out.
+        at_least: Styles that fewer patients share, or images without patients, are left out.
+        patients: The patient of each style, where there are several images of each.
         keep_labels: Keep the labels.
         keep_domains: Keep the domains.
+        keep_name: Keep the name and the preprocessing.
 
     Returns:
         The bank, and the share of styles that belong to one image only, before and after.
@@ -67,10 +76,12 @@ def share(
     upper = correlation[:, *np.triu_indices(bank.channels, 1)]
     codes = np.array([_code(name, (*bank.labels, *bank.domains)) for name in zip(labels, domains, strict=True)])
     cells = np.column_stack([codes, mean, std, upper])
-    counts = _count_equal(cells)
+    counts = _count_sharers(cells, patients)
     kept = np.flatnonzero(counts >= at_least)
     if not len(kept):
-        raise StatisticsError(f"no style is shared by {at_least} images at step {step:g}; raise the step or ask for fewer")
+        kind = "images" if patients is None else "patients"
+        raise StatisticsError(f"no style is shared by {at_least} {kind} at step {step:g}; raise the step or ask for fewer")
+    rounding = f"rounded to {step:g} levels, {at_least} {'images' if patients is None else 'patients'} a style or more"
     order = kept[np.lexsort(cells[kept].T[::-1])]
     rounded = StyleBank(
         mean[order],
@@ -79,17 +90,16 @@ def share(
         [str(number) for number in range(len(order))],
         [labels[row] for row in order] if keep_labels else None,
         [domains[row] for row in order] if keep_domains else None,
-        name=bank.name,
+        name=bank.name if keep_name else "",
         split=bank.split,
-        preprocessing="; ".join(
-            filter(None, [bank.preprocessing, f"rounded to {step:g} levels, {at_least} images a style or more"])
-        ),
+        preprocessing="; ".join(filter(None, [bank.preprocessing if keep_name else "", rounding])),
         space=bank.space,
         mask=bank.mask,
         blank=bank.blank,
     )
     exact = np.column_stack([bank.mean, bank.cov.reshape(len(bank), -1)])
-    return Shared(rounded, _share_of_ones(_count_equal(exact)), _share_of_ones(counts[kept]), len(bank) - len(kept))
+    before = _count_sharers(exact, patients)
+    return Shared(rounded, _share_of_ones(before), _share_of_ones(counts[kept]), len(bank) - len(kept))
 
 
 def _round_moments(bank: StyleBank, step: float) -> tuple[Array, Array, Array]:
@@ -119,10 +129,13 @@ def _code(names: tuple[str | None, str | None], table: tuple[str, ...]) -> int:
     return label * (len(table) + 1) + domain
 
 
-def _count_equal(cells: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return for each row how many are equal to it, itself included."""
-    _, which, counts = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
-    return np.asarray(counts[which.ravel()])
+def _count_sharers(cells: Array, patients: NDArray[np.str_] | None) -> NDArray[np.int64]:
+    """Return for each row how many images, or patients, have rows equal to it, itself included."""
+    _, which = np.unique(cells, axis=0, return_inverse=True)
+    which = which.ravel()
+    owners = np.arange(len(cells)) if patients is None else np.unique(patients, return_inverse=True)[1]
+    pairs = np.unique(np.column_stack([which, owners]), axis=0)
+    return np.asarray(np.bincount(pairs[:, 0])[which])
 
 
 def _share_of_ones(counts: NDArray[np.int64]) -> float:

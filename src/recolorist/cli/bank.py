@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -25,7 +25,14 @@ _Banks = Annotated[list[Path], typer.Argument(help="Two or more bank files.")]
 _Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The bank file to write; .json writes JSON.")]
 _Plot = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The picture to write (SVG).")]
 _Step = Annotated[float, typer.Option("--step", metavar="N", help="Round to this many levels of 255.")]
-_AtLeast = Annotated[int, typer.Option("--at-least", metavar="N", help="Leave out styles that fewer images share.")]
+_AtLeast = Annotated[int, typer.Option("--at-least", metavar="N", help="Leave out styles that fewer patients or images share.")]
+_PATIENTS: Final = "The patient in the keys, where there are several images of each; patients are counted then."
+_Patients = Annotated[str | None, typer.Option("--patients", metavar="REGEX", help=_PATIENTS)]
+_KeepName = Annotated[bool, typer.Option("--keep-name", help="Keep the name and the preprocessing.")]
+_Gaussian = Annotated[bool, typer.Option("--gaussian", help="Share the Gaussian of the bank alone, and no style.")]
+_EPSILON: Final = "Privacy budget of --gaussian: noise makes it differentially private."
+_Epsilon = Annotated[float | None, typer.Option("--epsilon", metavar="N", help=_EPSILON)]
+_Delta = Annotated[float, typer.Option("--delta", metavar="P", help="Its delta; well below one over the number of patients.")]
 _KeepLabels = Annotated[bool, typer.Option("--labels", help="Keep the labels.")]
 _KeepDomains = Annotated[bool, typer.Option("--domains/--no-domains", help="Keep the domains.")]
 _Drop = Annotated[bool, typer.Option("--drop-outliers", help="Leave out failed scans, and blank images as always.")]
@@ -112,19 +119,32 @@ def share(
     bank: _Bank,
     *,
     out: _Out,
-    step: _Step = 4.0,
-    at_least: _AtLeast = 1,
+    step: _Step = 8.0,
+    at_least: _AtLeast = 5,
+    patients: _Patients = None,
     labels: _KeepLabels = False,
     domains: _KeepDomains = True,
+    keep_name: _KeepName = False,
+    gaussian: _Gaussian = False,
+    epsilon: _Epsilon = None,
+    delta: _Delta = 1e-6,
     force: common.Force = False,
     as_json: common.Json = False,
 ) -> None:
-    """Make a bank to give away: rounded numbers, no keys, and no style that fewer than a few images share."""
+    """Make a bank to give away: rounded numbers, no keys, and no style that fewer than a few patients share."""
     from recolorist.bank import share as bank_share
+    from recolorist.bank.names import find_patients
     from recolorist.collections.tasks import open_bank
 
     common.check_reports(out, force=force)
-    given = bank_share.share(open_bank(bank), step, at_least, keep_labels=labels, keep_domains=domains)
+    opened = open_bank(bank)
+    owners = None if patients is None else find_patients(opened.keys, patients)
+    if gaussian or epsilon is not None:
+        _share_gaussian(opened, out, owners, None if epsilon is None else (epsilon, delta), force=force, as_json=as_json)
+        return
+    given = bank_share.share(
+        opened, step, at_least, patients=owners, keep_labels=labels, keep_domains=domains, keep_name=keep_name
+    )
     _save(given.bank, out, force=force)
     told = {
         "bank": str(out),
@@ -137,6 +157,22 @@ def share(
         f"{len(given.bank)} styles in {out}, {given.left_out} left out; "
         f"{given.alone_before:.1%} of the styles stood alone before, {given.alone_after:.1%} do now"
     )
+    common.echo(json.dumps(told, indent=2) if as_json else words)
+
+
+def _share_gaussian(
+    bank: StyleBank, out: Path, patients: Any, budget: tuple[float, float] | None, *, force: bool, as_json: bool
+) -> None:
+    """Write the Gaussian of a bank and say what it reveals."""
+    from recolorist.bank.gaussian import Budget, share_gaussian
+
+    given = share_gaussian(bank, None if budget is None else Budget(*budget), patients)
+    _save(given.bank, out, force=force)
+    kind = "images" if patients is None else "patients"
+    spent = None if given.budget is None else given.budget._asdict()
+    told = {"bank": str(out), "styles": len(given.bank), "fitted_to": given.fitted_to, "counted": kind, "budget": spent}
+    private = "not differentially private" if spent is None else f"epsilon {spent['epsilon']:g}, delta {spent['delta']:g}"
+    words = f"the Gaussian of {given.fitted_to} {kind} in {out}, {private}; draw from it with the sampler gaussian"
     common.echo(json.dumps(told, indent=2) if as_json else words)
 
 
