@@ -58,6 +58,40 @@ def test_balanced_domain_gives_each_domain_its_share(bank: StyleBank) -> None:
     assert max(abs(count - 1000) for count in counts.values()) < 5 * 1000**0.5
 
 
+def test_balanced_domain_draws_no_image_without_a_domain() -> None:
+    images = np.random.default_rng(0).integers(0, 256, (6, 8, 8, 3), dtype=np.uint8)
+    bank = StyleBank.build(images, domains=["a", None, "b", None, "a", None], split="train")
+    assert {style.row for style in draws(bank, "balanced_domain", Content(row=1), 300)} == {0, 2, 4}
+    with pytest.raises(OptionError, match="the bank has none"):
+        SAMPLERS["balanced_domain"](StyleBank.build(images, split="train"), stream(0), Content())
+
+
+def test_an_image_alone_in_its_domain_is_not_matched_to_itself() -> None:
+    images = np.random.default_rng(0).integers(0, 256, (4, 8, 8, 3), dtype=np.uint8)
+    bank = StyleBank.build(images, domains=["a", "b", "b", "c"], split="train")
+    counts = Counter(style.row for style in draws(bank, "balanced_domain", Content(row=0), 3000))
+    assert set(counts) == {1, 2, 3}
+    assert abs(counts[3] - 1500) < 5 * 1500**0.5  # each of the two other domains half of the time
+    alone = bank.subset(rows=[0])
+    assert {style.row for style in draws(alone, "balanced_domain", Content(row=0), 9)} == {0}
+
+
+@pytest.mark.parametrize("name", ["gaussian", "extrapolate"])
+def test_no_style_is_drawn_that_no_image_can_have(name: str) -> None:
+    """Values of mean m in the range 0 to 1 have a variance of m (1 - m) at most."""
+    rng = np.random.default_rng(5)
+    images = [(rng.random((8, 8, 3)) < level) * np.uint8(white) for level in (0.03, 0.2, 0.5) for white in range(60, 256, 15)]
+    bank = StyleBank.build(images, split="train")
+    styles = draws(bank, name, Content(), 500)
+    for style in styles:
+        mean, variance = style.moments.mean, style.moments.cov.diagonal()
+        assert ((mean >= 0) & (mean <= 1)).all()
+        assert (variance <= mean * (1 - mean) + 1e-12).all()
+        assert np.linalg.eigvalsh(style.moments.cov)[0] > -1e-12
+    capped = [style.is_capped for style in styles]
+    assert 0 < sum(capped) < len(capped)
+
+
 def test_label_and_domain_may_be_given(bank: StyleBank) -> None:
     assert {style.row for style in draws(bank, "same_label", Content(label="y"))} == {1, 4}
     assert {style.row for style in draws(bank, "other_domain", Content(domain="c"))} == {0, 1, 2, 3}

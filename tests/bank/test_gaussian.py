@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import recolorist as rc
+from recolorist.augment.samplers import Content, gaussian
 from recolorist.bank.features import style_features
 from recolorist.bank.gaussian import LEAST_IMAGES, Budget, share_gaussian
 from recolorist.demo.synthetic import SCANNERS, tile
@@ -33,7 +34,7 @@ def test_the_sampler_draws_the_same_styles(bank: rc.StyleBank) -> None:
     """The roots of the covariance differ, so that single draws do; their distribution is the same."""
     drawn = []
     for each in (bank, share_gaussian(bank).bank):
-        styles = [rc.samplers.gaussian(each, np.random.default_rng(i), rc.samplers.Content()) for i in range(400)]
+        styles = [gaussian(each, np.random.default_rng(i), Content()) for i in range(400)]
         drawn.append(np.array([style.moments.mean for style in styles]))
     assert np.allclose(drawn[0].mean(axis=0), drawn[1].mean(axis=0), atol=0.02)
     assert np.allclose(drawn[0].std(axis=0), drawn[1].std(axis=0), rtol=0.2)

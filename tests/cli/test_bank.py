@@ -92,7 +92,8 @@ def test_a_failed_image_gives_exit_code_3_and_a_bank_of_the_rest(with_broken: Pa
 def test_a_bank_that_exists_is_replaced_only_by_force(data: Path, bank: Path, tmp_path: Path, command: str, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(b"of last week")
-    words = {"build": [data], "merge": [bank, bank], "share": [bank, "--at-least", "1"]}[command]
+    choices: dict[str, list[object]] = {"build": [data], "merge": [bank, bank], "share": [bank, "--at-least", "1"]}
+    words = choices[command]
     assert "exists; pass --force" in refused("bank", command, *words, "-o", path)
     assert path.read_bytes() == b"of last week"
     assert run_here("bank", command, *words, "-o", path, "--force").code == 0

@@ -36,7 +36,6 @@ __all__ = [
 Array = NDArray[np.float64]
 
 _UNSEEN: Final = -2  # the code of a label or domain that the bank does not have: every style is another's
-_MOST_VARIANCE: Final = 0.25  # values in [0, 1] cannot vary more
 
 
 class Content(NamedTuple):
@@ -53,6 +52,7 @@ class Style(NamedTuple):
     name: str
     row: int | None
     moments: Moments
+    is_capped: bool = False  #: whether a mean or variance was drawn that no image can have, and was reduced to one that it can
 
 
 Sampler = Callable[[StyleBank, np.random.Generator, Content], Style]
@@ -85,8 +85,18 @@ def other_label(bank: StyleBank, rng: np.random.Generator, content: Content) -> 
 
 
 def balanced_domain(bank: StyleBank, rng: np.random.Generator, content: Content) -> Style:
-    """First a domain, all equally likely, then an image of it: small hospitals count as much as large ones."""
+    """First a domain, all equally likely, then another image of it: small hospitals count as much as large ones.
+
+    Images without a domain are not drawn. The domain of an image that is alone in it is not drawn for that image.
+    """
     codes = bank.groups("domain").codes
+    codes = codes[codes >= 0]
+    if not len(codes):
+        raise OptionError("this sampler needs domains, and the bank has none: build it with domains, or use another sampler")
+    if len(codes) > 1 and content.row is not None:
+        own = int(bank.domain_codes[content.row])
+        start, stop = bank.groups("domain").bounds(own)
+        codes = codes[codes != own] if stop - start == 1 else codes
     code = int(codes[rng.integers(len(codes))])
     return _style(bank, _inside_group(bank, rng, code, content.row, "domain"))
 
@@ -105,19 +115,24 @@ def interpolate(bank: StyleBank, rng: np.random.Generator, content: Content) -> 
 def gaussian(bank: StyleBank, rng: np.random.Generator, content: Content) -> Style:  # noqa: ARG001 - the common signature
     """A new style from the normal distribution fitted to the bank's means and log-Cholesky covariances.
 
-    The logarithm makes every draw a valid style: its covariance is always positive definite.
+    The logarithm makes every covariance positive definite. In RGB a mean outside the range, or a variance above m (1 - m), which
+    no image of mean m can have, is reduced to the limit (``is_capped``). A bank of several hospitals is one distribution here,
+    which also fills the gaps between them; draw from ``bank.subset(domain=...)`` where that is not wanted.
     """
     centre, spread = _fitted(bank)
     features = centre + spread @ rng.standard_normal(len(centre))
-    return Style("gaussian", None, _moments_of(features, bank))
+    return Style("gaussian", None, *_moments_of(features, bank))
 
 
 def extrapolate(bank: StyleBank, rng: np.random.Generator, content: Content, factor: float = 1.5) -> Style:
-    """An image's style carried on beyond the bank's centre by a factor: outside the hull for those at its edge."""
+    """An image's style carried on beyond the bank's centre by a factor: outside the hull for those at its edge.
+
+    What no image can have is reduced to the limit, as in :func:`gaussian`.
+    """
     row = _any_row(bank, rng, content.row)
     centre, _ = _fitted(bank)
     features = centre + factor * (style_features(bank.mean[row : row + 1], bank.cov[row : row + 1])[0] - centre)
-    return Style(f"extrapolate({bank.keys[row]}, {factor:g})", None, _moments_of(features, bank))
+    return Style(f"extrapolate({bank.keys[row]}, {factor:g})", None, *_moments_of(features, bank))
 
 
 def extrapolate_by(factor: float) -> Sampler:
@@ -205,8 +220,8 @@ def _fitted(bank: StyleBank) -> tuple[Array, Array]:
     return _fits[bank]
 
 
-def _moments_of(features: Array, bank: StyleBank) -> Moments:
-    """Features back to a style that an image could have."""
+def _moments_of(features: Array, bank: StyleBank) -> tuple[Moments, bool]:
+    """Return the style of features, made one that an image can have, and whether that changed it."""
     channels = bank.channels
     rows, columns = np.tril_indices(channels)
     flat = features[channels:].copy()
@@ -215,8 +230,10 @@ def _moments_of(features: Array, bank: StyleBank) -> Moments:
     factor = np.zeros((channels, channels))
     factor[rows, columns] = flat
     cov = factor @ factor.T
-    mean = features[:channels]
+    mean, is_capped = features[:channels], False
     if bank.space == "rgb":
-        mean = np.clip(mean, 0.0, 1.0)
-        cov = cov * min(1.0, _MOST_VARIANCE / float(cov.diagonal().max()))
-    return trusted_moments(int(np.median(bank.pixels)), mean, (cov + cov.T) / 2, 1.0, bank.space)
+        inside = np.clip(mean, 0.0, 1.0)
+        scale = np.sqrt(np.minimum(1.0, inside * (1.0 - inside) / cov.diagonal()))
+        is_capped = bool((inside != mean).any() or scale.min() < 1.0)
+        mean, cov = inside, cov * np.outer(scale, scale)
+    return trusted_moments(int(np.median(bank.pixels)), mean, (cov + cov.T) / 2, 1.0, bank.space), is_capped
