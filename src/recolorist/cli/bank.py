@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -36,6 +37,26 @@ _Delta = Annotated[float, typer.Option("--delta", metavar="P", help="Its delta; 
 _KeepLabels = Annotated[bool, typer.Option("--labels", help="Keep the labels.")]
 _KeepDomains = Annotated[bool, typer.Option("--domains/--no-domains", help="Keep the domains.")]
 _Drop = Annotated[bool, typer.Option("--drop-outliers", help="Leave out failed scans, and blank images as always.")]
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """How a bank is rounded for sharing, and what it keeps."""
+
+    step: float = 8.0
+    at_least: int = 5
+    keep_labels: bool = False
+    keep_domains: bool = True
+    keep_name: bool = False
+
+
+@dataclass(frozen=True)
+class GaussianOnly:
+    """Whether the Gaussian of a bank is shared alone, and the privacy budget for it."""
+
+    gaussian: bool = False
+    epsilon: float | None = None
+    delta: float = 1e-6
 
 
 def register(app: typer.Typer) -> None:
@@ -115,19 +136,23 @@ def plot(bank: _Bank, *, out: _Plot, force: common.Force = False, as_json: commo
     common.echo(json.dumps({"picture": str(out)}) if as_json else f"picture in {out}")
 
 
+@with_options(
+    step=_Step,
+    at_least=_AtLeast,
+    keep_labels=_KeepLabels,
+    keep_domains=_KeepDomains,
+    keep_name=_KeepName,
+    gaussian=_Gaussian,
+    epsilon=_Epsilon,
+    delta=_Delta,
+)
 def share(
     bank: _Bank,
     *,
     out: _Out,
-    step: _Step = 8.0,
-    at_least: _AtLeast = 5,
+    rounding: Rounding,
+    only: GaussianOnly,
     patients: _Patients = None,
-    labels: _KeepLabels = False,
-    domains: _KeepDomains = True,
-    keep_name: _KeepName = False,
-    gaussian: _Gaussian = False,
-    epsilon: _Epsilon = None,
-    delta: _Delta = 1e-6,
     force: common.Force = False,
     as_json: common.Json = False,
 ) -> None:
@@ -139,12 +164,10 @@ def share(
     common.check_reports(out, force=force)
     opened = open_bank(bank)
     owners = None if patients is None else find_patients(opened.keys, patients)
-    if gaussian or epsilon is not None:
-        _share_gaussian(opened, out, owners, None if epsilon is None else (epsilon, delta), force=force, as_json=as_json)
+    if only.gaussian or only.epsilon is not None:
+        _share_gaussian(opened, out, owners, only, force=force, as_json=as_json)
         return
-    given = bank_share.share(
-        opened, step, at_least, patients=owners, keep_labels=labels, keep_domains=domains, keep_name=keep_name
-    )
+    given = bank_share.share(opened, patients=owners, **asdict(rounding))
     _save(given.bank, out, force=force)
     told = {
         "bank": str(out),
@@ -160,13 +183,11 @@ def share(
     common.echo(json.dumps(told, indent=2) if as_json else words)
 
 
-def _share_gaussian(
-    bank: StyleBank, out: Path, patients: Any, budget: tuple[float, float] | None, *, force: bool, as_json: bool
-) -> None:
+def _share_gaussian(bank: StyleBank, out: Path, patients: Any, only: GaussianOnly, *, force: bool, as_json: bool) -> None:
     """Write the Gaussian of a bank and say what it reveals."""
     from recolorist.bank.gaussian import Budget, share_gaussian
 
-    given = share_gaussian(bank, None if budget is None else Budget(*budget), patients)
+    given = share_gaussian(bank, None if only.epsilon is None else Budget(only.epsilon, only.delta), patients)
     _save(given.bank, out, force=force)
     kind = "images" if patients is None else "patients"
     spent = None if given.budget is None else given.budget._asdict()
