@@ -1,19 +1,18 @@
-"""What importing an adapter loads, in a fresh interpreter each time."""
+"""What importing an adapter loads, each in a process of its own that has loaded no other."""
 
 from __future__ import annotations
 
+import json
 import os
-import subprocess
-import sys
 from importlib.util import find_spec
+from typing import Final
 
 import pytest
 
-from tests.full import IS_FULL
-from tests.test_import import OPTIONAL, added, packages
+from tests.test_import import OPTIONAL, answer, packages
 
-#: Adapter to the frameworks it stands on.
-ADAPTERS = {
+#: Adapter to the frameworks it stands on; those without torch first.
+ADAPTERS: Final = {
     "albumentations": ("albumentations",),
     "huggingface": (),
     "kornia": ("kornia", "torch"),
@@ -23,39 +22,49 @@ ADAPTERS = {
     "torch": ("torch",),
     "torchvision": ("torch", "torchvision"),
 }
+#: Forks itself for every adapter: torch is imported once, and not by each of the six that stand on it.
+PROGRAM: Final = """
+import json, os, sys
 
+def modules_of(adapter, first):
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        exec(first, {})
+        before = set(sys.modules)
+        exec(f"import recolorist.{adapter}", {})
+        with os.fdopen(writer, "w") as file:
+            json.dump(sorted(set(sys.modules) - before), file)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as file:
+        text = file.read()
+    os.wait()
+    return json.loads(text)  # empty where the import failed, whose traceback is in stderr
 
-_WATCH = """
-import sys
-asked = []
-sys.addaudithook(lambda event, details: asked.append(event) if event in {"socket.getaddrinfo", "socket.connect"} else None)
-import recolorist.ADAPTER
-assert not asked, asked
+found = {}
+for adapter, (frameworks, first) in json.loads(TASKS).items():
+    if "torch" in frameworks:
+        import torch
+    found[adapter] = modules_of(adapter, first)
+print(json.dumps(found))
 """
 
 
-@pytest.mark.parametrize("adapter", ADAPTERS if IS_FULL else ["albumentations"])
-def test_importing_an_adapter_asks_no_network(adapter: str) -> None:
-    """Albumentations asks PyPI for its newest version when it is imported, unless it is told not to."""
-    if not all(map(find_spec, ADAPTERS[adapter])):
-        pytest.skip(f"{', '.join(ADAPTERS[adapter])} must be installed")
-    environment = {name: value for name, value in os.environ.items() if name != "NO_ALBUMENTATIONS_UPDATE"}
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", _WATCH.replace("ADAPTER", adapter)], env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[-500:]
-
-
-@pytest.mark.parametrize("adapter", ADAPTERS)
-def test_an_adapter_loads_its_own_framework_only(adapter: str) -> None:
-    """And no other adapter, except that those on tensors share `recolorist.torch`."""
-    frameworks = ADAPTERS[adapter]
-    if not all(map(find_spec, frameworks)):
-        pytest.skip(f"{', '.join(frameworks)} must be installed")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+def test_an_adapter_loads_its_own_framework_only() -> None:
+    """And no other adapter, except that those on tensors share `recolorist.torch`; one test, so that torch is imported once."""
     # torchvision, and what imports it, may need our help to be imported
     helped = "from recolorist._torchvision_ops import declare_missing_ops; declare_missing_ops()\n"
-    first = "\n".join(f"import {name}" for name in frameworks if name != "torchvision")
-    loaded = added(helped * (adapter in {"lightning", "timm"}) + first, f"import recolorist.{adapter}", PYTHONWARNINGS="ignore")
-    brought = {"PIL"} if "torchvision" in frameworks else set()
-    assert not set(OPTIONAL) & packages(loaded) - {*frameworks, *brought}
-    assert {name for name in ADAPTERS if f"recolorist.{name}" in loaded} <= {adapter, "torch"}
+    tasks = {
+        adapter: (frameworks, helped * (adapter in {"lightning", "timm"}) + "\n".join(f"import {name}" for name in frameworks))
+        for adapter, frameworks in ADAPTERS.items()
+        if all(map(find_spec, frameworks))
+    }
+    tasks = {adapter: (names, first.replace("\nimport torchvision", "")) for adapter, (names, first) in tasks.items()}
+    loaded = answer(f"TASKS = {json.dumps(tasks)!r}\n{PROGRAM}", PYTHONWARNINGS="ignore")
+    assert list(loaded) == list(tasks)
+    for adapter, (frameworks, _) in tasks.items():
+        brought = {"PIL"} if "torchvision" in frameworks else set()
+        assert not set(OPTIONAL) & packages(set(loaded[adapter])) - {*frameworks, *brought}, adapter
+        assert f"recolorist.{adapter}" in loaded[adapter]
+        assert {name for name in ADAPTERS if f"recolorist.{name}" in loaded[adapter]} <= {adapter, "torch"}, adapter
