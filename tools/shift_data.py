@@ -1,8 +1,8 @@
 """Make the data of docs/results/shift.toml: thirteen targets of three tasks, as the protocol lists them.
 
 Run as `python -m tools.shift_data FOLDER OUT [SIDE ...]`. FOLDER holds `blood`, `blood_bccd`, `breast_histology` and `retina`,
-each with its `labels.csv`. For every side in pixels (48 and 128 unless others are given) OUT/SIDE receives the images as
-arrays and a manifest for every target.
+each with its `labels.csv`. For every side in pixels (48 and 128 unless others are given) OUT receives the images as
+arrays and a manifest for every target, such as breast-cool-to-warm-48.parquet.
 """
 
 from __future__ import annotations
@@ -75,14 +75,15 @@ def manifest_of(name: str, folder: Path) -> Manifest:
     return Manifest.of(entries, Facts(name, name, "binary" if len(task.classes) == 2 else "multiclass", task.classes))
 
 
-def divide(stored: Manifest, target: Target) -> Manifest:
+def divide(stored: Manifest, target: Target, side: int) -> Manifest:
     """Divide the stored images of a task: the sources train, the target is the test."""
+    name = f"{target.name}-{side}"
     entries = [
-        replace(entry, dataset=target.name, split="test" if entry.domain == target.target else "train")
+        replace(entry, dataset=name, split="test" if entry.domain == target.target else "train")
         for entry in stored
         if entry.domain in (*target.sources, target.target)
     ]
-    return Manifest.of(entries, replace(stored.facts, dataset=target.name, title=target.name))
+    return Manifest.of(entries, replace(stored.facts, dataset=name, title=name))
 
 
 def make(folder: Path, out: Path, sides: Sequence[int] = SIDES) -> None:
@@ -90,10 +91,10 @@ def make(folder: Path, out: Path, sides: Sequence[int] = SIDES) -> None:
     for name in TASKS:
         manifest = manifest_of(name, folder)
         for side in sides:
-            stored = store_images(manifest, folder, out / str(side), side)
+            stored = store_images(manifest, folder, out, side)
             for target in TARGETS:
                 if target.task == name:
-                    divide(stored, target).write(out / str(side) / f"{target.name}.parquet")
+                    divide(stored, target, side).write(out / f"{target.name}-{side}.parquet")
             print(f"{name}: {len(stored):,} images of {side} pixels")
 
 

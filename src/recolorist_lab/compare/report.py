@@ -13,9 +13,10 @@ from recolorist._version import __version__
 from recolorist.io.files import atomic_write
 from recolorist.report.page import page
 from recolorist_lab.compare.figure import draw
-from recolorist_lab.compare.results import Comparison, Difference
+from recolorist_lab.compare.results import Comparison
 from recolorist_lab.compare.words import can_conclude, cannot_conclude
 from recolorist_lab.report import figures
+from recolorist_lab.report.paired import Difference
 
 __all__ = ["plain_text", "write_report"]
 

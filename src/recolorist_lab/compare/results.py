@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,43 +12,13 @@ from numpy.typing import NDArray
 from recolorist_lab.augmentations.table import AUGMENTATIONS, parse
 from recolorist_lab.compare.folds import Fold
 from recolorist_lab.compare.plan import BASELINE, Training
+from recolorist_lab.report.paired import LEVEL, RESAMPLES, Difference, difference
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Study
 
-__all__ = ["Comparison", "Difference", "MethodResult", "collect", "difference", "title_of"]
+__all__ = ["Comparison", "MethodResult", "collect", "title_of"]
 
 Floats = NDArray[np.float64]
-
-LEVEL: Final = 0.95
-_RESAMPLES: Final = 10_000
-_LEAST_PAIRS: Final = 3
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A mean paired difference and its bootstrap interval at 95 %."""
-
-    mean: float
-    low: float
-    high: float
-    better: int  #: targets whose mean over seeds is higher than the baseline's
-    targets: int
-    pairs: int  #: trainings with the method, each paired with one without
-
-    @property
-    def is_enough(self) -> bool:
-        """There are enough pairs for an interval; of one or two it has hardly any width."""
-        return self.pairs >= _LEAST_PAIRS
-
-    @property
-    def is_gain(self) -> bool:
-        """The whole interval is above zero."""
-        return self.is_enough and self.low > 0
-
-    @property
-    def is_loss(self) -> bool:
-        """The whole interval is below zero."""
-        return self.is_enough and self.high < 0
 
 
 @dataclass(frozen=True)
@@ -96,7 +66,7 @@ class Comparison:
             }
             for method in self.methods
         ]
-        return {**asdict(self), "images": dict(self.images), "methods": methods, "level": LEVEL, "resamples": _RESAMPLES}
+        return {**asdict(self), "images": dict(self.images), "methods": methods, "level": LEVEL, "resamples": RESAMPLES}
 
 
 def collect(study: Study, ledger: Ledger, folds: Sequence[Fold], training: Training, notes: Sequence[str] = ()) -> Comparison:
@@ -139,33 +109,6 @@ def collect(study: Study, ledger: Ledger, folds: Sequence[Fold], training: Train
         is_shared,
         tuple(notes),
     )
-
-
-def difference(paired: Floats, seed: int = 0) -> Difference:
-    """Summarise paired differences, a row for every target and a column for every seed.
-
-    The interval is a bootstrap in two stages: targets are drawn with replacement, then seeds within each target.
-
-    Args:
-        paired: Score of a method less that of the baseline, for the same target and seed.
-        seed: Of the resampling.
-
-    Returns:
-        The mean and the 2.5 and 97.5 % quantiles of the resampled means.
-
-    Example:
-        >>> gain = difference(np.array([[0.10, 0.12], [0.05, 0.07], [0.02, 0.06]]))
-        >>> round(gain.mean, 3), gain.is_gain, gain.better
-        (0.07, True, 3)
-    """
-    targets, seeds = paired.shape
-    rng = np.random.default_rng(seed)
-    rows = rng.integers(0, targets, (_RESAMPLES, targets))
-    columns = rng.integers(0, seeds, (_RESAMPLES, targets, seeds))
-    means = paired[rows[:, :, None], columns].mean(axis=(1, 2))
-    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    better = int((paired.mean(axis=1) > 0).sum())
-    return Difference(float(paired.mean()), float(low), float(high), better, targets, paired.size)
 
 
 def title_of(method: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from recolorist_lab.compare.results import Comparison, Difference, MethodResult
+from recolorist_lab.compare.results import Comparison, MethodResult
+from recolorist_lab.report.paired import Difference
 
 __all__ = ["can_conclude", "cannot_conclude"]
 

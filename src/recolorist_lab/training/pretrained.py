@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -31,7 +32,8 @@ def load_weights(net: Any, path: str, sha256: str) -> None:
 
     Args:
         net: A network of timm.
-        path: A safetensors file, or one that `torch.save` wrote, with timm's own keys or those of EfficientNet-PyTorch.
+        path: A safetensors file, or one that `torch.save` wrote, with timm's own keys or those of EfficientNet-PyTorch. A file
+            that is not there is looked for in the folder that RECOLORIST_WEIGHTS names.
         sha256: What the file's checksum must be.
 
     Raises:
@@ -39,10 +41,11 @@ def load_weights(net: Any, path: str, sha256: str) -> None:
     """
     from recolorist_lab.assets.weights import state_of
 
-    if not path or identity_of_weights(path) != sha256:
+    file = _find(path)
+    if not path or identity_of_weights(file) != sha256:
         raise OptionError(f"{path or 'no file'} is given as weights_file; the run starts from the file of sha256 {sha256[:12]}")
     own = net.state_dict()
-    given = _in_keys_of(own, state_of(Path(path)))
+    given = _in_keys_of(own, state_of(file))
     head = {name for name in own if net.get_submodule(name.rpartition(".")[0]) is net.get_classifier()}
     wrong = sorted(
         name for name, tensor in own.items() if name not in head and (name not in given or given[name].shape != tensor.shape)
@@ -54,6 +57,12 @@ def load_weights(net: Any, path: str, sha256: str) -> None:
             "and the file in timm's keys, as timm.create_model(name, pretrained=True).state_dict() has them"
         )
     net.load_state_dict({name: given[name] for name in own if name not in head}, strict=False)
+
+
+def _find(path: str) -> Path:
+    """Return the file at a path, or else the file of that name in the folder that RECOLORIST_WEIGHTS names."""
+    folder = os.environ.get("RECOLORIST_WEIGHTS")
+    return Path(folder) / path if folder and not Path(path).is_file() else Path(path)
 
 
 def _in_keys_of(own: Mapping[str, Any], given: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -9,7 +9,8 @@ import pytest
 from PIL import Image
 
 from recolorist_lab.compare.plan import Training
-from recolorist_lab.compare.results import Comparison, Floats, MethodResult, difference, title_of
+from recolorist_lab.compare.results import Comparison, Floats, MethodResult, title_of
+from recolorist_lab.report.paired import difference
 
 
 def tile(seed: int, label: int, tint: int) -> Image.Image:

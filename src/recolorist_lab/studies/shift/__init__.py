@@ -1,0 +1,1 @@
+"""The shift study: tables and figure. Its cells are of the kind ``classify``."""
