@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, get_worker_info
 
 from recolorist.errors import RecoloristError
 from recolorist_lab.augmentations import Augmentation
@@ -27,6 +27,7 @@ _SHARED: Final = Path("/dev/shm")  # noqa: S108 - not ours: where Linux keeps sh
 _PREFETCHED: Final = 2  # minibatches of each worker, torch's default
 _REMEDY: Final = "give a container more with `docker run --shm-size=2g`, or read in the training process with workers=0"
 
+_IDLE: Final = -1
 
 Item: TypeAlias = tuple[Bytes, Any, int]  # image (3, H, W), target, number of the domain
 
@@ -57,9 +58,10 @@ class Feed(Dataset[Any]):
         """``domains`` numbers the domains; one that is not among them, as in tests, counts as the first."""
         self.samples, self.augmentation, self.harmony = samples, augmentation, harmony
         self._numbers = {name: number for number, name in enumerate(domains)}
+        self._in_work: Tensor | None = None  # the place that each worker reads, in memory that it shares with us
 
     def __getitem__(self, where: tuple[int, int]) -> Item:
-        return self._item(where, self.samples[where[1]])
+        return self._item(where, self._sample(where[1]))
 
     def __getitems__(self, where: Sequence[tuple[int, int]]) -> list[Item]:
         """Return a whole batch, which torch asks for if it can.
@@ -67,8 +69,26 @@ class Feed(Dataset[Any]):
         All images are decoded first and then augmented: small work right after a decoder finds neither its code nor its tables
         in the caches, and takes several times as long.
         """
-        samples = [self.samples[place] for _, place in where]
+        samples = [self._sample(place) for _, place in where]
         return [self._item(asked, sample) for asked, sample in zip(where, samples, strict=True)]
+
+    def watch(self, workers: int) -> None:
+        """Have workers note which image they read, so that it can be named if one of them dies or hangs."""
+        self._in_work = torch.full((workers,), _IDLE).share_memory_()
+
+    def in_work(self) -> list[str]:
+        """Return the files that workers began to read and have not finished."""
+        places = [] if self._in_work is None else [int(place) for place in self._in_work if place != _IDLE]
+        return [self.samples.manifest[int(self.samples.rows[place])].path for place in places]
+
+    def _sample(self, place: int) -> Sample:
+        worker = get_worker_info()
+        if worker is None or self._in_work is None:
+            return self.samples[place]
+        self._in_work[worker.id] = place
+        sample = self.samples[place]
+        self._in_work[worker.id] = _IDLE
+        return sample
 
     def _item(self, where: tuple[int, int], sample: Sample) -> Item:
         epoch, place = where
@@ -105,6 +125,7 @@ def loader(
     """
     options: dict[str, Any] = {}
     if workers:
+        feed.watch(workers)
         options = {"persistent_workers": True, "multiprocessing_context": _context(), "timeout": seconds}
     return DataLoader(
         feed,
@@ -130,9 +151,12 @@ def read(batches: Iterable[Minibatch]) -> Iterator[Minibatch]:
     except RuntimeError as error:
         if "DataLoader" not in str(error):  # torch has no type of its own for these
             raise
+        feed = getattr(batches, "dataset", None)
+        files = feed.in_work() if isinstance(feed, Feed) else []
+        reading = f" while reading {', '.join(files)}" if files else ""
         raise FeedError(
-            f"the workers that read images did not deliver ({' '.join(str(error).split())}). They may be out of memory, or of "
-            f"shared memory ({_SHARED}): {_REMEDY}"
+            f"the workers that read images did not deliver{reading} ({' '.join(str(error).split())}). They may be out of memory, "
+            f"or of shared memory ({_SHARED}): {_REMEDY}"
         ) from error
 
 

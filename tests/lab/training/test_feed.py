@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import re
 import shutil
+import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +19,7 @@ import torch
 
 from recolorist_lab.augmentations import TrainingImages, build
 from recolorist_lab.data.named import named
+from recolorist_lab.training import feed as feeding
 from recolorist_lab.training.feed import (
     Feed,
     FeedError,
@@ -24,7 +30,22 @@ from recolorist_lab.training.feed import (
     refuse_small_shared_memory,
 )
 from recolorist_lab.training.run import run
+from tests.full import IS_FULL
 from tests.lab.training.contexts import Memory, small
+
+
+class Troubled:
+    """Samples whose second one is the end of the process that reads it."""
+
+    def __init__(self, samples: Any, trouble: str) -> None:
+        self.samples, self.manifest, self.rows, self.trouble = samples, samples.manifest, samples.rows, trouble
+
+    def __getitem__(self, place: int) -> Any:
+        if place == 1:
+            if self.trouble != "asleep":
+                os.kill(os.getpid(), signal.SIGKILL if self.trouble == "killed" else signal.SIGSTOP)
+            time.sleep(60)
+        return self.samples[place]
 
 
 def feed(augmentation: str) -> Feed:
@@ -80,6 +101,17 @@ class TestRead:
         next(batches)
         with pytest.raises(FeedError, match=r"did not deliver \(DataLoader timed out after 1 seconds\).*--shm-size"):
             next(batches)
+
+    @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there are no such signals here")
+    @pytest.mark.parametrize("trouble", ["killed", "stopped", "asleep"] if IS_FULL else ["killed"])
+    def test_a_worker_in_trouble_names_its_file(self, trouble: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Promise 22: a killed, stopped or sleeping worker is an error that names the file it was reading."""
+        monkeypatch.setattr(feeding, "_context", lambda: multiprocessing.get_context("fork"))  # which starts at once
+        source = Feed(Troubled(feed("none").samples, trouble))  # type: ignore[arg-type]
+        batches = read(loader(source, [[(0, 0)], [(0, 1)], [(0, 2)]], 1, seconds=10.0))
+        wanted = re.escape(source.samples.manifest[int(source.samples.rows[1])].path)
+        with pytest.raises(FeedError, match=f"did not deliver while reading {wanted} "):
+            list(batches)
 
     def test_other_errors_pass(self) -> None:
         def wrong() -> Iterator[Minibatch]:
