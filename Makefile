@@ -33,6 +33,7 @@ lint: .venv/.dev ## ruff, strict mypy, import rules
 
 bench: .venv-bench/.bench ## measure speed and memory beside the neighbours (takes a while)
 	@.venv-bench/bin/python -m benchmarks.run $(BENCH_ARGS)
+	@.venv-bench/bin/python -m benchmarks.spaces
 	@.venv-bench/bin/python -m benchmarks.loader
 
 docs: .venv/.dev ## build the documentation, its gallery included, in build/docs
@@ -95,12 +96,14 @@ clean: ## remove the environments and everything that was built
 	@.venv-lowest/bin/python $(INSTALL) -c .venv-lowest/lowest.txt -e '.[dev]'
 	@touch $@
 
-# colorist-aug pins versions that collide with everyone else's, so it comes without its dependencies, and the benchmark says so if
-# it is missing or does not run.
+# colorist-aug and the stain normalisers pin versions that collide with everyone else's, so they come without their dependencies, and
+# the benchmark says so if one is missing or does not run.
 .venv-bench/.bench: .venv-bench/.made $(INPUTS) constraints.txt
 	@echo "Installing recolorist and its neighbours (torch is large; some minutes the first time)"
 	@.venv-bench/bin/python $(INSTALL) -c constraints.txt -e '.[bench]'
 	@.venv-bench/bin/python $(INSTALL) --no-deps colorist-aug || echo "colorist-aug could not be installed; its rows will be missing"
+	@for peer in torchstain torch-staintools tiatoolbox histomicstk; do \
+	  .venv-bench/bin/python $(INSTALL) --no-deps $$peer || echo "$$peer could not be installed; its row will be missing"; done
 	@touch $@
 
 .venv-release/.tools: .venv-release/.made pyproject.toml

@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import collections, collections_report, environment, loader_report, memory, peers, plain_loop
+import recolorist as rc
+from benchmarks import collections, collections_report, environment, loader_report, memory, peers, plain_loop, spaces
 from benchmarks.arms import ARMS, MEMCPY, PUBLIC_CALL, Arm, by_name
 from benchmarks.cases import Case, pair, textbook
 from benchmarks.measure import Effort, Sample, calls_for, time_subjects
 from benchmarks.records import Run, document, problems, to_json
 from benchmarks.report import losses, markdown
+from benchmarks.stains import STAINS
 from benchmarks.subjects import Bound, check, reason
 from benchmarks.targets import TARGETS, TWIN, judge, judge_memory, judge_same_bytes, key
 from recolorist.core import kernels
@@ -337,3 +339,25 @@ def test_floats_are_stored_with_five_digits() -> None:
     stored = document(run)
     assert stored["wall_over_cpu"] == 1.2346
     assert stored["verdicts"][0]["value"] == 3.3333
+
+
+def test_the_tables_of_the_spaces_hold_every_space_and_every_miss() -> None:
+    figures: dict[tuple[str, str], float] = {(space, method): 50.0 for space in rc.SPACES for method in rc.MATCHERS}
+    figures |= {("peer", next(iter(STAINS))): 25.0, spaces.BASE: 10.0, ("lab", "mean_std"): 100.0}
+    lines = spaces.space_table(figures)
+    assert all(any(line.startswith(f"| {space} |") for line in lines) for space in rc.SPACES)
+    assert f"| {next(iter(STAINS))} | 0.25 |" in lines
+    found = {goal.text: goal for goal in spaces.goals(figures)}
+    assert found["linear spaces, mean_std"].is_met is False  # 5 times, where 2.5 are allowed
+    assert found["other spaces, mean_std"].is_met is True
+    assert found["OpenCV's 8-bit Lab ÷ ours"].is_met is False
+    assert found["audit(content, plan)"].is_met is None
+    table = spaces.goal_table(list(found.values()))
+    assert sum("**missed**" in line for line in table) == sum(goal.is_met is False for goal in found.values())
+
+
+def test_opencv_by_hand_reaches_the_mean_of_the_style_in_lab() -> None:
+    pytest.importorskip("cv2")
+    case = pair("uint8", 64)
+    out = np.asarray(STAINS[next(iter(STAINS))](case)())
+    assert np.abs(out.mean((0, 1)) - case.style_mean).max() < 4

@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import recolorist as rc
+from recolorist.core import kernels
+from recolorist.errors import ImageError
 from tests.core.contracts import DTYPES
 from tests.core.test_contracts import HEIGHT, WIDTH, fixed_plan, picture
 
 MODES = {"L": ("uint8", ()), "LA": ("uint8", (2,)), "RGB": ("uint8", (3,)), "RGBA": ("uint8", (4,)), "I;16": ("uint16", ()),
          "F": ("float32", ())}  # fmt: skip
+ROUTES = (("mean_std", "rgb"), ("covariance", "rgb"), ("mean_std", "lab"), ("histogram", "yuv"))
 INSIDE = np.random.default_rng(3).random((HEIGHT, WIDTH)) < 0.6
 
 
@@ -230,3 +233,37 @@ class TestMasks:
             rc.apply(image, fixed_plan("uint8"), mask=mask)
         with pytest.raises(rc.RecoloristError, match="style_mask"):
             rc.match(image, image[::-1], style_mask=mask)
+
+
+class TestAlignment:
+    """The loops read whole numbers, so memory that does not lie on their boundaries is copied first, or refused."""
+
+    @staticmethod
+    def shifted(image: NDArray[Any]) -> NDArray[Any]:
+        """Return the same pixels one byte off."""
+        memory = np.zeros(image.nbytes + 1, np.uint8)
+        off = memory[1:].view(image.dtype).reshape(image.shape)
+        off[...] = image
+        assert not off.flags.aligned
+        return off
+
+    @pytest.mark.parametrize("dtype", ["uint16", "float32", "float64"])
+    @pytest.mark.parametrize(
+        ("method", "space"), [("mean_std", "rgb"), ("covariance", "rgb"), ("mean_std", "lab"), ("histogram", "yuv")]
+    )
+    def test_unaligned_images_give_the_same_bytes(self, dtype: str, method: str, space: str) -> None:
+        rng = np.random.default_rng(4)
+        unit = 65535 if dtype == "uint16" else 1
+        content, style = ((rng.random((20, 30, 3)) * unit).astype(dtype) for _ in range(2))
+        wanted = rc.match(content, style, method, space)
+        assert np.array_equal(rc.match(self.shifted(content), self.shifted(style), method, space), wanted)
+
+    def test_unaligned_out_is_refused(self) -> None:
+        content = np.random.default_rng(5).random((8, 9, 3))
+        with pytest.raises(ImageError, match="aligned"):
+            rc.match(content, rc.measure(content), out=self.shifted(content))
+
+    def test_the_compiled_loops_refuse_it(self) -> None:
+        compiled = kernels._compiled or pytest.skip("the compiled loops were not built here")
+        with pytest.raises(ValueError, match="not aligned"):
+            compiled.sums_float(self.shifted(np.ones((4, 3))), 8, 3)

@@ -166,10 +166,10 @@ def make_target(opened: check.Opened, out: NDArray[Any] | None, *inputs: Any) ->
         return target if target.ndim == len(opened.shape) else target[..., 0], target
     if not isinstance(out, np.ndarray) or opened.from_pil:
         raise ImageError("out must be a NumPy array, and the image one too; leave it out for PIL images")
-    if out.shape != opened.shape or out.dtype != opened.array.dtype or not out.flags.writeable:
+    if out.shape != opened.shape or out.dtype != opened.array.dtype or not (out.flags.writeable and out.flags.aligned):
         raise ImageError(
-            f"out has shape {out.shape} and dtype {out.dtype}; it must be writable, of shape {opened.shape} and dtype "
-            f"{opened.array.dtype}"
+            f"out has shape {out.shape} and dtype {out.dtype}; it must be writable, aligned in memory, of shape {opened.shape} "
+            f"and dtype {opened.array.dtype}"
         )
     for other in (opened.array, *inputs):
         if isinstance(other, np.ndarray) and np.may_share_memory(out, other):

@@ -79,6 +79,8 @@ def open_image(image: Any, data_range: float | None = None, alpha: bool | None =
             "for example (x / 4095).astype(np.float32) for signed 12-bit data."
         )
     shape = array.shape
+    if not array.flags.aligned:  # memory-mapped behind an odd header, or a field of a record: the loops read whole numbers
+        array = array.copy(order="K")
     if array.ndim == 2:
         array = array[:, :, None]
     channels = _count_channels(array, shape, alpha, name)

@@ -1,8 +1,16 @@
 /* What Python sees. Every function takes contiguous buffers; kernels.py is the only caller. */
 
+/* Items are those of the object itself: an array knows its size of item, bytes have items of one. */
 static int borrow(PyObject *object, Py_buffer *view, int writable)
 {
-    return PyObject_GetBuffer(object, view, writable ? PyBUF_WRITABLE : PyBUF_SIMPLE);
+    if (PyObject_GetBuffer(object, view, PyBUF_ND | (writable ? PyBUF_WRITABLE : 0)) < 0) return -1;
+    const Py_ssize_t item = view->itemsize;
+    if ((item == 2 || item == 4 || item == 8) && (uintptr_t)view->buf % (uintptr_t)item) {
+        PyBuffer_Release(view);
+        PyErr_SetString(PyExc_ValueError, "memory is not aligned to its items; copy the array first");
+        return -1;
+    }
+    return 0;
 }
 
 static int numbers_from(PyObject *sequence, double *numbers, Py_ssize_t expected)
