@@ -41,7 +41,16 @@ class Augmentation(ABC):
         """
 
     def batch(self, images: Any, *, epoch: int, step: int) -> Any:  # noqa: ARG002 - most do nothing here
-        """Augment a batch, a float tensor (B, 3, H, W) in [0, 1] on any device; the same tensor unless ``has_batch``."""
+        """Augment a batch, after its images were augmented one by one.
+
+        Args:
+            images: A float tensor (B, 3, H, W) in [0, 1], on any device.
+            epoch: Number of the epoch.
+            step: Number of the batch in the epoch.
+
+        Returns:
+            The batch; the same tensor unless ``has_batch``.
+        """
         return images
 
 
@@ -91,7 +100,17 @@ class Chance(Augmentation):
 
     @abstractmethod
     def change(self, image: Bytes, rng: np.random.Generator, index: int, box: Box | None) -> Bytes:
-        """The augmented image, as an array of its own."""
+        """Augment an image.
+
+        Args:
+            image: 8-bit RGB (H, W, 3), which must not be written to.
+            rng: The stream of this image in this epoch; all draws come from it.
+            index: Number of the image in the training split.
+            box: The part of the image that is not border; None if all of it is.
+
+        Returns:
+            The augmented image, as an array of its own.
+        """
 
 
 class Chain(Augmentation):
@@ -129,9 +148,18 @@ def refuse_other_images(image: Any) -> None:
 def inside(image: Bytes, box: Box | None, change: Callable[[Bytes], Bytes]) -> Bytes:
     """Change the picture inside its box and leave the border.
 
-    >>> image = np.zeros((4, 4, 3), np.uint8)
-    >>> inside(image, (0, 1, 4, 3), lambda picture: picture + np.uint8(9))[:, 0, 0].tolist()
-    [0, 9, 9, 0]
+    Args:
+        image: 8-bit RGB (H, W, 3).
+        box: Left, top, right and bottom of the picture; None if there is no border.
+        change: Makes a picture of the same size from a picture.
+
+    Returns:
+        The changed image.
+
+    Example:
+        >>> image = np.zeros((4, 4, 3), np.uint8)
+        >>> inside(image, (0, 1, 4, 3), lambda picture: picture + np.uint8(9))[:, 0, 0].tolist()
+        [0, 9, 9, 0]
     """
     if box is None or box == (0, 0, image.shape[1], image.shape[0]):
         return change(image)

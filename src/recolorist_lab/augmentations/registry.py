@@ -25,16 +25,28 @@ def build(
     p: float | None = None,
     options: Mapping[str, Any] = MappingProxyType({}),
 ) -> Augmentation:
-    """The augmentation of a name, or of several joined by ``+``, for the training images.
+    """Build the augmentation of a name, or of several joined by ``+``, for the training images.
 
-    ``p`` and ``options`` are for a single name; among several, each says its own in parentheses.
+    Args:
+        name: A name such as ``"colorist"``, or several, each with its own settings: ``"colorist(p=0.5)+random_flip"``.
+        images: The training images, from which styles come.
+        seed: Seed of all draws.
+        p: Probability, for a single name; None takes the augmentation's own.
+        options: Settings, for a single name.
 
-    >>> import numpy as np
-    >>> from recolorist_lab.data.synthetic import Recipe, make
-    >>> images = TrainingImages(make(Recipe(hospitals=3, tiles=4, size=16)).samples("train"))
-    >>> grey = build("gray_scale", images, seed=1)(images.pixels(0), index=0, epoch=0)
-    >>> bool((grey == grey[..., :1]).all())
-    True
+    Returns:
+        The augmentation.
+
+    Raises:
+        OptionError: A name or a setting is unknown or out of range.
+
+    Example:
+        >>> import numpy as np
+        >>> from recolorist_lab.data.synthetic import Recipe, make
+        >>> images = TrainingImages(make(Recipe(hospitals=3, tiles=4, size=16)).samples("train"))
+        >>> grey = build("gray_scale", images, seed=1)(images.pixels(0), index=0, epoch=0)
+        >>> bool((grey == grey[..., :1]).all())
+        True
     """
     parts = parse(name)
     settings = {**options, **({} if p is None else {"p": p})}

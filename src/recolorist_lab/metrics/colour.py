@@ -15,12 +15,23 @@ __all__ = ["wasserstein", "wasserstein_levels"]
 
 
 def wasserstein(a: Any, b: Any) -> torch.Tensor:
-    """Earth mover's distance of each pair, mean of the three channels, in float64: (N,), 0 is equal, at most 1.
+    """Compute the earth mover's distance of each pair, as the mean over the three channels, in float64.
 
-    Exact: the mean distance of the sorted values. Where pixels lie does not matter.
+    It is exact: the mean distance of the sorted values. Where pixels lie does not matter.
 
-    >>> wasserstein(torch.full((1, 3, 2, 2), 0.25), torch.full((1, 3, 2, 2), 0.75))
-    tensor([0.5000], dtype=torch.float64)
+    Args:
+        a: Float images (N, 3, H, W) in [0, 1].
+        b: As many images of the same size.
+
+    Returns:
+        A tensor (N,); 0 is equal, and no value is above 1.
+
+    Raises:
+        RangeError: Shape, type or range of the images is not accepted.
+
+    Example:
+        >>> wasserstein(torch.full((1, 3, 2, 2), 0.25), torch.full((1, 3, 2, 2), 0.75))
+        tensor([0.5000], dtype=torch.float64)
     """
     first, second = pair(a, b)
     u, v = (channels.double().flatten(2).sort(dim=2).values for channels in (first, second))
@@ -28,10 +39,21 @@ def wasserstein(a: Any, b: Any) -> torch.Tensor:
 
 
 def wasserstein_levels(a: Any, b: Any) -> float:
-    """The same of one pair of 8-bit images (H, W, 3), from their 256-bin histograms; they may differ in size.
+    """Compute the same distance of one pair of 8-bit images from their 256-bin histograms.
 
-    >>> wasserstein_levels(np.zeros((2, 2, 3), np.uint8), np.full((1, 4, 3), 255, np.uint8))
-    1.0
+    Args:
+        a: An image (H, W, 3) of uint8.
+        b: Another one, which may differ in size.
+
+    Returns:
+        The distance in [0, 1].
+
+    Raises:
+        RangeError: An image is not 8-bit colour.
+
+    Example:
+        >>> wasserstein_levels(np.zeros((2, 2, 3), np.uint8), np.full((1, 4, 3), 255, np.uint8))
+        1.0
     """
     first, second = _counts(levels(a, "a")), _counts(levels(b, "b"))
     n, m = int(first[0].sum()), int(second[0].sum())

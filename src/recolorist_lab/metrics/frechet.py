@@ -16,13 +16,25 @@ Features = NDArray[np.float64]
 
 
 def fid(fa: Any, fb: Any) -> float:
-    """‖μ₁ − μ₂‖² + tr Σ₁ + tr Σ₂ − 2 tr (Σ₁Σ₂)^½ of features (n, d) and (m, d), with unbiased covariances.
+    """Compute the Fréchet distance ‖μ₁ − μ₂‖² + tr Σ₁ + tr Σ₂ − 2 tr (Σ₁Σ₂)^½, with unbiased covariances.
 
     The last trace is the nuclear norm of A Bᵀ, A and B the centred features over √(n − 1) and √(m − 1). That needs no root of
     a singular matrix, which is what covariances of fewer images than features are. Rounding may leave a value just below 0.
 
-    >>> fid([[0.0], [2.0]], [[3.0], [5.0]])
-    9.0
+    Args:
+        fa: Features (n, d) of one set of images, as :func:`recolorist_lab.metrics.features` gives them.
+        fb: Features (m, d) of the other.
+
+    Returns:
+        The distance; 0 is equal.
+
+    Raises:
+        RangeError: The features have other shapes, or are not finite.
+        MetricError: The decomposition failed, or the result is not finite.
+
+    Example:
+        >>> fid([[0.0], [2.0]], [[3.0], [5.0]])
+        9.0
     """
     first, second = feature_pair(fa, fb)
     a, b = _centred(first), _centred(second)
@@ -38,10 +50,21 @@ def fid(fa: Any, fb: Any) -> float:
 
 
 def artfid(lpips_mean: float, fid: float) -> float:
-    """(1 + LPIPS) (1 + FID), from the mean LPIPS of content and output and the FID of style and output; 1 is best.
+    """Compute ArtFID, (1 + LPIPS) (1 + FID).
 
-    >>> round(artfid(0.1, 26), 10)
-    29.7
+    Args:
+        lpips_mean: Mean LPIPS of contents and outputs.
+        fid: FID of styles and outputs.
+
+    Returns:
+        The value; 1 is best.
+
+    Raises:
+        MetricError: A value is not finite.
+
+    Example:
+        >>> round(artfid(0.1, 26), 10)
+        29.7
     """
     if not (math.isfinite(lpips_mean) and math.isfinite(fid) and lpips_mean >= 0 and fid > -1):
         raise MetricError(f"ArtFID of LPIPS {lpips_mean} and FID {fid} is not defined; no value is reported")

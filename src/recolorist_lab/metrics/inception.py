@@ -38,11 +38,20 @@ class Backend:
 
 
 def features(images: Any, backend: str = "classic", *, depth: int = _DEEP) -> NDArray[np.float64]:
-    """Pooled features of images in [0, 1]: (N, depth). The network runs where the images are.
+    """Extract pooled features of images. The network runs where the images are.
 
-    ``"classic"`` is the network of the original FID with the resizing of its time; ``"torchvision"`` the ImageNet network with
-    the double shift of the paper's lab; ``"torchvision_raw"`` the same network on values left in [0, 1]. ``depth`` 64 takes the
-    features after the first pooling instead; published reference values exist for it.
+    Args:
+        images: Float images (N, 3, H, W) in [0, 1].
+        backend: ``"classic"`` is the network of the original FID with the resizing of its time; ``"torchvision"`` the ImageNet
+            network with the double shift of the paper's lab; ``"torchvision_raw"`` the same network on values left in [0, 1].
+        depth: 64 takes the features after the first pooling instead; published reference values exist for it.
+
+    Returns:
+        An array (N, depth).
+
+    Raises:
+        RangeError: Shape, type or range of the images is not accepted.
+        WeightsError: The weights of the network are not here.
     """
     checked = unit(images)
     return extract(checked.float() * 255.0, backend, depth=depth).astype(np.float64)

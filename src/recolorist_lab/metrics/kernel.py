@@ -34,16 +34,32 @@ class Kid:
 
 
 def kid(fa: Any, fb: Any, *, subsets: int = 100, subset_size: int | None = None, seed: int = 0, level: float = 0.95) -> Kid:
-    """Unbiased squared mean discrepancy under the kernel (x·y / d + 1)³, over random subsets without repetition.
+    """Compute the unbiased squared mean discrepancy under the kernel (x·y / d + 1)³, over random subsets without repetition.
 
-    Subsets have half of the images, at most 1,000. The deviation of a statistic of half of a sample about that of the whole
-    estimates the standard error of the whole (delete-half jackknife); for other sizes s of n it is scaled by √(s / (n − s)).
-    The interval is that of the quantiles, scaled so.
+    The deviation of a statistic of half of a sample about that of the whole estimates the standard error of the whole
+    (delete-half jackknife); for other sizes s of n it is scaled by √(s / (n − s)). The interval is that of the quantiles, scaled
+    so.
 
-    >>> rng = np.random.default_rng(0)
-    >>> found = kid(rng.normal(size=(60, 8)), rng.normal(2.0, size=(60, 8)))
-    >>> found.low < found.mean < found.high, found.subset_size
-    (True, 30)
+    Args:
+        fa: Features (n, d) of one set of images.
+        fb: Features (m, d) of the other.
+        subsets: Number of subsets.
+        subset_size: Images in a subset; by default half of the smaller set, at most 1,000.
+        seed: Seed of the subsets.
+        level: Level of the interval.
+
+    Returns:
+        Mean and deviation over the subsets, and the interval for the whole sets.
+
+    Raises:
+        RangeError: The features have other shapes, or are not finite.
+        OptionError: The number or size of the subsets, or the level, is out of range.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> result = kid(rng.normal(size=(60, 8)), rng.normal(2.0, size=(60, 8)))
+        >>> result.low < result.mean < result.high, result.subset_size
+        (True, 30)
     """
     first, second = feature_pair(fa, fb)
     least = min(len(first), len(second))

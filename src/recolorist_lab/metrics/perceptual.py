@@ -22,10 +22,21 @@ _BATCH: Final = 16
 
 
 def lpips(a: Any, b: Any, net: str = "alex", *, shift: bool = True) -> torch.Tensor:
-    """Distance of each pair: (N,), 0 is equal. The network runs where the images are.
+    """Compute the LPIPS distance of each pair. The network runs where the images are.
 
-    Images are in [0, 1], and are shifted to [-1, 1] here, as the network expects. ``shift=False`` leaves that out, as an earlier
-    code of the paper's authors did: other values, mostly smaller ones, that compare with nothing else.
+    Args:
+        a: Float images (N, 3, H, W) in [0, 1]; they are shifted to [-1, 1] here, as the network expects.
+        b: As many images of the same size.
+        net: ``"alex"`` or ``"vgg"``.
+        shift: False leaves the shift out, as an earlier code of the paper's authors did: other values, mostly smaller ones,
+            that compare with nothing else.
+
+    Returns:
+        A tensor (N,); 0 is equal.
+
+    Raises:
+        RangeError: Shape, type or range of the images is not accepted.
+        WeightsError: The weights of the network are not here.
     """
     option(net, tuple(BACKBONES), "net")
     first, second = pair(a, b, least=LEAST[net])

@@ -48,16 +48,36 @@ def evaluate(
     cache: FeatureCache | None = None,
     style_key: str | None = None,
 ) -> Evaluation:
-    """Compute metrics of contents, styles and outputs as they come.
+    """Compute metrics of contents, styles and outputs as they come, batch by batch.
 
-    The style side's features come from the cache where they are there, image by image; ``style_key`` names the shelf, and without
-    one it is named after the first style. A metric that cannot be computed raises; there is no partial result.
+    A metric that cannot be computed raises; there is no partial result.
 
-    >>> rng = np.random.default_rng(0)
-    >>> images = rng.integers(0, 256, (3, 16, 16, 3), np.uint8)
-    >>> found = evaluate([Triple(one, two, one) for one, two in zip(images, images[::-1])], metrics=["ssim", "wasserstein"])
-    >>> found.n, found.ssim, found.fid is None
-    (3, 1.0, True)
+    Args:
+        triples: Contents, styles and outputs, 8-bit and of one size.
+        metrics: Names of metrics; see :data:`recolorist_lab.metrics.ALL`.
+        fid_backend: Network behind FID and KID.
+        ssim_form: ``"skimage"`` or ``"torchmetrics"``.
+        lpips_net: ``"alex"`` or ``"vgg"``.
+        batch: Pairs at a time; it does not change the result.
+        device: Where networks run.
+        cache: Holds features of styles between evaluations; None keeps none.
+        style_key: Names the features in the cache; by default they are named after the first style.
+
+    Returns:
+        The metrics, with the values of every pair.
+
+    Raises:
+        OptionError: An option is unknown.
+        RangeError: Images are not accepted, or there are too few.
+        MetricError: A value is not finite.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> images = rng.integers(0, 256, (3, 16, 16, 3), np.uint8)
+        >>> triples = [Triple(first, second, first) for first, second in zip(images, images[::-1])]
+        >>> result = evaluate(triples, metrics=["ssim", "wasserstein"])
+        >>> result.n, result.ssim, result.fid is None
+        (3, 1.0, True)
     """
     run = _EvaluationRun(_choices(metrics, fid_backend, ssim_form, lpips_net, batch, device), cache, style_key)
     run.load()

@@ -23,14 +23,25 @@ _GRADIENT_LEAST: Final = 6  # three pixels after halving
 
 
 def ssim(a: Any, b: Any, form: str = "skimage") -> torch.Tensor:
-    """Structural similarity of each pair, mean of the channels, in float64: (N,), 1 is equal.
+    """Compute the structural similarity of each pair, as the mean over channels, in float64.
 
-    ``"skimage"`` is scikit-image's default: uniform 7×7 window, sample covariance, no borders. ``"torchmetrics"`` is that
-    library's: Gaussian of 11×11, σ 1.5, borders reflected. The data range is 1 in both, never that of the batch.
+    Args:
+        a: Float images (N, C, H, W) in [0, 1].
+        b: As many images of the same size.
+        form: ``"skimage"`` is scikit-image's default: uniform 7×7 window, sample covariance, no borders. ``"torchmetrics"`` is
+            that library's: Gaussian of 11×11, σ 1.5, borders reflected. The data range is 1 in both, never that of the batch.
 
-    >>> image = torch.linspace(0, 1, 300).reshape(1, 3, 10, 10)
-    >>> ssim(image, image)
-    tensor([1.], dtype=torch.float64)
+    Returns:
+        A tensor (N,); 1 is equal.
+
+    Raises:
+        RangeError: Shape, type or range of the images is not accepted, or they are smaller than the window.
+        OptionError: The form is unknown.
+
+    Example:
+        >>> image = torch.linspace(0, 1, 300).reshape(1, 3, 10, 10)
+        >>> ssim(image, image)
+        tensor([1.], dtype=torch.float64)
     """
     option(form, SSIM_FORMS, "form")
     if form == "torchmetrics":
@@ -45,25 +56,47 @@ def ssim_levels(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 
 def ssim_luminance(a: Any, b: Any) -> torch.Tensor:
-    """SSIM of 0.299 R + 0.587 G + 0.114 B: (N,), 1 is equal. What a change of colour at equal brightness leaves alone.
+    """Compute the SSIM of 0.299 R + 0.587 G + 0.114 B, which a change of colour at equal brightness leaves alone.
 
-    >>> grey = torch.linspace(0, 1, 100).reshape(1, 1, 10, 10).expand(1, 3, 10, 10)
-    >>> ssim_luminance(grey, grey)
-    tensor([1.], dtype=torch.float64)
+    Args:
+        a: Float images (N, 3, H, W) in [0, 1].
+        b: As many images of the same size.
+
+    Returns:
+        A tensor (N,) in float64; 1 is equal.
+
+    Raises:
+        RangeError: Shape, type or range of the images is not accepted.
+
+    Example:
+        >>> grey = torch.linspace(0, 1, 100).reshape(1, 1, 10, 10).expand(1, 3, 10, 10)
+        >>> ssim_luminance(grey, grey)
+        tensor([1.], dtype=torch.float64)
     """
     first, second = pair(a, b, least=_WINDOW)
     return torch.cat([_ssim(luminance(x), luminance(y), 1.0) for x, y in _pieces(first, second)])
 
 
 def gradient_similarity(a: Any, b: Any) -> torch.Tensor:
-    """Mean of the gradient-magnitude similarity map (Xue et al. 2014): (N,), 1 is equal.
+    """Compute the mean of the gradient-magnitude similarity map (Xue et al. 2014).
 
     Luminance, means of 2×2 pixels, Prewitt operators divided by 3, magnitudes g and h, then (2gh + c) / (g² + h² + c) with
     c = 170 / 255². Borders for which the operator would need padding do not count. The mean, not the deviation (GMSD).
 
-    >>> image = torch.linspace(0, 1, 300).reshape(1, 3, 10, 10)
-    >>> gradient_similarity(image, image)
-    tensor([1.], dtype=torch.float64)
+    Args:
+        a: Float images (N, 3, H, W) in [0, 1].
+        b: As many images of the same size.
+
+    Returns:
+        A tensor (N,) in float64; 1 is equal.
+
+    Raises:
+        RangeError: Shape, type or range of the images is not accepted.
+
+    Example:
+        >>> image = torch.linspace(0, 1, 300).reshape(1, 3, 10, 10)
+        >>> gradient_similarity(image, image)
+        tensor([1.], dtype=torch.float64)
     """
     first, second = pair(a, b, least=_GRADIENT_LEAST)
     return torch.cat([_gradients(x, y) for x, y in _pieces(first, second)])

@@ -55,7 +55,24 @@ class Written:
 def build(
     studies: Sequence[Study], ledger: Ledger, out: Path, *, partial: bool = False, tick: Callable[[str], None] = lambda _: None
 ) -> Written:
-    """Collect every study first, so that a missing cell is named before anything is written; then write."""
+    """Write the report of some studies.
+
+    Every study is collected first, so that a missing cell is named before anything is written.
+
+    Args:
+        studies: The studies.
+        ledger: Where their results are.
+        out: Folder to write into.
+        partial: Allow cells without a result; the gaps are marked.
+        tick: Called with the title of every table and figure that is written.
+
+    Returns:
+        The page, and how many tables, figures and gaps there are.
+
+    Raises:
+        OptionError: No study is named, or two have one name.
+        IncompleteError: A cell has no result, and gaps are not allowed.
+    """
     if not studies:
         raise OptionError("no study was named; give at least one TOML file")
     names = [study.name for study in studies]

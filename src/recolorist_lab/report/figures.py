@@ -94,12 +94,23 @@ def house() -> Iterator[None]:
 
 
 def figure(width: float = 7.2, height: float = 4.0, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Any, Any]:
-    """A figure of so many inches and its axes, as ``Figure.subplots`` gives them; constrained layout, so nothing overlaps.
+    """Make a figure with constrained layout, so that nothing overlaps.
 
-    >>> drawn, axes = figure(3, 2)
-    >>> _ = axes.plot([0, 1], [0, 1])
-    >>> render(drawn, "svg") == render(drawn, "svg")
-    True
+    Args:
+        width: In inches.
+        height: In inches.
+        rows: Rows of axes.
+        columns: Columns of axes.
+        options: Passed to ``Figure.subplots``.
+
+    Returns:
+        The figure and its axes, as ``Figure.subplots`` gives them.
+
+    Example:
+        >>> picture, axes = figure(3, 2)
+        >>> _ = axes.plot([0, 1], [0, 1])
+        >>> render(picture, "svg") == render(picture, "svg")
+        True
     """
     with house():
         module: Any = importlib.import_module("matplotlib.figure")
@@ -108,7 +119,15 @@ def figure(width: float = 7.2, height: float = 4.0, rows: int = 1, columns: int 
 
 
 def render(picture: Any, suffix: str) -> bytes:
-    """The figure as a file of this kind; the same figure gives the same bytes. Its layout is settled by the first call."""
+    """Write a figure to bytes; the same figure gives the same bytes. Its layout is settled by the first call.
+
+    Args:
+        picture: The figure.
+        suffix: ``"png"``, ``"pdf"`` or ``"svg"``.
+
+    Returns:
+        The content of a file of this kind.
+    """
     option(suffix, FORMATS, "a figure's format")
     target = io.BytesIO()
     with house():
@@ -127,7 +146,16 @@ def _settle(picture: Any) -> None:
 
 
 def save(picture: Any, path: str | Path, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Write a figure as each of the formats; ``path`` is without suffix."""
+    """Write a figure as each of the formats.
+
+    Args:
+        picture: The figure.
+        path: The file without suffix.
+        formats: Suffixes.
+
+    Returns:
+        The files, in the order of the formats.
+    """
     base = Path(path)
     if base.suffix.lstrip(".") in FORMATS:
         raise OptionError(f"{base} names a format already; give the path without it, and the formats beside")

@@ -29,7 +29,20 @@ class IncompleteError(RecoloristError):
 
 
 def rows(study: Study, ledger: Ledger, *, partial: bool = False, timings: bool = False) -> list[Row]:
-    """One row per cell, in the order of the study: where it stands in the grid, what it found, and which run says so."""
+    """Collect the results of a study, one row for each cell, in its order.
+
+    Args:
+        study: The study.
+        ledger: Where its results are.
+        partial: Allow cells without a result; their rows have coordinates only.
+        timings: Add the seconds that each run took.
+
+    Returns:
+        Rows with the coordinates in the grid, the result, and the run that it comes from.
+
+    Raises:
+        IncompleteError: A cell has no result, and gaps are not allowed.
+    """
     now = ledger.now()
     states = [(cell, _state(ledger, cell, now)) for cell in study.cells]
     gaps = [(cell, state) for cell, state in states if state.name != "done"]
@@ -87,7 +100,14 @@ def has_result(row: Mapping[str, Any]) -> bool:
 
 
 def finished(rows: Iterable[_AnyRow]) -> list[_AnyRow]:
-    """Return the rows that have a result."""
+    """Return the rows that have a result.
+
+    Args:
+        rows: Rows of a study.
+
+    Returns:
+        Those that have one, in their order.
+    """
     return [row for row in rows if has_result(row)]
 
 

@@ -95,11 +95,21 @@ class CriticalDifference:
 
 
 def friedman(samples: Samples) -> Friedman:
-    """Friedman's test of at least three treatments, with mid-ranks where scores are equal.
+    """Test with Friedman's test whether at least three treatments differ, with mid-ranks where scores are equal.
 
-    >>> result = friedman({"a": [1, 1, 1, 1], "b": [2, 2, 3, 2], "c": [3, 3, 2, 3]})
-    >>> round(result.statistic, 9), result.df, result.ranks["a"], round(result.kendall_w, 9)
-    (6.5, 2, 1.0, 0.8125)
+    Args:
+        samples: Scores of every treatment by its name, one for each block, in the same order.
+
+    Returns:
+        Statistic, degrees of freedom, p, mean ranks and Kendall's W.
+
+    Raises:
+        OptionError: There are fewer than three treatments or two blocks, or a score is missing.
+
+    Example:
+        >>> result = friedman({"a": [1, 1, 1, 1], "b": [2, 2, 3, 2], "c": [3, 3, 2, 3]})
+        >>> round(result.statistic, 9), result.df, result.ranks["a"], round(result.kendall_w, 9)
+        (6.5, 2, 1.0, 0.8125)
     """
     from scipy import stats
 
@@ -114,15 +124,27 @@ def friedman(samples: Samples) -> Friedman:
 
 
 def wilcoxon(first: ArrayLike, second: ArrayLike, *, z_n: ZN = "reduced") -> Wilcoxon:
-    """Wilcoxon's signed-rank test; pairs with equal scores are dropped, and equal differences share their ranks.
+    """Test paired scores with Wilcoxon's signed-rank test.
 
-    p is counted over all assignments of signs, also with shared ranks, up to 500 pairs. z is the normal approximation without
-    continuity correction, and never positive. ``z_n="reduced"`` forms it from the pairs that were ranked; ``"paper"`` forms it
-    from all pairs, as the paper did, although the zeros were dropped before ranking. r is |z| over the root of all pairs.
+    Pairs with equal scores are dropped, and equal differences share their ranks. p is counted over all assignments of signs, also
+    with shared ranks, up to 500 pairs. z is the normal approximation without continuity correction, and never positive.
 
-    >>> all_better = wilcoxon(range(12), range(20, 44, 2))
-    >>> f"{all_better.p:.3g} {all_better.z:.2f} {all_better.r:.2f}"
-    '0.000488 -3.06 0.88'
+    Args:
+        first: Scores of one treatment.
+        second: Scores of the other, in the same order.
+        z_n: ``"reduced"`` forms z from the pairs that were ranked; ``"paper"`` from all pairs, as the paper did, although the
+            zeros were dropped before ranking.
+
+    Returns:
+        The test; r is |z| over the root of the number of all pairs.
+
+    Raises:
+        OptionError: The samples are empty, of different lengths, or not finite.
+
+    Example:
+        >>> all_better = wilcoxon(range(12), range(20, 44, 2))
+        >>> f"{all_better.p:.3g} {all_better.z:.2f} {all_better.r:.2f}"
+        '0.000488 -3.06 0.88'
     """
     option(z_n, ("reduced", "paper"), "z_n")
     a, b = _sample(first, "first", 1), _sample(second, "second", 1)
@@ -142,19 +164,39 @@ def wilcoxon(first: ArrayLike, second: ArrayLike, *, z_n: ZN = "reduced") -> Wil
 
 
 def bonferroni(p: Sequence[float]) -> list[float]:
-    """Each p times the number of tests, at most 1.
+    """Multiply each p by the number of tests, to at most 1.
 
-    >>> bonferroni([0.01, 0.04, 0.6])
-    [0.03, 0.12, 1.0]
+    Args:
+        p: The p of every test.
+
+    Returns:
+        The corrected values, in the same order.
+
+    Raises:
+        OptionError: A value is not a probability.
+
+    Example:
+        >>> bonferroni([0.01, 0.04, 0.6])
+        [0.03, 0.12, 1.0]
     """
     return [min(1.0, value * len(p)) for value in _probabilities(p)]
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Holm's step-down correction: as safe as Bonferroni's, and never less powerful.
+    """Correct with Holm's step-down method: as safe as Bonferroni's, and never less powerful.
 
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
+    Args:
+        p: The p of every test.
+
+    Returns:
+        The corrected values, in the same order.
+
+    Raises:
+        OptionError: A value is not a probability.
+
+    Example:
+        >>> holm([0.01, 0.04, 0.03])
+        [0.03, 0.06, 0.06]
     """
     values = _probabilities(p)
     adjusted, highest = [0.0] * len(values), 0.0
@@ -173,14 +215,26 @@ def bootstrap(
     seed: int = 0,
     method: Method = "bca",
 ) -> Interval:
-    """An interval for a statistic of one sample; for paired samples give it their differences.
+    """Estimate an interval for a statistic of one sample; for paired samples give it their differences.
 
-    ``bca`` corrects the percentiles for bias and skewness (Efron 1987); ``percentile`` takes them as they are. ``statistic`` must
-    take ``axis``. A sample without any variation has an interval of no width.
+    Args:
+        values: The sample.
+        statistic: A function that takes ``axis``.
+        level: Level of the interval.
+        resamples: Number of resamples.
+        seed: Seed of the resampling.
+        method: ``"bca"`` corrects the percentiles for bias and skewness (Efron 1987); ``"percentile"`` takes them as they are.
 
-    >>> found = bootstrap([1.0, 2.0, 2.0, 3.0, 7.0], seed=1)
-    >>> found.estimate, 1 < found.low < 3 < found.high < 7
-    (3.0, True)
+    Returns:
+        The estimate and its interval. A sample without any variation has an interval of no width.
+
+    Raises:
+        OptionError: The sample is too small or not finite, or an option is out of range.
+
+    Example:
+        >>> result = bootstrap([1.0, 2.0, 2.0, 3.0, 7.0], seed=1)
+        >>> result.estimate, 1 < result.low < 3 < result.high < 7
+        (3.0, True)
     """
     option(method, ("bca", "percentile"), "method")
     sample = _sample(values, "values", 2)
@@ -197,12 +251,23 @@ def bootstrap(
 
 
 def critical_difference(samples: Samples, alpha: float = 0.05) -> CriticalDifference:
-    """Nemenyi's comparison of all treatments with all (Demšar 2006): mean ranks closer than this are not told apart.
+    """Compare all treatments with all by Nemenyi's test (Demšar 2006).
 
-    >>> scores = {"a": [1, 1, 1, 1, 1, 1], "b": [2, 2, 2, 2, 2, 2], "c": [3, 3, 3, 3, 3, 3]}
-    >>> found = critical_difference(scores)
-    >>> round(found.difference, 3), found.groups
-    (1.353, (('a', 'b'), ('b', 'c')))
+    Args:
+        samples: Scores of every treatment by its name, one for each block; lower is better.
+        alpha: Level of the test.
+
+    Returns:
+        Mean ranks, how far apart two must be to differ, and the groups that are not told apart.
+
+    Raises:
+        OptionError: There are too few treatments or blocks, or alpha is not between 0 and 1.
+
+    Example:
+        >>> scores = {"a": [1, 1, 1, 1, 1, 1], "b": [2, 2, 2, 2, 2, 2], "c": [3, 3, 3, 3, 3, 3]}
+        >>> result = critical_difference(scores)
+        >>> round(result.difference, 3), result.groups
+        (1.353, (('a', 'b'), ('b', 'c')))
     """
     from scipy import stats
 

@@ -114,7 +114,17 @@ class _Need:
 
 
 def load(path: Path) -> Study:
-    """Read a study; every error names the file and the place in it."""
+    """Read a study.
+
+    Args:
+        path: Its TOML file.
+
+    Returns:
+        The study with all its cells.
+
+    Raises:
+        StudyError: The file cannot be read, or something in it is not accepted; the message names the file and the place in it.
+    """
     try:
         text = path.read_text("utf-8")
         document = tomllib.loads(text)
