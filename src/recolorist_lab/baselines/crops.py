@@ -86,8 +86,8 @@ class SampleImages:
         if samples.size is not None:
             raise OptionError(f"samples of size={samples.size}; crops are made from images as they are stored: size=None")
         self.samples = samples
-        told = f"{known_as or samples.manifest.fingerprint()}:{samples.split}:{len(samples)}"
-        self.fingerprint = hashlib.sha256(told.encode()).hexdigest()
+        text = f"{known_as or samples.manifest.fingerprint()}:{samples.split}:{len(samples)}"
+        self.fingerprint = hashlib.sha256(text.encode()).hexdigest()
 
     def __len__(self) -> int:
         """How many samples there are."""
@@ -114,8 +114,8 @@ def images_of(data: str | Path, *, split: str | None = "train", root: Path | Non
         return Folder(place)
     if place.suffix == ".parquet" and place.exists():
         return SampleImages(Samples(place, split, root=root, size=None))
-    found = named(str(data), root)
-    return SampleImages(found.samples(split, size=None), found.fingerprint)
+    dataset = named(str(data), root)
+    return SampleImages(dataset.samples(split, size=None), dataset.fingerprint)
 
 
 class Loader:
@@ -144,7 +144,7 @@ class Loader:
     def batch(self, shuffle: int, first: int, count: int) -> Tensor:
         """Draws ``first`` to ``first + count - 1`` of a shuffle: (count, 3, side, side) in [0, 1]."""
         self.ask(shuffle, first, count)
-        crops = [one.result() for one in self._ahead.pop((shuffle, first, count))]
+        crops = [future.result() for future in self._ahead.pop((shuffle, first, count))]
         return tensor_of(crops)
 
     def index(self, shuffle: int, draw: int) -> int:

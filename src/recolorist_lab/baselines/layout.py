@@ -55,8 +55,8 @@ def without_prefix(state: Mapping[str, Tensor], prefix: str = "module.") -> dict
 
 
 def _listed(fault: str, names: Iterable[str]) -> list[str]:
-    found = list(names)
-    if not found:
+    listed = list(names)
+    if not listed:
         return []
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    return [f"{fault}: {', '.join(found[:_NAMED])}{more}"]
+    more = f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
+    return [f"{fault}: {', '.join(listed[:_NAMED])}{more}"]

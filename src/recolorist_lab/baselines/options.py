@@ -34,13 +34,13 @@ def pairs(texts: Iterable[str], what: str) -> dict[str, str]:
     >>> pairs(["decoder=a.pth"], "--from")
     {'decoder': 'a.pth'}
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
-        if not equals or not name or name in found:
+        if not equals or not name or name in values:
             raise OptionError(f"{what} {text!r}; write each once, as name=value")
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def _typed(name: str, text: str, default: Any) -> Any:
@@ -50,7 +50,7 @@ def _typed(name: str, text: str, default: Any) -> Any:
         return _WORDS[text.lower()]
     if isinstance(default, tuple):
         like = default[0] if default else ""
-        return tuple(_typed(name, one.strip(), like) for one in text.split(",") if one.strip())
+        return tuple(_typed(name, item.strip(), like) for item in text.split(",") if item.strip())
     if isinstance(default, int | float):
         return _number(name, text, type(default))
     return text

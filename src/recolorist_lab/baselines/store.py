@@ -32,7 +32,7 @@ def file_of(model: Baseline, *, parts: Iterable[str] | None = None, about: Mappi
     if made is None:
         raise OptionError(f"this {model.name} was not made by build(), so a file could not say how to make it again")
     names = tuple(parts) if parts is not None else model.trained_parts()
-    told = {
+    description = {
         "format": FORMAT,
         "method": made.method,
         "encoder": made.encoder,
@@ -42,7 +42,7 @@ def file_of(model: Baseline, *, parts: Iterable[str] | None = None, about: Mappi
         "frozen": frozen_prints(model, but=names),
         "about": dict(about or {}),
     }
-    return packed(named_tensors(model, names), told)
+    return packed(named_tensors(model, names), description)
 
 
 def load(path: Path, *, device: str = "cpu", **options: Any) -> Baseline:
@@ -51,13 +51,15 @@ def load(path: Path, *, device: str = "cpu", **options: Any) -> Baseline:
 
 
 def made_of(
-    what: str, tensors: Mapping[str, Tensor], told: Mapping[str, Any], *, device: str = "cpu", **options: Any
+    what: str, tensors: Mapping[str, Tensor], description: Mapping[str, Any], *, device: str = "cpu", **options: Any
 ) -> Baseline:
     """The model that tensors and their description stand for."""
-    given = {name: tuple(value) if isinstance(value, list) else value for name, value in told["options"].items()}
-    model = registry.build(told["method"], encoder=told["encoder"], seed=told["seed"], **{**given, **options})
-    put(model, tensors, told["parts"], what)
-    for part, wanted in told["frozen"].items():
+    given = {name: tuple(value) if isinstance(value, list) else value for name, value in description["options"].items()}
+    model = registry.build(
+        description["method"], encoder=description["encoder"], seed=description["seed"], **{**given, **options}
+    )
+    put(model, tensors, description["parts"], what)
+    for part, wanted in description["frozen"].items():
         if part not in model.training_only and fingerprint(model.parts()[part]) != wanted:
             raise layout.LayoutError(
                 f"{what} was trained beside another {part} (fingerprint {wanted}) than the one that is here; "
@@ -72,13 +74,13 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         data = path.read_bytes()
     except OSError as error:
         raise OptionError(f"{path} cannot be read: {error.strerror}") from error
-    tensors, told = unpacked(data, str(path))
-    if told.get("format") != FORMAT:
-        came = told.get("format")
+    tensors, description = unpacked(data, str(path))
+    if description.get("format") != FORMAT:
+        came = description.get("format")
         raise layout.LayoutError(
             f"{path} says it is {came!r}; accepted is {FORMAT!r}, as `baseline train` and `convert` write it"
         )
-    return tensors, told
+    return tensors, description
 
 
 def put(model: Baseline, tensors: Mapping[str, Tensor], parts: Iterable[str], what: str) -> None:
@@ -111,13 +113,13 @@ def frozen_prints(model: Baseline, but: Iterable[str] = ()) -> dict[str, str]:
     }
 
 
-def packed(tensors: Mapping[str, Tensor], told: Mapping[str, Any]) -> bytes:
+def packed(tensors: Mapping[str, Tensor], description: Mapping[str, Any]) -> bytes:
     """Tensors and a JSON document as one safetensors file; equal content gives equal bytes."""
     from safetensors.torch import save as to_bytes
 
     plain = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
     apart = {name: value.clone() for name, value in plain.items()}  # the format refuses tensors that share memory
-    return seal_weights(bytes(to_bytes(apart, metadata={"json": json.dumps(told, sort_keys=True, allow_nan=False)})))
+    return seal_weights(bytes(to_bytes(apart, metadata={"json": json.dumps(description, sort_keys=True, allow_nan=False)})))
 
 
 def unpacked(data: bytes, what: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -129,13 +131,13 @@ def unpacked(data: bytes, what: str) -> tuple[dict[str, Tensor], dict[str, Any]]
     try:
         length = int.from_bytes(data[:8], "little")
         header = json.loads(data[8 : 8 + length])
-        told = json.loads(header["__metadata__"]["json"])
+        description = json.loads(header["__metadata__"]["json"])
         tensors = from_bytes(data)
     except (SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise layout.LayoutError(f"{what} is not a file of weights written here ({type(error).__name__}: {error})") from error
-    if not isinstance(told, dict):
+    if not isinstance(description, dict):
         raise layout.LayoutError(f"{what} says nothing of itself")
-    return tensors, told
+    return tensors, description
 
 
 def _has_tensors(part: nn.Module) -> bool:

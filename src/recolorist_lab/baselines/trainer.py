@@ -89,9 +89,9 @@ class BaselineTrainer:
     def advance(self) -> Record:
         """One iteration."""
         step = self.step
-        rates = {name: one.rate(step) for name, one in self.optimisers.items()}
-        for name, one in self.optimisers.items():
-            for group in one.optimiser.param_groups:
+        rates = {name: made.rate(step) for name, made in self.optimisers.items()}
+        for name, made in self.optimisers.items():
+            for group in made.optimiser.param_groups:
                 group["lr"] = rates[name]
         self.model.train()
         with self._own_random():
@@ -124,14 +124,14 @@ class BaselineTrainer:
         self._ask(step + 1)
         losses: dict[str, float] = {}
         parts: dict[str, float] = {}
-        for one in self.model.training_step(content, style, step):
-            made = self._optimiser(one)
-            value = self._value(one, step)
+        for term in self.model.training_step(content, style, step):
+            made = self._optimiser(term)
+            value = self._value(term, step)
             made.optimiser.zero_grad(set_to_none=True)
-            one.loss.backward()
+            term.loss.backward()
             _finish(made)
-            losses[one.optimiser] = losses.get(one.optimiser, 0.0) + value
-            parts |= {name: float(part.detach()) for name, part in one.parts.items()}
+            losses[term.optimiser] = losses.get(term.optimiser, 0.0) + value
+            parts |= {name: float(part.detach()) for name, part in term.parts.items()}
         return losses, parts
 
     def _accumulated(self, step: int) -> tuple[dict[str, float], dict[str, float]]:
@@ -165,18 +165,18 @@ class BaselineTrainer:
             if self.recipe.paired:
                 self.loader.ask(_STYLE, number * styles, styles)
 
-    def _optimiser(self, one: Step) -> Optimisation:
-        if one.optimiser not in self.optimisers:
-            raise OptionError(f"{self.model.name} has no optimiser {one.optimiser!r}; it has {', '.join(self.optimisers)}")
-        return self.optimisers[one.optimiser]
+    def _optimiser(self, term: Step) -> Optimisation:
+        if term.optimiser not in self.optimisers:
+            raise OptionError(f"{self.model.name} has no optimiser {term.optimiser!r}; it has {', '.join(self.optimisers)}")
+        return self.optimisers[term.optimiser]
 
-    def _value(self, one: Step, step: int) -> float:
+    def _value(self, term: Step, step: int) -> float:
         """The loss as a number; checked before it is propagated, so the weights are still those of the step before."""
-        value = float(one.loss.detach())
+        value = float(term.loss.detach())
         if not math.isfinite(value):
-            told = ", ".join(f"{name} {float(part.detach()):g}" for name, part in one.parts.items())
+            losses = ", ".join(f"{name} {float(part.detach()):g}" for name, part in term.parts.items())
             raise DivergedError(
-                f"{self.model.name}: the loss {one.optimiser!r} is {value} at step {step} ({told}); "
+                f"{self.model.name}: the loss {term.optimiser!r} is {value} at step {step} ({losses}); "
                 "go back to an earlier checkpoint with a lower --rate, or look at the images of this step"
             )
         return value
@@ -186,22 +186,26 @@ class BaselineTrainer:
     def state(self) -> bytes:
         """Everything a later :meth:`restore` needs, without pickle."""
         tensors = store.named_tensors(self.model, self.model.trained_parts())
-        told: dict[str, Any] = {"format": _FORMAT, "step": self.step, "seed": self.seed, "recipe": asdict(self.recipe)}
-        told["optimisers"] = {}
-        for name, one in self.optimisers.items():
-            held, rest = _taken_apart(one.optimiser.state_dict(), f"{_OPTIMISER}{name}/")
+        description: dict[str, Any] = {"format": _FORMAT, "step": self.step, "seed": self.seed, "recipe": asdict(self.recipe)}
+        description["optimisers"] = {}
+        for name, made in self.optimisers.items():
+            held, rest = _taken_apart(made.optimiser.state_dict(), f"{_OPTIMISER}{name}/")
             tensors |= held
-            told["optimisers"][name] = rest
+            description["optimisers"][name] = rest
         if self.selection:
-            held, told["selection"] = self.selection.state()
+            held, description["selection"] = self.selection.state()
             tensors |= held
         tensors |= self._random
-        return store.packed(tensors, told)
+        return store.packed(tensors, description)
 
     def restore(self, data: bytes, what: str = "the checkpoint") -> None:
         """Go on from a state; one of another method or of another run is refused."""
-        tensors, told = store.unpacked(data, what)
-        if told.get("format") != _FORMAT or told.get("seed") != self.seed or set(told["optimisers"]) != set(self.optimisers):
+        tensors, description = store.unpacked(data, what)
+        if (
+            description.get("format") != _FORMAT
+            or description.get("seed") != self.seed
+            or set(description["optimisers"]) != set(self.optimisers)
+        ):
             raise layout.LayoutError(f"{what} is not of this run of {self.model.name} (seed {self.seed})")
         own = ("random/", _OPTIMISER, "best/")
         store.put(
@@ -210,12 +214,12 @@ class BaselineTrainer:
             self.model.trained_parts(),
             what,
         )
-        for name, one in self.optimisers.items():
-            one.optimiser.load_state_dict(_put_together(tensors, told["optimisers"][name], f"{_OPTIMISER}{name}/"))
+        for name, made in self.optimisers.items():
+            made.optimiser.load_state_dict(_put_together(tensors, description["optimisers"][name], f"{_OPTIMISER}{name}/"))
         self._random = {name: value for name, value in tensors.items() if name.startswith("random/")}
         if self.selection:
-            self.selection.restore(tensors, told.get("selection", {}))
-        self.step = int(told["step"])
+            self.selection.restore(tensors, description.get("selection", {}))
+        self.step = int(description["step"])
 
     def close(self) -> None:
         """End the threads that read images."""
@@ -234,19 +238,19 @@ class BaselineTrainer:
             self._random = _states(self._gpus)
 
 
-def device_of(told: str) -> str:
-    """The device asked for; ``auto`` is a GPU where there is one.
+def device_of(name: str) -> str:
+    """Return the device of a name; ``auto`` is a GPU where there is one.
 
     >>> device_of("cpu")
     'cpu'
     """
-    if told == "auto":
+    if name == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     try:
-        torch.empty(0, device=told)
+        torch.empty(0, device=name)
     except (RuntimeError, AssertionError) as error:  # for names torch does not know, and for devices that are not there
-        raise OptionError(f"device={told!r} is not to be had here; accepted are 'auto', 'cpu', 'cuda', 'cuda:1' …") from error
-    return told
+        raise OptionError(f"device={name!r} is not to be had here; accepted are 'auto', 'cpu', 'cuda', 'cuda:1' …") from error
+    return name
 
 
 def _refuse_small(model: Baseline, recipe: Recipe) -> None:

@@ -37,14 +37,14 @@ class Encoder(nn.Sequential):
 
     def taps(self, image: Tensor, last: int | None = None) -> list[Tensor]:
         """relu1_1, relu2_1, … up to the last stage, or the one asked for."""
-        found: list[Tensor] = []
+        taps: list[Tensor] = []
         children, start = list(self), 0
         for end in _ENDS[: min(last or self.stages, 5)]:
             for child in children[start:end]:
                 image = child(image)
-            found.append(image)
+            taps.append(image)
             start = end
-        return found
+        return taps
 
 
 class Decoder(nn.Sequential):
@@ -104,10 +104,10 @@ def fingerprint(network: nn.Module) -> str:
     >>> fingerprint(encoder(1, "random")) == fingerprint(encoder(1, "random"))
     False
     """
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for name, tensor in network.state_dict().items():
-        found.update(name.encode() + tensor.detach().cpu().half().numpy().tobytes())
-    return found.hexdigest()[:16]
+        digest.update(name.encode() + tensor.detach().cpu().half().numpy().tobytes())
+    return digest.hexdigest()[:16]
 
 
 def _children() -> list[nn.Module]:

@@ -146,7 +146,7 @@ def differences(other: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
     >>> differences({"rate": 0.1, "seed": 1, "options": ["a=1"]}, {"rate": 0.2, "seed": 1, "options": ["a=1", "b=2"]})
     ['rate: 0.1 there, 0.2 now', 'options: without b=2 there']
     """
-    found = []
+    fields = []
     for name in own:
         there, here = other.get(name), own[name]
         if there == here:
@@ -154,10 +154,10 @@ def differences(other: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
         if isinstance(there, list) and isinstance(here, list):
             parts = [f"without {item} there" for item in here if item not in there]
             parts += [f"without {item} now" for item in there if item not in here]
-            found.append(f"{name}: {', '.join(parts) or 'in another order'}")
+            fields.append(f"{name}: {', '.join(parts) or 'in another order'}")
         else:
-            found.append(f"{name}: {there!r} there, {here!r} now")
-    return found
+            fields.append(f"{name}: {there!r} there, {here!r} now")
+    return fields
 
 
 def _dataset(data: str) -> str:

@@ -132,19 +132,19 @@ class Coupling(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(a, b) becomes (a, b + NN(a)), or (a, (b + t) sigmoid(log_s + 2)) with (log_s, t) = NN(a)."""
         kept, changed = x.chunk(2, 1)
-        told = self.net(kept)
+        output = self.net(kept)
         if not self.affine:
-            return torch.cat([kept, changed + told], 1)
-        log_s, shift = told.chunk(2, 1)
+            return torch.cat([kept, changed + output], 1)
+        log_s, shift = output.chunk(2, 1)
         return torch.cat([kept, (changed + shift) * torch.sigmoid(log_s + 2)], 1)
 
     def reverse(self, y: Tensor) -> Tensor:
         """The inverse of :meth:`forward`, which asks the same network the same question."""
         kept, changed = y.chunk(2, 1)
-        told = self.net(kept)
+        output = self.net(kept)
         if not self.affine:
-            return torch.cat([kept, changed - told], 1)
-        log_s, shift = told.chunk(2, 1)
+            return torch.cat([kept, changed - output], 1)
+        log_s, shift = output.chunk(2, 1)
         return torch.cat([kept, changed / torch.sigmoid(log_s + 2) - shift], 1)
 
 

@@ -47,8 +47,8 @@ def exact_loss(features: Sequence[Tensor], target: Sequence[Tensor]) -> Tensor:
 
     This has the value and the gradient of comparing features with themselves matched to the target, without the scattering.
     """
-    ordered = [one.flatten(2).sort(dim=-1).values for one in features]
-    wanted = [_resampled(one.flatten(2).sort(dim=-1).values, own.shape[-1]) for one, own in zip(target, ordered, strict=True)]
+    ordered = [tap.flatten(2).sort(dim=-1).values for tap in features]
+    wanted = [_resampled(tap.flatten(2).sort(dim=-1).values, own.shape[-1]) for tap, own in zip(target, ordered, strict=True)]
     return losses.feature_loss(ordered, wanted)
 
 

@@ -239,10 +239,10 @@ class IEContrAST(SANet):
         return parts
 
     def _conv4_2(self, image: Looked) -> Tensor:
-        found = image.taps[3]
+        features = image.taps[3]
         for child in list(self.encoder)[_CONV4_2]:
-            found = child(found)
-        return found
+            features = child(features)
+        return features
 
     def _contrasts(self, result: Looked, layout: Layout) -> dict[str, Tensor]:
         style, content = self.embeddings(result.taps)

@@ -182,13 +182,13 @@ class ModFlows(Baseline):
 
     def _taught(self, images: Tensor) -> Flow:
         """Fitted flows, kept: a picture comes again in every epoch, and its seed is made of its pixels, so it fits the same."""
-        found = []
+        flows = []
         for image in images:
             key = hashlib.sha256(image.cpu().numpy().tobytes()).hexdigest()
             if key not in self._teachers:
                 self._teachers[key] = fit(image.flatten(1).T, self.fitting, _seed(image))
-            found.append(self._teachers[key])
-        return Flow(*(torch.cat(parts).to(images) for parts in zip(*found, strict=True)))
+            flows.append(self._teachers[key])
+        return Flow(*(torch.cat(parts).to(images) for parts in zip(*flows, strict=True)))
 
 
 class Encoder(nn.Module):

@@ -184,8 +184,8 @@ def sliced(grid: Tensor, guide: Tensor) -> Tensor:
 
 def sampled(grid: Tensor, places: Tensor) -> Tensor:
     """The same at places (M, H, W, 3) given as column, row and luma, each from -1 to 1."""
-    found = functional.grid_sample(grid, places[:, None], mode="bilinear", padding_mode="reflection", align_corners=True)
-    return found[:, :, 0]
+    values = functional.grid_sample(grid, places[:, None], mode="bilinear", padding_mode="reflection", align_corners=True)
+    return values[:, :, 0]
 
 
 def applied(coefficients: Tensor, maps: Tensor, mode: str = "released") -> Tensor:

@@ -53,14 +53,14 @@ class Encoder(nn.Sequential):
 
     def taps(self, image: Tensor, last: int | None = None) -> list[Tensor]:
         """relu1_1, relu2_1, … up to the last stage, or the one asked for."""
-        found: list[Tensor] = []
+        taps: list[Tensor] = []
         children, start, seen = list(self), 0, standardised(image)
         for end in _ENDS[:last]:
             for child in children[start:end]:
                 seen = child(seen)
-            found.append(seen)
+            taps.append(seen)
             start = end
-        return found
+        return taps
 
     def forward(self, image: Tensor) -> Tensor:
         """relu4_1."""

@@ -150,18 +150,18 @@ class StylizingViT(Baseline):
     def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
         """The style of each picture is its neighbour in the batch."""
         del style, step
-        one = self.normalisation(resized(content, self.size))
-        other = one.roll(-1, 0)
-        tokens = self.encoder(one, other)
-        one_again, other_again, made = (self.decoded(each) for each in tokens)
+        own = self.normalisation(resized(content, self.size))
+        other = own.roll(-1, 0)
+        tokens = self.encoder(own, other)
+        own_again, other_again, made = (self.decoded(each) for each in tokens)
         with torch.no_grad():
-            seen_one = self._taps(one)
-            seen_other = [tap.roll(-1, 0) for tap in seen_one]
+            seen_own = self._taps(own)
+            seen_other = [tap.roll(-1, 0) for tap in seen_own]
         seen_made = self._taps(made)
         parts = {
-            "identity": mse(one, one_again) + mse(other, other_again),
-            "consistency": _apart(seen_one, self._taps(one_again)) + _apart(seen_other, self._taps(other_again)),
-            "anatomy": _apart([standardised(tap) for tap in seen_one], [standardised(tap) for tap in seen_made]),
+            "identity": mse(own, own_again) + mse(other, other_again),
+            "consistency": _apart(seen_own, self._taps(own_again)) + _apart(seen_other, self._taps(other_again)),
+            "anatomy": _apart([standardised(tap) for tap in seen_own], [standardised(tap) for tap in seen_made]),
             "style": _apart([moments(tap) for tap in seen_other], [moments(tap) for tap in seen_made], 2.0),
         }
         total = torch.stack([weight * part for weight, part in zip(self.weights, parts.values(), strict=True)]).sum()
@@ -320,4 +320,4 @@ def standardised(tap: Tensor) -> Tensor:
 
 def _apart(first: Sequence[Tensor], second: Sequence[Tensor], factor: float = 1.0) -> Tensor:
     """Mean squared differences, summed over the taps; ``factor`` undoes a mean over stacked terms that should be a sum."""
-    return factor * torch.stack([mse(one, other) for one, other in zip(first, second, strict=True)]).sum()
+    return factor * torch.stack([mse(left, right) for left, right in zip(first, second, strict=True)]).sum()

@@ -197,12 +197,12 @@ class WCT2(Baseline):
         """
         del style, step
         wanted: list[Tensor] = []
-        found: list[Tensor] = []
+        seen: list[Tensor] = []
         with torch.no_grad():
             encoded = self.encoder(content, wanted)
         out = self.decoder(encoded)
-        self.encoder(out, found)
-        terms = torch.stack([mse(gram(mine), gram(theirs)) for mine, theirs in zip(found, wanted, strict=True)])
+        self.encoder(out, seen)
+        terms = torch.stack([mse(gram(mine), gram(theirs)) for mine, theirs in zip(seen, wanted, strict=True)])
         parts = {"reconstruction": mse(out, content), "gram": terms.sum()}
         yield Step(_RECONSTRUCTION * parts["reconstruction"] + _GRAM * parts["gram"], parts)
 
