@@ -100,13 +100,18 @@ class BaselineTrainer:
                     self.model.prepare(*self.pair(0))
             loss, parts = self._accumulated(step) if self.recipe.accumulate > 1 else self._single(step)
         self.step += 1
-        if self.selection and (self.step % (self.recipe.epoch_steps or 1) == 0 or self.step == self.recipe.iterations):
+        if self.selection and self._ends_epoch():
             self.selection.offer(self.step, self.device)
         return Record(step, loss, parts, rates)
 
+    def _ends_epoch(self) -> bool:
+        """Whether an epoch has ended, or the run after the end of one; a run of less than an epoch has nothing to choose from."""
+        steps = self.recipe.epoch_steps or 1
+        return self.step % steps == 0 or (self.step == self.recipe.iterations and self.step > steps)
+
     def finish(self) -> dict[str, Any]:
         """Give the model the weights that the recipe keeps; which they are, for the record."""
-        if self.selection is None:
+        if self.selection is None or not self.selection.step:
             return {"keep": "last", "step": self.step}
         self.selection.use()
         return {"keep": "best", "step": self.selection.step, "validation_loss": self.selection.loss}
