@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import pytest
 import torch
 
-from recolorist.errors import OptionError
+from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.baselines import layout
 from recolorist_lab.baselines.crops import Images, images_of
 from recolorist_lab.baselines.recipe import Recipe, constant
@@ -168,7 +168,7 @@ class TestState:
         with pytest.raises(layout.LayoutError, match="not of this run"):
             trainer(images, Plain).restore(data)
         for bad in (b"", data[:-5], b"{}" * 50):
-            with pytest.raises(layout.LayoutError):
+            with pytest.raises(RecoloristError):
                 trainer(images).restore(bad)
 
     def test_nothing_is_pickled(self, images: Images) -> None:
