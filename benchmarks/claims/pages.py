@@ -1,0 +1,94 @@
+"""The tables of the pages, made from the figures in `benchmarks/results/claims`: `python -m benchmarks.claims.pages` prints them.
+
+A test demands that every line made here stands on its page, so that no number there can differ from what was measured.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+from benchmarks.claims.images import RESULTS
+
+__all__ = ["PAGES", "lines_of"]
+
+
+def _gate(figures: dict[str, Any]) -> list[str]:
+    lines = []
+    keys = list(dict.fromkeys((row["classifier"], row["test"]) for row in figures["rows"]))
+    for classifier, test in keys:
+        arms = {row["arm"]: row for row in figures["rows"] if (row["classifier"], row["test"]) == (classifier, test)}
+        never, gated = arms["never"], arms["gated"]
+        low, high = (100 * value for value in never["interval"])
+        cells = [
+            classifier,
+            f"{test} ({never['images']})",
+            f"{100 * never['accuracy']:.1f} ({low:.0f} to {high:.0f})",
+            *(f"{100 * arms[arm]['accuracy']:.1f} ({_signed(arms[arm]['gain_interval'])})" for arm in ("gated", "always")),
+            str(gated["moved"]),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _signed(interval: list[float]) -> str:
+    low, high = (f"{100 * value:+.0f}".replace("-", "−") for value in interval)
+    return f"{low} to {high}"
+
+
+def _privacy(figures: dict[str, Any]) -> list[str]:
+    exact = [row for row in figures["attacks"] if row["bank"] == "exact"]
+    lines = [f"| {row['copy']} | {100 * row['recognised']:.0f} % | {row['membership_auc']:.2f} |" for row in exact]
+    forms = list(dict.fromkeys(row["bank"] for row in figures["attacks"]))
+    for form in forms:
+        values = [row["membership_auc"] for row in figures["attacks"] if row["bank"] == form]
+        lines.append(f"| {form} | {' | '.join(f'{value:.2f}' for value in values)} |")
+    gaussian = figures["gaussian"]
+    return lines + [f"| {row['epsilon']:g} | {row['mean_error_levels']:.1f} | {row['deviation_ratio']:.2f} |" for row in gaussian]
+
+
+def _samplers(figures: dict[str, Any]) -> list[str]:
+    lines = []
+    for row in figures["caps"]:
+        shares = [f"{100 * row['capped']:.1f} %"]
+        pairs = (("clipped_as_drawn", "clipped"), ("clipped_capped_as_drawn", "clipped_capped_draws"))
+        for pair in pairs:
+            shares += ["–" if row[key] is None else f"{100 * row[key]:.1f} %" for key in pair]
+        lines.append(f"| {row['set']} | `{row['sampler']}` | {' | '.join(shares)} |")
+    return lines
+
+
+def _drift(figures: dict[str, Any]) -> list[str]:
+    tests = ("images outside", "group shifted", "Hotelling T²", "Kolmogorov-Smirnov, Bonferroni")
+    lines = []
+    for row in figures["power"]:
+        rates = " | ".join(f"{100 * row[test]:.1f} %" for test in tests)
+        lines.append(f"| {row['set']} | {row['change']} | {row['images']} | {row['shift_sds']:.2f} | {rates} |")
+    for row in figures["days"]:
+        values = [str(value) for key, value in row.items() if key not in ("set", "images_a_day", "days")]
+        lines.append(f"| {row['set']} | {row['images_a_day']} | {' | '.join(values)} |")
+    for row in figures["small_banks"]:
+        shares = (row["share_outside"], row["images outside"], row["group shifted"])
+        lines.append(f"| {row['set']} | {row['bank']} | {' | '.join(f'{100 * share:.1f} %' for share in shares)} |")
+    return lines
+
+
+#: The page of each result, and what makes its lines.
+PAGES: Final[dict[str, tuple[str, Callable[[dict[str, Any]], list[str]]]]] = {
+    "gate": ("docs/deployment.md", _gate),
+    "privacy": ("docs/privacy.md", _privacy),
+    "samplers": ("docs/samplers.md", _samplers),
+    "drift": ("docs/drift.md", _drift),
+}
+
+
+def lines_of(name: str) -> list[str] | None:
+    """Return the lines that a result gives its page; None if it was not measured."""
+    file = RESULTS / f"{name}.json"
+    return PAGES[name][1](json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None
+
+
+if __name__ == "__main__":
+    for result in PAGES:
+        print(f"\n{result}\n" + "\n".join(lines_of(result) or ["not measured"]))
