@@ -3,11 +3,13 @@
 The attacker holds changed copies of images and knows what such changes do to the nine numbers: the covariance of the differences,
 measured on images of its own, whitens the distance. Recognised: the nearest style of the bank is the image's own. Membership: the
 area under the curve of the distance to the nearest style, for images in the bank against images of the same set that are not.
+Against a rounded bank the attacker rounds its copies in the same way: a style that is there and that few share speaks for it.
 """
 
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +22,7 @@ from sklearn.metrics import roc_auc_score
 from benchmarks.claims.images import ImageSet, Pixels, load_set, run
 from recolorist.bank.features import style_features
 from recolorist.bank.gaussian import Budget, share_gaussian
-from recolorist.bank.share import share
+from recolorist.bank.share import _round_moments, share
 from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import StatisticsError
 
@@ -109,19 +111,33 @@ def _attack(images: ImageSet) -> list[dict[str, Any]]:
         for given in [share(bank, step, least).bank]
     }
     forms["Gaussian"] = _drawn(share_gaussian(bank).bank)
+    steps = {f"step {step:g}, at least {least}": (step, least) for step, least in STEPS}
     rows = []
     for name, change in CHANGES.items():
         whiten = whitening(own_exact, features_of([change(images.images[i]) for i in own]))
-        copies = features_of([change(images.images[i]) for i in held])
+        held_bank = StyleBank.build([change(images.images[i]) for i in held], keys=[str(i) for i in held], with_blank=True)
+        copies = style_features(held_bank.mean, held_bank.cov)
         for form, known in forms.items():
             which, distance = nearest(copies, known, whiten)
             row = {"copy": name, "bank": form, "styles": len(known)}
-            row["membership_auc"] = round(float(roc_auc_score(np.arange(HELD) < HELD // 2, -distance)), 3)
+            step, least = steps.get(form, (0.0, 0))
+            score = _rounded_score(held_bank, bank, step, least) if step else -distance
+            row["membership_auc"] = round(float(roc_auc_score(np.arange(HELD) < HELD // 2, score)), 3)
             if form == "exact":
                 row["recognised"] = round(float((which[: HELD // 2] == np.arange(HELD // 2)).mean()), 3)
             rows.append(row)
             print(row, flush=True)
     return rows
+
+
+def _rounded_score(held: StyleBank, bank: StyleBank, step: float, least: int) -> Array:
+    """Return one over the number of styles equal to each held image's after rounding; zero where there is none."""
+    cells = [
+        np.column_stack([mean, std, each.reshape(len(mean), -1)]).round(9)
+        for mean, std, each in (_round_moments(one, step) for one in (held, bank))
+    ]
+    counts = Counter(map(tuple, cells[1]))
+    return np.array([1 / counts[key] if counts[key] >= least else 0.0 for key in map(tuple, cells[0])])
 
 
 def _drawn(bank: StyleBank, count: int = 1000) -> Array:
