@@ -32,3 +32,17 @@ def test_what_a_limit_changes_is_beyond_the_range(name: str) -> None:
     assert limited[outside].all()
     if name in ("lalphabeta", "hed"):  # these have no limits but those of RGB
         assert not limited[~outside].any()
+
+
+@pytest.mark.parametrize(("space", "value", "wanted"), [("hsv", 0.4, [0.4, -0.2, -0.2]), ("hsi", 0.2, [0.8, -0.1, -0.1])])
+def test_saturation_beyond_one_goes_on_in_a_straight_line(space: str, value: float, wanted: list[float]) -> None:
+    np.testing.assert_allclose(to_unlimited_rgb(space, np.array([0.0, 1.5, value])), wanted, atol=1e-12)
+
+
+def test_negative_chroma_is_that_of_the_opposite_hue() -> None:
+    lab = SPACES["lab"].inverse(np.array([[50.0, -20.0, 0.0]]))
+    np.testing.assert_allclose(to_unlimited_rgb("lch", np.array([[50.0, -20.0, 0.0]])), lab, atol=1e-12)
+
+
+def test_a_lightness_below_black_is_below_zero() -> None:
+    assert (to_unlimited_rgb("luv", np.array([[-5.0, 0.0, 0.0]])) < 0).all()
