@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import recolorist as rc
-from benchmarks import collections, collections_report, environment, loader_report, memory, peers, plain_loop, spaces
+from benchmarks import collections, collections_report, edge_rules, environment, loader_report, memory, peers, plain_loop, spaces
 from benchmarks.arms import ARMS, MEMCPY, PUBLIC_CALL, Arm, by_name
 from benchmarks.cases import Case, pair, textbook
 from benchmarks.measure import Effort, Sample, calls_for, time_subjects
@@ -361,3 +362,17 @@ def test_opencv_by_hand_reaches_the_mean_of_the_style_in_lab() -> None:
     case = pair("uint8", 64)
     out = np.asarray(STAINS[next(iter(STAINS))](case)())
     assert np.abs(out.mean((0, 1)) - case.style_mean).max() < 4
+
+
+def test_the_edge_rules_of_the_package_are_those_it_follows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    case = pair("uint8", 64)
+    for space, held, limits in edge_rules.RULES:
+        out = edge_rules.match_held(case.content, case.style, space, limits)
+        if "ours" in held:  # rounded by another route, so one level may differ where a value falls on a half
+            assert np.abs(out.astype(int) - rc.match(case.content, case.style, space=space)).max() <= 1
+    for name, image in (("a.png", case.content), ("b.png", case.style)):
+        Image.fromarray(image).save(tmp_path / name)
+    assert edge_rules.main([str(tmp_path), "--pairs", "1", "--size", "32"]) == 0
+    printed = capsys.readouterr().out
+    assert all(f"| {space} | {held} |" in printed for space, held, _ in edge_rules.RULES)
+    assert edge_rules.main([str(tmp_path / "nothing")]) == 1
