@@ -1,8 +1,9 @@
 """How long one image takes, and how much energy: the paper's protocol, on whatever machine this is.
 
 One image per iteration at the method's native size, warm-up iterations that do not count, tensors on the device before the clock
-starts, the clock stopped after the device has finished. Timing does not depend on trained weights, so networks are drawn at
-random. A slow method ends early when its time is up, and how many iterations it had is part of the result.
+starts, the clock stopped after the device has finished. Networks are drawn at random: their time hardly depends on their weights,
+unless training has driven weights into subnormal numbers, with which processors are slow. A slow method ends early when its time
+is up, and how many iterations it had is part of the result.
 """
 
 from __future__ import annotations
