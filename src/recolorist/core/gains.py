@@ -78,17 +78,6 @@ def mean_and_deviation(pairs: Pairs) -> tuple[list[float], list[float]]:
     return [mean for mean, _ in pairs], [math.sqrt(variance) for _, variance in pairs]
 
 
-def on_diagonal(values: Sequence[float]) -> Array:
-    """`numpy.diag` of a few numbers, at half its cost.
-
-    >>> on_diagonal([2.0, 3.0]).tolist()
-    [[2.0, 0.0], [0.0, 3.0]]
-    """
-    matrix = np.zeros((len(values), len(values)))
-    matrix.reshape(-1)[:: len(values) + 1] = values
-    return matrix
-
-
 def rescaled_pairs(mean: Array, variance: Array, ratio: float) -> Pairs:
     """Mean and variance per channel in other units: the numbers of ``Moments.rescaled`` without making one."""
     square = ratio * ratio

@@ -31,11 +31,12 @@ class Moments:
     True
     """
 
-    __slots__ = ("_extremes", "_sums", "count", "cov", "data_range", "mean", "space")
+    __slots__ = ("_extremes", "_sums", "count", "cov", "data_range", "mean", "pairs", "space")
 
     count: int
     mean: NDArray[np.float64]
     cov: NDArray[np.float64]
+    pairs: Pairs  #: mean and variance of each channel, as plain numbers
     data_range: float
     space: str
 
@@ -62,26 +63,27 @@ class Moments:
         self._freeze()
 
     def __getattr__(self, name: str) -> Any:
-        """Work out mean and covariance of an integer image when somebody asks for them; a plan by channel does not."""
-        if name not in ("mean", "cov") or self._sums is None:
+        """Work out numbers when somebody asks for them first; a plan by channel needs no arrays."""
+        if name == "pairs":
+            if self._sums is None:
+                self.pairs = list(zip(self.mean.tolist(), self.cov.diagonal().tolist(), strict=True))
+            else:
+                self.pairs = _exact_pairs(self.count, *self._sums)
+        elif name in ("mean", "cov") and self._sums is not None:
+            self._fill_arrays(*self._sums)
+        else:
             raise AttributeError(f"Moments has no attribute {name!r}")
-        sums, products = self._sums
+        return getattr(self, name)
+
+    def _fill_arrays(self, sums: tuple[int, ...], products: tuple[int, ...]) -> None:
+        """Turn integers into the nearest float64, once: Python divides integers of any size correctly rounded."""
         channels, square = len(sums), self.count * self.count
         self.mean, self.cov = np.array([total / self.count for total in sums]), np.empty((channels, channels))
         for d in range(channels):
             for i in range(channels - d):
-                # integers to the nearest float64, once: Python divides integers of any size correctly rounded
                 exact = self.count * products[d * channels + i] - sums[i] * sums[i + d]
                 self.cov[i, i + d] = self.cov[i + d, i] = exact / square
         self._freeze()
-        return getattr(self, name)
-
-    @property
-    def pairs(self) -> Pairs:
-        """Mean and variance of each channel, as plain numbers."""
-        if self._sums is None:
-            return list(zip(self.mean.tolist(), self.cov.diagonal().tolist(), strict=True))
-        return _exact_pairs(self.count, *self._sums)
 
     @property
     def std(self) -> NDArray[np.float64]:
