@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import statistics
+import time
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from recolorist_lab.baselines.registry import METHODS
-from recolorist_lab.data.named import named
+from recolorist_lab.data.named import ABSENT, fingerprint_of, named
 from recolorist_lab.data.registry import find_card
 from recolorist_lab.paper.numbers import RUNTIME
 
-__all__ = ["FORWARD", "Rates", "has_printed_time", "sizes_of", "speed_up", "times_adain"]
+__all__ = ["FORWARD", "Rates", "has_printed_time", "seconds_to_read", "sizes_of", "speed_up", "times_adain"]
 
 FORWARD: Final = 1 / 3  #: of a training step: looking at an image without learning from it
+_TIMED: Final = 5  # images that are read to know how long one takes
 _REFERENCE: Final = RUNTIME["gpu", "AdaIN"]
 
 
@@ -39,6 +42,27 @@ def sizes_of(config: Any) -> tuple[int, int, int]:
         return expected.train, expected.val, expected.test
     sizes = named(config.dataset, config.root).manifest.sizes()
     return sizes.get("train", 0), sizes.get("val", 0), sizes.get("test", 0)
+
+
+def seconds_to_read(config: Any) -> float:
+    """Time how long one training image takes to be decoded and resized: the median of five; 0 where the data are not here.
+
+    Synthetic tiles are in memory, and count as nothing.
+    """
+    if config.dataset.partition(":")[0] == "synthetic" or fingerprint_of(config.dataset, config.root) == ABSENT:
+        return 0.0
+    return _seconds_to_read(config.dataset, config.root, config.size, config.resize)
+
+
+@lru_cache
+def _seconds_to_read(dataset: str, root: str, size: int, resize: str) -> float:
+    samples = named(dataset, root).samples("train", size=size, resize=resize)
+    taken = []
+    for place in range(0, len(samples), max(1, len(samples) // _TIMED)):
+        start = time.perf_counter()
+        _ = samples[place]
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken[-_TIMED:])
 
 
 def has_printed_time(method: str) -> bool:

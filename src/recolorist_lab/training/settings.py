@@ -46,6 +46,8 @@ class Settings:
     floor_rate: float = identity(0.0)
     clip_norm: float = identity(1.0)  # 0 is off
     precision: str = identity("32-true")
+    memory_format: Literal["auto", "contiguous", "channels_last"] = identity("auto")  # auto: channels_last on processors
+    compile: bool = identity(default=False)  # by torch.compile
     devices: int = identity(1)  # batch norm is not synchronised, so their number changes a result
     validation: Literal["val", "train"] = identity("val")  # which split early stopping watches
     validation_share: float = identity(0.2)  # of the training split, with validation = "train"

@@ -111,3 +111,28 @@ class TestOutOfMemory:
     def test_several_devices_do_not_halve(self) -> None:
         with pytest.raises(TrainingError, match="accumulate=2"):
             loop.halved(small(devices=2), 1, 8)
+
+
+class TestFormats:
+    def test_channels_side_by_side_change_rounding_only(self) -> None:
+        beside, apart = Memory(), Memory()
+        run(small(**HOW, memory_format="channels_last"), beside)
+        run(small(**HOW, memory_format="contiguous"), apart)
+        for name, tensor in beside.weights().items():
+            torch.testing.assert_close(tensor, apart.weights()[name], atol=2e-3, rtol=1e-3)
+            assert tensor.is_contiguous()
+
+    def test_a_resumed_run_keeps_the_bits(self) -> None:
+        how = {**HOW, "memory_format": "channels_last", "checkpoint_seconds": 0.0, "epochs": 2}
+        whole, again = Memory(), Memory()
+        run(small(**how), whole)
+        again.saved = whole.saved[:2]
+        run(small(**how), again)
+        assert again.kept == whole.kept
+
+    def test_compiling_is_asked_for(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """torch's compiler takes minutes; whether it is given the right modules takes none."""
+        asked: list[str] = []
+        monkeypatch.setattr(torch.nn.Module, "compile", lambda module: asked.append(type(module).__name__))
+        run(small(**HOW, compile=True), Memory())
+        assert asked == ["Plain", "Classifier"]

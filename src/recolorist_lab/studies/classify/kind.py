@@ -18,11 +18,16 @@ __all__ = ["CLASSIFY"]
 
 
 def _seconds(config: Any, rates: Rates) -> float:
-    """All epochs over the training images, validation in each, and one test."""
-    from recolorist_lab.studies.rates import FORWARD, sizes_of
+    """Estimate all epochs over the training images, validation in each, and one test; workers read beside the network."""
+    from recolorist_lab.studies.rates import FORWARD, seconds_to_read, sizes_of
 
     train, val, test = sizes_of(config)
-    return rates.train * float(config.epochs * (train + FORWARD * val) + FORWARD * test)
+    reading = seconds_to_read(config)
+
+    def spent(network: float) -> float:
+        return max(network, reading / config.workers) if config.workers else network + reading
+
+    return config.epochs * (train * spent(rates.train) + val * spent(FORWARD * rates.train)) + test * spent(FORWARD * rates.train)
 
 
 def _bytes_kept(rates: Rates) -> int:

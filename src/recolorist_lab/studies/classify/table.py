@@ -56,6 +56,8 @@ OOD: Final = MappingProxyType(
         "retina": "retina",
     }
 )
+#: Those that the authors' port changes. The paper's rows stand beside the port, which is the better guess at what produced them.
+_VARIED: Final = frozenset({"ib_erm", "rsc", "selfreg"})
 DIGITS: Final = Digits(3)  #: of an accuracy
 COLUMNS: Final = ("MM", "MM, balanced", *OOD, "Avg", "OOD")
 #: The authors' names of their sets where they are not ours.
@@ -81,6 +83,8 @@ def method_of(row: Row) -> str:
     entry = AUGMENTATIONS.get(augmentation)
     named = (entry.paper if entry is not None else "") or augmentation
     names = [ALGORITHMS[algorithm]] if algorithm in ALGORITHMS else []
+    if algorithm in _VARIED and row.get("variant") == "upstream":
+        names = [f"{ALGORITHMS[algorithm]} as in DomainBed"]
     if augmentation != "none":
         names.append(named if p is None else f"{named}, p = {p:g}")
     return " + ".join(names) or "Baseline"

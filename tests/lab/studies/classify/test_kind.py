@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,10 @@ import pytest
 from recolorist_lab.runs.cell import run_cell
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import load
+from recolorist_lab.studies import rates
+from recolorist_lab.studies.classify.cell import Classify
+from recolorist_lab.studies.classify.kind import CLASSIFY
+from recolorist_lab.studies.rates import Rates
 
 CONFIGS = Path(__file__).parents[4] / "configs"
 
@@ -18,7 +23,7 @@ CONFIGS = Path(__file__).parents[4] / "configs"
 class TestStudies:
     def test_the_papers_grids(self) -> None:
         main, sweep = load(CONFIGS / "classify.toml"), load(CONFIGS / "probability.toml")
-        assert len(main.cells) == 17 * 19 * 3
+        assert len(main.cells) == 17 * 19 * 3 + 19 * 3  # IB-ERM also as in DomainBed
         assert len(sweep.cells) == 21 * 19 * 3
         every = [cell.config for cell in (*main.cells, *sweep.cells)]
         assert {(one.model, one.size, one.batch, one.epochs, one.patience) for one in every} == {
@@ -44,3 +49,21 @@ class TestStudies:
         for cell in study.cells:
             outcome = run_cell(tmp_path / "ledger", 30.0, cell)
             assert outcome.name == "done", outcome.message
+
+
+class TestSeconds:
+    RATES = Rates(0.1, 0.0, 0.0, 0.0, 0, 0, networks=False, device="cpu")
+
+    def test_reading_counts_where_it_is_slower_than_the_network(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(rates, "seconds_to_read", lambda _: 0.8)
+        config = Classify("ddi", 1, epochs=2, workers=4)
+        train, val, test = rates.sizes_of(config)
+        assert CLASSIFY.seconds(config, self.RATES) == pytest.approx(2 * (train * 0.2 + val * 0.2) + test * 0.2)
+        alone = CLASSIFY.seconds(replace(config, workers=0), self.RATES)
+        assert alone == pytest.approx(2 * (train * 0.9 + val * (0.8 + 0.1 / 3)) + test * (0.8 + 0.1 / 3))
+
+    def test_a_quick_feed_costs_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(rates, "seconds_to_read", lambda _: 0.001)
+        config = Classify("ddi", 1, epochs=1)
+        train, val, test = rates.sizes_of(config)
+        assert CLASSIFY.seconds(config, self.RATES) == pytest.approx(0.1 * (train + (val + test) / 3))
