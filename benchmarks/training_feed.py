@@ -178,12 +178,12 @@ def waits(sources: Sequence[Source], model: str, steps: int) -> list[dict[str, A
             images = normalise(normalise.unit(batch.images))[:4]  # four to a step: a step of sixteen takes seconds here
             loaded = time.perf_counter()
             optimiser.zero_grad()
-            torch.nn.functional.cross_entropy(network(images), batch.targets[:4]).backward()
+            torch.autograd.backward(torch.nn.functional.cross_entropy(network(images), batch.targets[:4]))
             optimiser.step()
             waited.append((loaded - start) / len(batch.targets))
             start = time.perf_counter()
             trained.append((start - loaded) / 4)
-        wait, step = statistics.median(waited[1:]), statistics.median(trained[1:])  # the first opens files
+        wait, step = (statistics.median(values[1:] or values) for values in (waited, trained))  # the first opens files
         found.append({"source": source.name, "model": model, "load_ms": round(1e3 * wait, 3), "step_ms": round(1e3 * step, 1)})
     return found
 
@@ -206,9 +206,11 @@ def markdown(result: dict[str, Any]) -> str:
     lines = [
         "# Feeding a classifier",
         "",
-        f"{result['date']}, commit {result['commit']}, {machine}, `{result['command']}`. Versions: {versions}.",
-        f"Source: {result['origin']}; {result['count']} images a pass, {result['rounds']} shuffled rounds, medians by the clock, with",
-        "Colorist at p = 0.3, to a normalised tensor. Compare rows of this page only. *Files* is before, *packed* after `data pack`.",
+        f"{result['date']}, commit {result['commit']}, {machine}, `{result['command']}`.",
+        f"Versions: {versions}.",
+        f"Source: {result['origin']}; {result['count']} images a pass, {result['rounds']} shuffled rounds, medians by the clock,",
+        "with Colorist at p = 0.3, to a normalised tensor. Compare rows of this page only. *Files* is before, *packed* after",
+        "`recolorist-lab data pack`.",
         "",
         f"| source | workers | images a second | quartiles | {' | '.join(f'a device of {rate}/s waits' for rate in RATES)} |",
         f"|---|---|---|---|{'---|' * len(RATES)}",

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import math
+import shutil
 import tarfile
 import zipfile
 from collections import Counter
@@ -31,6 +32,12 @@ class Fake:
     served: dict[str, bytes] = field(default_factory=dict)
     lay_out: Callable[[Path], None] = lambda root: None  # noqa: ARG005
     broken: tuple[str, ...] = ()  # files that are there and cannot be opened
+
+
+def copied(laid_out: Callable[[str], tuple[Fake, Path]], key: str, folder: Path) -> tuple[Fake, Path]:
+    """Return a fake and a copy of its folder that may be spoilt."""
+    made, root = laid_out(key)
+    return made, Path(shutil.copytree(root, folder / "copy"))
 
 
 def noise(seed: int, height: int, width: int, channels: int = 3) -> NDArray[np.uint8]:

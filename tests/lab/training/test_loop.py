@@ -131,7 +131,7 @@ class TestFormats:
         assert again.kept == whole.kept
 
     def test_compiling_is_asked_for(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """torch's compiler takes minutes; whether it is given the right modules takes none."""
+        """A compiler takes minutes; whether it is given the right modules takes none."""
         asked: list[str] = []
         monkeypatch.setattr(torch.nn.Module, "compile", lambda module: asked.append(type(module).__name__))
         run(small(**HOW, compile=True), Memory())

@@ -25,9 +25,10 @@ def _seconds(config: Any, rates: Rates) -> float:
     reading = seconds_to_read(config)
 
     def spent(network: float) -> float:
-        return max(network, reading / config.workers) if config.workers else network + reading
+        return max(network, reading / int(config.workers)) if config.workers else network + reading
 
-    return config.epochs * (train * spent(rates.train) + val * spent(FORWARD * rates.train)) + test * spent(FORWARD * rates.train)
+    epochs = int(config.epochs)
+    return epochs * (train * spent(rates.train) + val * spent(FORWARD * rates.train)) + test * spent(FORWARD * rates.train)
 
 
 def _bytes_kept(rates: Rates) -> int:
