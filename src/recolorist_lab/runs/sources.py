@@ -93,6 +93,14 @@ class _Edge(NamedTuple):
     lazy: bool
 
 
+class _Import(NamedTuple):
+    """One import as it is written: ``from base import name``, or without a name ``import base``."""
+
+    base: str
+    name: str | None
+    lazy: bool
+
+
 def sources(*roots: str) -> dict[str, Path]:
     """Find the modules that count for a cell.
 
@@ -184,20 +192,28 @@ def _root(package: str) -> Path:
 
 
 def _edges(name: str, path: Path, roots: tuple[str, ...]) -> tuple[_Edge, ...]:
+    imports = _imports(name, path, path.stat().st_mtime_ns)
+    targets = (entry.base if entry.name is None else _defined_in(entry.base, entry.name, roots) for entry in imports)
+    return tuple(dict.fromkeys(_Edge(target, entry.lazy) for target, entry in zip(targets, imports, strict=True)))
+
+
+@lru_cache(maxsize=1024)
+def _imports(module: str, path: Path, _changed: int) -> tuple[_Import, ...]:
+    """Read the imports of a file; once, for a study asks for the same modules many times."""
     aliases: dict[str, str] = {}
-    edges: list[_Edge] = []
-    for node, lazy in _nodes(_parsed(path, path.stat().st_mtime_ns)):
+    imports: list[_Import] = []
+    for node, lazy in _nodes(_parsed(path, _changed)):
         if isinstance(node, ast.ImportFrom):
-            base = _absolute(node, name, package=path.name == "__init__.py")
-            edges.extend(_Edge(_defined_in(base, alias.name, roots), lazy) for alias in node.names)
+            base = _absolute(node, module, package=path.name == "__init__.py")
+            imports.extend(_Import(base, alias.name, lazy) for alias in node.names)
         elif isinstance(node, ast.Import):
             aliases |= {alias.asname: alias.name for alias in node.names if alias.asname}  # only what is used of these counts
-            edges.extend(_Edge(alias.name, lazy) for alias in node.names if not alias.asname)
+            imports.extend(_Import(alias.name, None, lazy) for alias in node.names if not alias.asname)
         elif isinstance(node, ast.Call) and ast.unparse(node.func) in _LOADERS:
-            edges.extend(_Edge(str(text.value), lazy) for text in node.args if isinstance(text, ast.Constant))
+            imports.extend(_Import(str(text.value), None, lazy) for text in node.args if isinstance(text, ast.Constant))
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in aliases:
-            edges.append(_Edge(_defined_in(aliases[node.value.id], node.attr, roots), lazy))
-    return tuple(dict.fromkeys(edges))
+            imports.append(_Import(aliases[node.value.id], node.attr, lazy))
+    return tuple(dict.fromkeys(imports))
 
 
 def _nodes(node: ast.AST, *, lazy: bool = False) -> Iterator[tuple[ast.AST, bool]]:
@@ -227,7 +243,7 @@ def _defined_in(base: str, name: str, roots: tuple[str, ...]) -> str:
     path = _file(base, roots)
     if path is None or _file(inner, roots) is not None:
         return inner if path is not None else base
-    return _passed_on(base, path).get(name, base) if path.name == "__init__.py" else base
+    return _passed_on(base, path, path.stat().st_mtime_ns).get(name, base) if path.name == "__init__.py" else base
 
 
 @lru_cache(maxsize=1024)
@@ -235,9 +251,10 @@ def _parsed(path: Path, _changed: int) -> ast.Module:
     return ast.parse(path.read_text("utf-8"))
 
 
-def _passed_on(package: str, path: Path) -> dict[str, str]:
+@lru_cache(maxsize=256)
+def _passed_on(package: str, path: Path, _changed: int) -> dict[str, str]:
     """The names that a package takes from its modules, and from which; names it loads later are declared for type checkers."""
-    statements = _parsed(path, path.stat().st_mtime_ns).body
+    statements = _parsed(path, _changed).body
     inner = [part for node in statements if is_typing_block(node) and isinstance(node, ast.If) for part in node.body]
     return {
         alias.asname or alias.name: _absolute(node, package, package=True)
