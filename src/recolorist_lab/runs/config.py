@@ -15,6 +15,7 @@ import math
 import types
 import typing
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from recolorist.errors import OptionError
@@ -109,6 +110,12 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical(value)).hexdigest()
 
 
+@cache
+def _hints(config: Any) -> dict[str, Any]:
+    """Look up the types of a class, once; a study parses the same one a thousand times."""
+    return typing.get_type_hints(config)
+
+
 def parse(config: type[Config], values: Mapping[str, Any], where: str) -> Config:
     """Build a configuration from a table of a TOML file; every key must be known, and every value of the field's own type.
 
@@ -124,7 +131,7 @@ def parse(config: type[Config], values: Mapping[str, Any], where: str) -> Config
     fields = {field.name: field for field in dataclasses.fields(config)}  # type: ignore[arg-type]
     roles(config)
     unknown(values, fields, where)
-    hints = typing.get_type_hints(config)
+    hints = _hints(typing.cast("Any", config))
     absent = [name for name, field in fields.items() if name not in values and field.default is _MISSING]
     if absent:
         raise OptionError(f"{where}: {', '.join(map(repr, absent))} must be given; there is no default")
