@@ -17,9 +17,15 @@ help: ## show this list
 demo: .venv/.library ## make the demonstration pictures in build/demo (no torch needed)
 	@.venv/bin/recolorist demo --out build/demo
 
-test: lint .venv/.browser ## lint, then run every test
-	@echo "Running the tests"
-	@.venv/bin/python -m pytest $(PYTEST_ARGS)
+# mypy reads every file on one core for minutes; beside the tests that time is nearly free, and both have to succeed
+test: .venv/.dev .venv/.browser ## what `make lint` checks, and every test
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@echo "Running the tests, and checking types and imports beside them"
+	@{ .venv/bin/mypy && .venv/bin/lint-imports; } > .venv/lint.log 2>&1 & lint=$$!; \
+	  .venv/bin/python -m pytest $(PYTEST_ARGS); tests=$$?; \
+	  wait $$lint; checks=$$?; cat .venv/lint.log; \
+	  [ $$tests = 0 ] && [ $$checks = 0 ]
 
 test-lowest: .venv-lowest/.dev ## run every test on the lowest versions pyproject.toml allows
 	@.venv-lowest/bin/python -m pytest $(PYTEST_ARGS)
