@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -16,8 +15,9 @@ from recolorist_lab.data.errors import MissingDataError
 from recolorist_lab.data.index import Bar
 from recolorist_lab.data.layouts.files import pictures, relative
 from recolorist_lab.data.loader import Samples
-from recolorist_lab.data.manifest import Entry, Manifest, is_manifest
+from recolorist_lab.data.manifest import Manifest, is_manifest
 from recolorist_lab.data.own import Columns, Plan, index_folder, index_table
+from recolorist_lab.data.pixels import digest_of, shape_of
 
 __all__ = ["ImageSource", "find_images", "store_images"]
 
@@ -117,20 +117,15 @@ def store_images(manifest: Manifest, root: Path, folder: Path, size: int) -> Man
     folder.mkdir(parents=True, exist_ok=True)
     partial = folder / f".{_NAME}.part.npy"
     stored: Any = np.lib.format.open_memmap(partial, "w+", np.uint8, (len(samples), size, size, 3))
-    digest, boxes = hashlib.sha256(f"{size}".encode()), []
-    for row, sample in enumerate(samples):
-        stored[row] = sample.image
+    digest, rows = hashlib.sha256(f"{size}".encode()), []
+    for number, (entry, sample) in enumerate(zip(manifest, samples, strict=True)):
+        stored[number] = sample.image
         digest.update(sample.image.tobytes())
-        boxes.append(None if sample.box == (0, 0, size, size) else sample.box)
+        box = None if sample.box == (0, 0, size, size) else sample.box
+        shape, pixels = shape_of(sample.image), digest_of(sample.image)
+        rows.append(replace(entry, row=number, box=box, bytes=None, split="train", shape=shape, digest=pixels))
     stored.flush()
     del stored
     name = f"{_NAME}-{digest.hexdigest()[:16]}.npy"
     partial.replace(folder / name)
-    return Manifest.of(_rows(manifest, name, boxes), manifest.facts)
-
-
-def _rows(manifest: Manifest, name: str, boxes: Sequence[Any]) -> list[Entry]:
-    return [
-        replace(entry, path=name, row=place, box=box, bytes=None, split="train")
-        for place, (entry, box) in enumerate(zip(manifest, boxes, strict=True))
-    ]
+    return Manifest.of([replace(entry, path=name) for entry in rows], manifest.facts)

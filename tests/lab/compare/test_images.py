@@ -101,6 +101,13 @@ class TestStore:
             assert np.array_equal(one.image, two.image)
             assert one.box == two.box
 
+    def test_rows_are_identified_by_the_pixels_that_are_stored(self, hospitals: Path, tmp_path: Path) -> None:
+        stored = store_images(*find_images(ImageSource(hospitals)), tmp_path / "data", 16)
+        assert set(stored.column("shape")) == {"16x16x3"}
+        samples = Samples(stored, root=tmp_path / "data", size=16, resize="letterbox")
+        for number in range(len(samples)):
+            samples.refuse_changed(number)
+
     def test_a_changed_image_is_another_dataset(self, hospitals: Path, tmp_path: Path) -> None:
         def fingerprint() -> str:
             return store_images(*find_images(ImageSource(hospitals)), tmp_path / "data", 16).fingerprint()
