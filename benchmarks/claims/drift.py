@@ -19,6 +19,7 @@ from PIL import Image
 from scipy.stats import f as f_distribution
 from scipy.stats import ks_2samp
 
+from benchmarks.claims.halves import halves
 from benchmarks.claims.images import ImageSet, Pixels, load_set, run
 from recolorist.bank import shift
 from recolorist.bank.drift import group_of, region_of
@@ -91,14 +92,6 @@ def _measured(images: ImageSet, change: Callable[[Pixels], Pixels]) -> StyleBank
     )
 
 
-def halves(units: NDArray[np.str_], seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Split rows into two halves with no unit in common."""
-    rng = np.random.default_rng(seed)
-    names = rng.permutation(np.unique(units))
-    first = np.isin(units, names[: len(names) // 2])
-    return np.flatnonzero(first), rng.permutation(np.flatnonzero(~first))
-
-
 def _tests(name: str, units: NDArray[np.str_], versions: dict[str, StyleBank]) -> list[dict[str, Any]]:
     rows = []
     for change, new in versions.items():
@@ -164,7 +157,6 @@ def _unchanged_days(name: str, units: NDArray[np.str_], bank: StyleBank) -> list
             "share outside > 5 %": np.array([group.share > 0.05 for group in groups]),
             "--fail-over 0.05": tested & (size >= 20),
             "group shifted, 0.001": chances < 0.001,
-            "group shifted, 0.0003": chances < 0.0003,
             "group shifted, 0.01 on two days in a row": (chances[1:] < 0.01) & (chances[:-1] < 0.01),
         }
         rows.append({"set": name, "images_a_day": size, "days": DAYS} | {rule: int(alarm.sum()) for rule, alarm in rules.items()})
