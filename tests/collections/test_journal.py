@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recolorist.collections.journal import JOURNAL, PROVENANCE, Journal, as_line, recorded
+from recolorist.collections.journal import JOURNAL, PROVENANCE, Journal, as_line, read_records
 from recolorist.collections.target import OutputError, Target
 
 LINE = '{"source": "a", "output": "b", "sha256": "c"}'
@@ -17,7 +17,7 @@ def test_lines_are_kept_for_a_resume_until_the_run_is_closed(tmp_path: Path) -> 
     journal.add([LINE])
     journal.close(None)
     assert (tmp_path / JOURNAL).exists()
-    assert [record["output"] for record in recorded(Target(str(tmp_path)))] == ["b"]
+    assert [record["output"] for record in read_records(Target(str(tmp_path)))] == ["b"]
 
 
 def test_the_final_list_replaces_the_journal(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_a_line_that_was_cut_off_does_not_spoil_the_next(tmp_path: Path) -> None
     journal = Journal(Target(str(tmp_path)))
     journal.add([LINE])
     journal.close(None)
-    assert len(recorded(Target(str(tmp_path)))) == 1
+    assert len(read_records(Target(str(tmp_path)))) == 1
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import recolorist as rc
 from recolorist import collections as batch
-from recolorist.collections.journal import Journal, recorded
+from recolorist.collections.journal import Journal, read_records
 from recolorist.collections.target import OutputError, Target
 from recolorist.errors import ImageError, OptionError
 from tests.commands import contents
@@ -99,4 +99,4 @@ class TestTarget:
         journal.add(['{"source": "a", "output": "b", "sha256": "c"}'])
         journal.close(None)
         (tmp_path / "provenance.jsonl").write_bytes(b'{"x": 1}\n[1]\nnonsense\n\xff\n')
-        assert [record["output"] for record in recorded(target)] == ["b"]
+        assert [record["output"] for record in read_records(target)] == ["b"]

@@ -85,16 +85,18 @@ def _print(result: AuditResult, *, is_piped: bool) -> None:
     from recolorist.io.reading import display_path
 
     console = Console(stderr=is_piped)
-    told = result.summary
-    table = Table(title=f"{told['images']} images, {told['unflagged']} without a flag", title_justify="left", box=SIMPLE_HEAD)
+    summary = result.summary
+    table = Table(
+        title=f"{summary['images']} images, {summary['unflagged']} without a flag", title_justify="left", box=SIMPLE_HEAD
+    )
     table.add_column("flag", no_wrap=True)
     table.add_column("images", justify="right", no_wrap=True)
     table.add_column("what it means, and what to do")
-    for name, flag in flags_of_summary(told).items():
-        count = told["flags"][name]
+    for name, flag in flags_of_summary(summary).items():
+        count = summary["flags"][name]
         table.add_row(name, str(count), f"{flag.meaning}: {flag.remedy}" if count else flag.meaning)
     console.print(table)
-    if "clip_median" in told:
+    if "clip_median" in summary:
         for bar in _histogram([line["clip_median"] for line in result.lines]):
             console.print(Text(bar), soft_wrap=True)
         worst = sorted(result.lines, key=lambda line: -line["clip_median"])[:5]

@@ -107,11 +107,11 @@ def info(bank: _Bank, *, as_json: common.Json = False) -> None:
     from recolorist.collections.tasks import open_bank
 
     opened = open_bank(bank)
-    told = opened.summary() | {"outlier_keys": [opened.keys[row] for row in opened.outliers()]}
+    summary = opened.summary() | {"outlier_keys": [opened.keys[row] for row in opened.outliers()]}
     if as_json:
-        common.echo(json.dumps(told, indent=2))
+        common.echo(json.dumps(summary, indent=2))
     else:
-        _print(opened, told)
+        _print(opened, summary)
 
 
 def merge(banks: _Banks, *, out: _Out, force: common.Force = False, as_json: common.Json = False) -> None:
@@ -122,8 +122,8 @@ def merge(banks: _Banks, *, out: _Out, force: common.Force = False, as_json: com
     first, *others = [open_bank(path) for path in banks]
     merged = first.merge(*others)
     _save(merged, out, force=force)
-    told = {"bank": str(out), **merged.summary()}
-    common.echo(json.dumps(told, indent=2) if as_json else f"{len(merged)} styles of {len(banks)} banks in {out}")
+    summary = {"bank": str(out), **merged.summary()}
+    common.echo(json.dumps(summary, indent=2) if as_json else f"{len(merged)} styles of {len(banks)} banks in {out}")
 
 
 def plot(bank: _Bank, *, out: _Plot, force: common.Force = False, as_json: common.Json = False) -> None:
@@ -169,7 +169,7 @@ def share(
         return
     given = bank_share.share(opened, patients=owners, **asdict(rounding))
     _save(given.bank, out, force=force)
-    told = {
+    summary = {
         "bank": str(out),
         "styles": len(given.bank),
         "left_out": given.left_out,
@@ -180,7 +180,7 @@ def share(
         f"{len(given.bank)} styles in {out}, {given.left_out} left out; "
         f"{given.alone_before:.1%} of the styles stood alone before, {given.alone_after:.1%} do now"
     )
-    common.echo(json.dumps(told, indent=2) if as_json else words)
+    common.echo(json.dumps(summary, indent=2) if as_json else words)
 
 
 def _share_gaussian(bank: StyleBank, out: Path, patients: Any, only: GaussianOnly, *, force: bool, as_json: bool) -> None:
@@ -191,10 +191,10 @@ def _share_gaussian(bank: StyleBank, out: Path, patients: Any, only: GaussianOnl
     _save(given.bank, out, force=force)
     kind = "images" if patients is None else "patients"
     spent = None if given.budget is None else given.budget._asdict()
-    told = {"bank": str(out), "styles": len(given.bank), "fitted_to": given.fitted_to, "counted": kind, "budget": spent}
+    summary = {"bank": str(out), "styles": len(given.bank), "fitted_to": given.fitted_to, "counted": kind, "budget": spent}
     private = "not differentially private" if spent is None else f"epsilon {spent['epsilon']:g}, delta {spent['delta']:g}"
     words = f"the Gaussian of {given.fitted_to} {kind} in {out}, {private}; draw from it with the sampler gaussian"
-    common.echo(json.dumps(told, indent=2) if as_json else words)
+    common.echo(json.dumps(summary, indent=2) if as_json else words)
 
 
 def _save(bank: StyleBank, out: Path, *, force: bool) -> None:
@@ -202,7 +202,7 @@ def _save(bank: StyleBank, out: Path, *, force: bool) -> None:
     bank.save(out)
 
 
-def _print(bank: StyleBank, told: dict[str, Any]) -> None:
+def _print(bank: StyleBank, summary: dict[str, Any]) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -225,13 +225,16 @@ def _print(bank: StyleBank, told: dict[str, Any]) -> None:
     table.add_column("domain")
     for name in ("styles", "", "mean", "SD"):
         table.add_column(name, justify="right")
-    for name, facts in {"all": {"styles": len(bank), "mean": told["mean"], "std": told["std"]}, **told["domains"]}.items():
+    for name, facts in {
+        "all": {"styles": len(bank), "mean": summary["mean"], "std": summary["std"]},
+        **summary["domains"],
+    }.items():
         table.add_row(name, str(facts["styles"]), _swatch(facts["mean"]), _levels(facts["mean"]), _levels(facts["std"]))
     console.print(table)
-    if told["labels"]:
-        labels = ", ".join(f"{name} {count}" for name, count in told["labels"].items())
+    if summary["labels"]:
+        labels = ", ".join(f"{name} {count}" for name, count in summary["labels"].items())
         console.print(Text(f"labels: {labels}"), soft_wrap=True)
-    keys = told["outlier_keys"]
+    keys = summary["outlier_keys"]
     shown = ", ".join(repr(key) for key in keys[:5]) + (", …" if len(keys) > 5 else "")
     console.print(Text(f"outliers: {len(keys)} {'(' + shown + ')' if keys else ''}".rstrip()), soft_wrap=True)
 

@@ -43,16 +43,16 @@ def register(app: typer.Typer) -> None:
 
 def doctor(*, as_json: common.Json = False) -> None:
     """Say what this installation consists of, and test it on a small image."""
-    told = examined()
+    facts = examine()
     if as_json:
-        common.echo(json.dumps(told, indent=2))
+        common.echo(json.dumps(facts, indent=2))
     else:
-        _print(told)
-    if not told["self_test"]["passed"]:
+        _print(facts)
+    if not facts["self_test"]["passed"]:
         raise typer.Exit(1)
 
 
-def examined() -> dict[str, Any]:
+def examine() -> dict[str, Any]:
     """Everything the command prints."""
     from recolorist._version import __version__
     from recolorist.collections.run import usable_cores
@@ -107,20 +107,22 @@ def _self_test() -> dict[str, Any]:
     return {"passed": bool(np.array_equal(found, twin)), "what": "active loops and NumPy twins give the same bits"}
 
 
-def _print(told: dict[str, Any]) -> None:
+def _print(facts: dict[str, Any]) -> None:
     loops = {"c": "compiled (C)", "numpy": "NumPy twins; same bits, more slowly (was a C compiler there when it was installed?)"}
-    common.echo(f"recolorist       {told['recolorist']}, Python {told['python']}")
-    common.echo(f"hot loops        {loops[told['loops']]}")
-    common.echo(f"cores            {told['cores']}")
-    for name, version in told["packages"].items():
+    common.echo(f"recolorist       {facts['recolorist']}, Python {facts['python']}")
+    common.echo(f"hot loops        {loops[facts['loops']]}")
+    common.echo(f"cores            {facts['cores']}")
+    for name, version in facts["packages"].items():
         common.echo(f"{name:<16} {version or 'MISSING'}")
-    for name, version in told["extras"].items():
+    for name, version in facts["extras"].items():
         common.echo(f"{name:<16} {version or 'not installed'} (for {_EXTRAS[name]})")
-    common.echo(f"image limit      {told['max_pixels']:,} pixels at once; larger TIFF, NPY, Zarr and slides go through in strips")
-    common.echo(f"GPU              {told['gpu'] or 'none seen'}")
+    common.echo(
+        f"image limit      {facts['max_pixels']:,} pixels at once; larger TIFF, NPY, Zarr and slides go through in strips"
+    )
+    common.echo(f"GPU              {facts['gpu'] or 'none seen'}")
     common.echo("cache            none: nothing is kept outside the files you name")
-    passed = told["self_test"]["passed"]
-    common.echo(f"self-test        {'passed' if passed else 'FAILED'}: {told['self_test']['what']}")
+    passed = facts["self_test"]["passed"]
+    common.echo(f"self-test        {'passed' if passed else 'FAILED'}: {facts['self_test']['what']}")
     if not passed:
         common.echo("recolorist: the compiled loops give other results; set RECOLORIST_KERNEL=numpy and report this", err=True)
     sys.stdout.flush()

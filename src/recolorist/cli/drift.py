@@ -80,9 +80,9 @@ def drift(
         _print(result, is_piped=is_piped)
     failed = [group.name for group in (*result.groups, result.overall) if _fails(group, fail_over, fail_shift, fail_least)]
     limits = {"fail_over": fail_over, "fail_shift": fail_shift, "fail_least": fail_least}
-    told = _told(result) | {"coverage": options.coverage, **limits, "over": bool(failed), "failed_groups": failed}
+    summary = _summarise(result) | {"coverage": options.coverage, **limits, "over": bool(failed), "failed_groups": failed}
     code = common.DRIFTED if failed else 0  # before failed files: drift is what a pipeline asked about
-    finish(told, result.failures, result.passed, as_json=as_json, code=code)
+    finish(summary, result.failures, result.passed, as_json=as_json, code=code)
 
 
 def _fails(group: Group, over: float | None, shift: float | None, least: int) -> bool:
@@ -93,7 +93,7 @@ def _fails(group: Group, over: float | None, shift: float | None, least: int) ->
     return is_over or (shift is not None and group.shift.size > shift and group.is_shifted)
 
 
-def _told(result: DriftResult) -> dict[str, Any]:
+def _summarise(result: DriftResult) -> dict[str, Any]:
     outside = sorted((line for line in result.lines if line["outside"]), key=lambda line: -line["distance"])
     return {
         "threshold": result.region.threshold,

@@ -12,7 +12,7 @@ from recolorist.collections.target import OutputError, Target, output_errors
 from recolorist.io.files import atomic_write
 from recolorist.io.reading import display_path
 
-__all__ = ["JOURNAL", "PROVENANCE", "Journal", "as_line", "recorded"]
+__all__ = ["JOURNAL", "PROVENANCE", "Journal", "as_line", "read_records"]
 
 PROVENANCE: Final = "provenance.jsonl"
 JOURNAL: Final = ".provenance.journal"
@@ -45,8 +45,8 @@ class Journal:
             self._path.unlink(missing_ok=True)
 
 
-def recorded(target: Target) -> list[dict[str, Any]]:
-    """What runs before this one noted; lines that are cut off or not ours are passed over."""
+def read_records(target: Target) -> list[dict[str, Any]]:
+    """Return the records of earlier runs; lines that are cut off or are no records are passed over."""
     found = []
     for name in (PROVENANCE, JOURNAL):
         path = Path(target.folder) / name

@@ -45,18 +45,18 @@ def load(item: Item, reading: Reading, *, digest: bool = False) -> Loaded:
     """Read one item, as strips where it is too large to be decoded as a whole."""
     if item.index is not None:
         pixels = _stack(item.path)[item.index]
-        told = _sha256(pixels) if digest else ""
-        return Loaded("STACK", told, spread_grey(pixels, reading), reading.range_of(pixels.dtype))
+        checksum = _sha256(pixels) if digest else ""
+        return Loaded("STACK", checksum, spread_grey(pixels, reading), reading.range_of(pixels.dtype))
     form, data = open_file(item.path, reading)
-    told = _digest(item.path, data) if digest else ""
+    checksum = _digest(item.path, data) if digest else ""
     if form != "SLIDE":
         try:
             picture = decode(item.path, form, reading, data)
-            return Loaded(form, told, picture.pixels, picture.data_range, picture.icc)
+            return Loaded(form, checksum, picture.pixels, picture.data_range, picture.icc)
         except HugeError:
             if form not in HUGE_FORMATS:
                 raise
-    return Loaded(form, told, strips=open_strips(item.path, reading))
+    return Loaded(form, checksum, strips=open_strips(item.path, reading))
 
 
 def source_digest(item: Item, reading: Reading) -> str:

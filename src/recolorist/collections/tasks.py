@@ -25,7 +25,7 @@ from recolorist.bank.table import Row
 from recolorist.collections.auditing import AuditWork, mark_outliers, panel_of, summary_of
 from recolorist.collections.chunks import Failure
 from recolorist.collections.items import Collection, Item, Source, collected
-from recolorist.collections.journal import PROVENANCE, Journal, as_line, recorded
+from recolorist.collections.journal import PROVENANCE, Journal, as_line, read_records
 from recolorist.collections.load import name_of
 from recolorist.collections.options import (
     AuditOptions,
@@ -171,8 +171,8 @@ def write_harmonised(
             "the limits"
         )
     harmoniser = Harmoniser.with_options(style, options.match, options.gate, options.coverage, options.style_name)
-    told = style.fingerprint if isinstance(style, StyleBank) else style.to_dict()
-    decisive = options.to_dict() | {"quality": output.quality, "icc": output.keep_icc, "style": told}
+    identity = style.fingerprint if isinstance(style, StyleBank) else style.to_dict()
+    decisive = options.to_dict() | {"quality": output.quality, "icc": output.keep_icc, "style": identity}
     identity = identity_of("harmonise", decisive, options.style_name, reading)
     with collected(source, select) as images:
         measure = Measure(reading, MeasureOptions(options.mask, options.match.space))
@@ -303,7 +303,7 @@ def _write_all(work: Recolour, images: Collection, source: Source, where: Where)
     names = {item.key: [name_of(item, number) for number in numbers] for item in images.items}
     resume = work.output.resume
     _refuse_clash(names, source, target)
-    before = {record["output"]: record for record in recorded(target)}
+    before = {record["output"]: record for record in read_records(target)}
     if not resume and not target.force:
         _refuse_overwriting(target, names)
     target.prepare()
@@ -380,11 +380,11 @@ def _refuse_overwriting(target: Target, names: Mapping[str, list[str]]) -> None:
 
 def identity_of(what: str, options: Mapping[str, Any], style: str, reading: Reading) -> str:
     """A short digest of everything that decides the outputs."""
-    told = {
+    facts = {
         "what": what,
         "library": __version__,
         "options": options,
         "style": style,
         "reading": [reading.convert, reading.bits, reading.data_range, reading.level, reading.grey],
     }
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]

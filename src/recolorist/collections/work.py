@@ -232,8 +232,8 @@ class Recolour(ABC):
                 return False
             if found != digest and not self.target.force:
                 raise ImageError(f"{output} in the target differs from what was recorded; remove it, or pass force=True")
-        told = source_digest(item, self.reading)
-        return all(self.target.digest(output) == digest and source == told for output, digest, source in item.done)
+        checksum = source_digest(item, self.reading)
+        return all(self.target.digest(output) == digest and source == checksum for output, digest, source in item.done)
 
 
 @dataclass(frozen=True, eq=False)
