@@ -2,14 +2,13 @@
 
 Every kind of file gets its share of the time in a process of its own, with 1 GiB of memory beyond what it starts with and five
 seconds for one file. A file that breaks a promise, exceeds a limit or ends the process is written to ``--keep``, so that it can
-become a test. With Atheris installed, ``--guided`` lets it choose the mutations by coverage of the Python code.
+become a test.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import resource
 import signal
@@ -35,17 +34,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", type=Path, default=Path("build/fuzz"), help="where faults are kept")
     parser.add_argument("--kinds", nargs="*", default=list(SEEDS))
-    parser.add_argument("--guided", action="store_true", help="let Atheris choose the mutations")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     given.keep.mkdir(parents=True, exist_ok=True)
     if given.here:
-        _tell(_fuzz_guided(given) if given.guided else _fuzz(given))
+        _tell(_fuzz(given))
         return
     tallies: list[dict[str, Any]] = []
     for kind in given.kinds:
         words = ["--here", "--kinds", kind, "--seconds", str(given.seconds / len(given.kinds)), "--seed", str(given.seed)]
-        words += ["--keep", str(given.keep), *(["--guided"] if given.guided else [])]
+        words += ["--keep", str(given.keep)]
         done = subprocess.run(  # noqa: S603
             [sys.executable, "-m", "tests.hostile.campaign", *words], capture_output=True, text=True, check=False
         )
@@ -107,31 +105,6 @@ def _fuzz(given: argparse.Namespace) -> dict[str, Any]:
             number += 1
         last.unlink()
     return {"kind": kind, "tries": number - given.seed, **outcomes, "slowest_ms": round(1000 * slowest)}
-
-
-def _fuzz_guided(given: argparse.Namespace) -> dict[str, Any]:
-    import atheris  # type: ignore[import-not-found,import-untyped,unused-ignore]
-
-    (kind,) = given.kinds
-    outcomes: Counter[str] = Counter()
-    folder = Path(tempfile.mkdtemp())
-    try_file(kind, seed_of(kind), folder)
-    atheris.instrument_all()
-    (folder / "seeds").mkdir()
-    (folder / "seeds" / "seed").write_bytes(seed_of(kind))
-
-    def test(data: bytes) -> None:
-        outcomes[_try(kind, data, folder)[0]] += 1
-        if time.monotonic() > until:
-            tally = {"kind": kind, "tries": outcomes.total(), **outcomes, "guided": True}
-            _tell(tally)
-            os._exit(0)  # Atheris has no other way to return
-
-    _limit()
-    until = time.monotonic() + given.seconds
-    atheris.Setup([sys.argv[0], f"-artifact_prefix={given.keep}/", "-rss_limit_mb=0", str(folder / "seeds")], test)
-    atheris.Fuzz()
-    return {}
 
 
 if __name__ == "__main__":

@@ -118,9 +118,9 @@ def decode(path: str | Path, form: str, reading: Reading, data: bytes | None = N
         picture = _decode(Path(path), form, reading, data)
         return picture._replace(pixels=spread_grey(picture.pixels, reading))
     except RecoloristError as error:
-        raise type(error)(f"{display_path(path)}: {error}") from error
+        raise type(error)(f"{display_path(path)}: {display_path(str(error))}") from error
     except Exception as error:  # decoders raise nearly anything on a damaged file
-        raise ImageError(f"{display_path(path)} cannot be read as {form}: {describe_error(error)}") from error
+        raise ImageError(f"{display_path(path)} cannot be read as {form}: {display_path(describe_error(error))}") from error
 
 
 def _decode(path: Path, form: str, reading: Reading, data: bytes | None) -> Picture:
@@ -193,7 +193,7 @@ def open_strips(path: str | Path, reading: Reading, *, always: bool = False) -> 
         if form in ("TIFF", "NPY"):
             refuse_bomb(source, Path(path).stat().st_size)
     except RecoloristError as error:
-        raise type(error)(f"{display_path(path)}: {error}") from error
+        raise type(error)(f"{display_path(path)}: {display_path(str(error))}") from error
     return ColourStrips(source) if reading.grey == "rgb" and source.shape[2] == 1 else source
 
 

@@ -118,6 +118,18 @@ class TestClaims:
         foreign(tmp_path, age)
         assert (claims.take(tmp_path, 30.0) is not None) is is_free
 
+    def test_a_clock_set_back_leaves_a_claim_to_its_holder(self, tmp_path: Path) -> None:
+        """The claim was refreshed in the future, as the clock sees it now; it is not taken from a holder that may be at work."""
+        foreign(tmp_path, age=-3600.0)
+        assert claims.take(tmp_path, 30.0) is None
+
+    def test_a_clock_set_back_does_not_hide_a_dead_holder(self, tmp_path: Path, held: subprocess.Popen[str]) -> None:
+        date_back(tmp_path / "claim-000001.json", -3600.0)
+        assert claims.take(tmp_path, 30.0) is None
+        held.kill()
+        held.wait()
+        assert claims.take(tmp_path, 30.0) is not None
+
     def test_the_lease_that_counts_is_the_holders(self, tmp_path: Path) -> None:
         foreign(tmp_path, age=50.0, lease=100.0)
         assert claims.take(tmp_path, 1.0) is None
