@@ -11,7 +11,6 @@ import torch
 from recolorist_lab.baselines import build
 from recolorist_lab.baselines.networks.stytr2 import StyTr2, Transformer, _tokens, warmed_up
 from recolorist_lab.baselines.recipe import Recipe
-from tests.full import full
 from tests.lab.baselines import kit
 
 
@@ -156,7 +155,7 @@ class TestTraining:
 
     def test_it_learns(self) -> None:
         images = kit.real_tiles(2, 32)
-        kit.check_learns(fresh(), images[:1], images[1:], steps=full(6, 12), rate=5e-3, key="identity_pixels")
+        kit.check_learns(fresh(), images[:1], images[1:], steps=7, rate=2e-3, key="identity_pixels")
 
     def test_recipe_and_rate_are_the_sheets(self) -> None:
         assert StyTr2.defaults == Recipe(batch=8, iterations=160_000, rate=5e-4, decay=0.0)
