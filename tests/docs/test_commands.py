@@ -17,7 +17,7 @@ MODULES: Final = {"recolorist": "recolorist.cli.main", "recolorist-lab": "recolo
 FOREIGN: Final = frozenset(
     {
         *("--no-deps", "--require-hashes"),  # pip
-        *("--gpus", "--nv"),  # Docker, Apptainer
+        *("--gpus", "--nv", "--shm-size"),  # Docker, Apptainer
         *("--from",),  # written before `=` in running text
     }
 )
