@@ -99,7 +99,7 @@ def make_sources(folder: Path, images: Path | None, medmnist: Path | None, count
         height, width = shape or pictures[0].size[::-1]
         manifest = index_folder(root, Plan("files")).write(root / "files.parquet")
         packed = index_folder(root, Plan("packed")).write(root / "packed.parquet")
-        pack(Samples(packed, size=size, resize="letterbox"), jobs=2)
+        pack(Samples(packed, size=size, resize="letterbox"))
         sources += [Source(f"files, {height} × {width}", manifest, size), Source(f"packed, {height} × {width}", packed, size)]
     if medmnist is not None:
         archive = index(card_of("retinamnist_28"), medmnist, into=folder).write(folder / "retinamnist_28.parquet")
