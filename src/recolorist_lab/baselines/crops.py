@@ -24,7 +24,6 @@ from torch import Tensor
 from recolorist.augment.streams import stream
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import list_images, read_picture
-from recolorist_lab.augmentations.distortions import distort
 from recolorist_lab.baselines.recipe import Recipe
 from recolorist_lab.data.loader import READING, Samples
 from recolorist_lab.data.named import fingerprint_of_folder, is_folder, named
@@ -170,7 +169,11 @@ def view(image: Bytes, recipe: Recipe, random: np.random.Generator) -> Bytes:
         return np.ascontiguousarray(resized(image, side + edge)[0][edge // 2 :, edge // 2 :][:side, :side])
     if recipe.view in ("resized_crop", "distorted_crop"):
         part = _resized_crop(image, side, random)
-        return distort(part, random) if recipe.view == "distorted_crop" else part
+        if recipe.view == "resized_crop":
+            return part
+        from recolorist_lab.baselines.networks.sgvits_distortions import distort
+
+        return distort(part, random)
     large = _grown(image, side) if recipe.view == "grown_crop" else resized(image, recipe.load_size)[0]
     top, left = (int(random.integers(0, extent - side + 1)) for extent in large.shape[:2])
     part = large[top : top + side, left : left + side]

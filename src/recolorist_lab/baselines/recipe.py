@@ -22,7 +22,7 @@ VIEWS: Final = (
     "centre_crop",  # resized to 8/7 of crop_size a side, then the square in the middle, nothing random
     "padded",  # the longer side resized to crop_size, the other filled up with black on both sides, nothing random
     "grown_crop",  # doubled until a crop fits, halved while a side is over 1,800 pixels, then a random square of crop_size
-    "distorted_crop",  # as 'resized_crop', then the rare distortions of SGViTs; see `augmentations.distortions`
+    "distorted_crop",  # as 'resized_crop', then the rare distortions of SGViTs; see `networks.sgvits_distortions`
 )
 
 #: Which weights a training keeps: those after the last step, or those of the epoch with the lowest loss on the validation split.

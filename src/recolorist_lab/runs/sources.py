@@ -71,6 +71,7 @@ ON_REQUEST: Final = MappingProxyType(
         "recolorist.io": "images in files; synthetic ones are in memory",
         "recolorist.torch": "batches of tensors",
         "recolorist_lab.assets.weights": "networks that do not begin with random weights",
+        "recolorist_lab.augmentations.beyond": "the augmentation",
         "recolorist_lab.augmentations.colour": "the augmentation",
         "recolorist_lab.augmentations.hed": "the augmentation",
         "recolorist_lab.augmentations.heuristics": "the augmentation",
@@ -82,6 +83,7 @@ ON_REQUEST: Final = MappingProxyType(
         "recolorist_lab.metrics.kernel": "the metric that is asked for",
         "recolorist_lab.metrics.perceptual": "the metric that is asked for",
         "recolorist_lab.metrics.structure": "the metric that is asked for",
+        "recolorist_lab.training.frozen": "a head on fixed features",
     }
 )
 

@@ -31,6 +31,8 @@ _IMAGES: Final = "recolorist.io.images"
 _FILES: Final = "recolorist.io"
 _TENSORS: Final = "recolorist.torch"
 _WEIGHTS: Final = "recolorist_lab.assets.weights"
+_FROZEN: Final = "recolorist_lab.training.frozen"
+_DISTORTIONS: Final = ("recolorist_lab.baselines.networks.sgvits_distortions", "recolorist_lab.augmentations")
 _STORED: Final = ("recolorist_lab.baselines.options", "recolorist_lab.baselines.store")
 
 
@@ -47,6 +49,7 @@ def code_of_classify(config: Any) -> tuple[str, ...]:
     modules = [module for part in parts for module in _FAMILIES[AUGMENTATIONS[part.name].family]]
     modules += [module for part in parts if (module := AUGMENTATIONS.module_of(part.name)) is not None]
     modules += [_WEIGHTS] if config.weights else []
+    modules += [_FROZEN] if config.fit == "head" else []
     batches = any(part.options.get("mode") == "batch_fraction" for part in parts)
     return (module_of(config.algorithm), *modules, *((_TENSORS,) if batches else ()), *code_of_data(config))
 
@@ -73,7 +76,8 @@ def code_of_train(config: Any) -> tuple[str, ...]:
     training = (*(f"recolorist_lab.baselines.{name}" for name in ("crops", "sheet", "trainer")), *_STORED)
     start = ("recolorist_lab.baselines.start", *_network(config.start)) if config.start else ()
     weights = (_WEIGHTS,) if config.encoder == "auto" or config.start in METHODS else ()
-    return (*_network(config.method), *training, *start, *weights, *code_of_data(config))
+    view = _DISTORTIONS if config.view == "distorted_crop" or (config.method == "sgvits" and not config.view) else ()
+    return (*_network(config.method), *training, *start, *weights, *view, *code_of_data(config))
 
 
 def _metrics(config: Any) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from recolorist_lab.augmentations import distortions
 from recolorist_lab.augmentations.corruptions import CORRUPTIONS
-from recolorist_lab.augmentations.distortions import GROUPS, distort
+from recolorist_lab.baselines.networks import sgvits_distortions as distortions
+from recolorist_lab.baselines.networks.sgvits_distortions import GROUPS, distort
 from recolorist_lab.data.pixels import Bytes
 from tests.commands import picture
 
