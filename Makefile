@@ -2,7 +2,7 @@
 # runs. An empty file inside an environment records that an installation finished; it is redone only when one of its inputs changed.
 
 PYTHON      ?= python3
-PYTEST_ARGS ?= -n 2
+PYTEST_ARGS ?= -n 2 --dist worksteal
 BENCH_ARGS  ?=
 
 INSTALL := -m pip install --quiet --disable-pip-version-check --prefer-binary

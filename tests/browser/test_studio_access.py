@@ -185,8 +185,10 @@ def test_zoom_and_pan_go_in_step(page: StudioPage, tmp_path: Path) -> None:
 
 
 def test_the_divider_is_dragged_and_moved_by_keyboard(page: StudioPage, tmp_path: Path) -> None:
+    content = np.zeros((40, 40, 3), np.uint8)
+    content[:8] = 255  # so that the image is not blank; the row that is looked at is black
     page.load(
-        save(tmp_path / "content.png", np.zeros((40, 40, 3), np.uint8)),
+        save(tmp_path / "content.png", content),
         save(tmp_path / "style.png", np.full((4, 4, 3), 200, np.uint8)),
     )
     page.browser.click("input[value=compare]")

@@ -63,6 +63,7 @@ class ColoristDataset(Dataset[Any]):
 
     Example:
         >>> import numpy as np
+        >>> from recolorist import StyleBank
         >>> tiles = np.random.default_rng(0).integers(0, 256, (6, 8, 9, 3), dtype=np.uint8)
         >>> data = ColoristDataset([(tile, 0) for tile in tiles], StyleBank.build(tiles, split="train"), p=1.0, seed=1)
         >>> first = data[2][0]

@@ -236,7 +236,7 @@ class TestReading:
 
     def test_code_is_never_run(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         torch.save({"a": Evil()}, tmp_path / "a.pth")
-        with pytest.raises(WeightsError, match=r"a\.pth cannot be read as weights: UnpicklingError"):
+        with pytest.raises(WeightsError, match=r"a\.pth holds Python objects beside tensors"):
             state_of(tmp_path / "a.pth")
         assert "code ran" not in capsys.readouterr().out
 
@@ -244,7 +244,7 @@ class TestReading:
     @pytest.mark.parametrize("data", [b"", b"PK\3\4nonsense", FULL[:900], b"<html>"])
     def test_what_is_no_file_of_weights_is_one_sentence(self, name: str, data: bytes, tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(data)
-        with pytest.raises(WeightsError, match="cannot be read as weights"):
+        with pytest.raises(WeightsError, match=r"cannot be read as weights|is no file of weights"):
             state_of(tmp_path / name)
 
     def test_what_is_not_there_is_said(self, tmp_path: Path) -> None:

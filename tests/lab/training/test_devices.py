@@ -51,6 +51,7 @@ def test_the_scores_are_those_of_the_saved_weights(loopback: str, monkeypatch: p
     alone = replace(settings, devices=1)
     ready, fabric = prepare(alone), make_fabric(alone)
     ready.algorithm.network.net.load_state_dict(context.weights())
+    ready.algorithm.network.use_channels_last()  # as in training on a processor; other layouts round otherwise
     for name, part in (("val", ready.splits.val), ("test", ready.splits.test)):
         reader = Reader.of(Feed(part), fabric, settings.batch, 0)
         seen = predict(ready.algorithm.network, reader, ready.normalise, ready.algorithm.task, fabric)
