@@ -50,6 +50,7 @@ CLASSIFY: Final = Kind(
     headings={
         "classify": Heading("Does it help: balanced accuracy", 30),
         "probability": Heading("How often to augment", 40),
+        "shift": Heading("Laboratories, stains and clinics that were not seen", 45),
     },
     seconds=_seconds,
     bytes_kept=_bytes_kept,
