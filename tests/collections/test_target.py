@@ -18,6 +18,15 @@ from tests.commands import contents
 
 
 class TestTarget:
+    def test_a_relative_folder_is_that_of_the_present_working_folder(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("first", "second"):
+            (tmp_path / name).mkdir()
+            monkeypatch.chdir(tmp_path / name)
+            Target(".").place("out.png", name.encode())
+        assert contents(tmp_path) == {"first/out.png": b"first", "second/out.png": b"second"}
+
     @pytest.mark.parametrize("name", ["../x", "/x", "a/../b", "a//b", "", "a/./b", "nul\0"])
     def test_names_that_lead_elsewhere(self, tmp_path: Path, name: str) -> None:
         with pytest.raises(OptionError, match="cannot be the name of an output"):

@@ -18,7 +18,7 @@ from recolorist.collections.items import Item
 from recolorist.collections.load import Loaded, load, rule_mask
 from recolorist.collections.options import Masks, MeasureOptions, OutputOptions
 from recolorist.collections.strips import MeasuredStrips, measure_strips, rule_in_use, write_strips
-from recolorist.collections.target import Target
+from recolorist.collections.target import Target, close_folders
 from recolorist.collections.tasks import open_bank, reference
 from recolorist.core import foreground
 from recolorist.core import image as check
@@ -97,6 +97,7 @@ def match_file(
     """
     path = Path(out)
     target = Target(str(path.parent), output.force)
+    close_folders()  # one of this name may have been removed and made again since
     if target.exists(path.name) and not output.force:
         raise OptionError(f"{display_path(out)} exists; pass force=True to replace it")
     if path.suffix.lower() != ".zarr":

@@ -135,7 +135,7 @@ class Target:
             if not parent.resolve().is_relative_to(Path(self.folder).resolve()):
                 raise OutputError(f"{display_path(parent)} leads out of the target folder")
             return str(parent), last
-        key = (self.folder, folder)
+        key = (os.path.abspath(self.folder), folder)  # noqa: PTH100 - a relative path means another folder after a chdir
         if key not in _folders:
             if len(_folders) >= _MOST_FOLDERS:
                 close_folders()
