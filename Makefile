@@ -14,7 +14,7 @@ INPUTS  := pyproject.toml setup.py src/recolorist/_version.py $(wildcard src/rec
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: .venv/.library ## make the demonstration pictures in build/demo (no torch needed)
+demo: .venv/.library ## make a page of examples in build/demo (no torch needed)
 	@.venv/bin/recolorist demo --out build/demo
 
 # mypy reads every file on one core for minutes; beside the tests that time is nearly free, and both have to succeed
@@ -42,8 +42,8 @@ bench: .venv-bench/.bench ## measure speed and memory beside the neighbours (tak
 	@.venv-bench/bin/python -m benchmarks.spaces
 	@.venv-bench/bin/python -m benchmarks.loader
 
-docs: .venv/.dev ## build the documentation, its gallery included, in build/docs
-	@.venv/bin/python -m sphinx -q -W --keep-going docs build/docs
+docs: .venv-docs/.docs ## build the documentation, its gallery included, in build/docs
+	@.venv-docs/bin/python -m sphinx -q -W --keep-going docs build/docs
 	@echo "Open build/docs/index.html"
 
 sanitize: .venv/.dev ## run the tests of the compiled loops under the address and undefined-behaviour sanitizers (Linux, gcc)
@@ -51,6 +51,9 @@ sanitize: .venv/.dev ## run the tests of the compiled loops under the address an
 
 fuzz: .venv/.dev ## fuzz every reader for an hour, with limits of time and memory; faults are kept in build/fuzz
 	@.venv/bin/python -m tests.hostile.campaign --seconds $${RECOLORIST_FUZZ_SECONDS:-3600} $(FUZZ_ARGS)
+	@.venv/bin/python $(INSTALL) atheris \
+	  || { echo "Atheris could not be installed; the files are not fuzzed by coverage"; exit 0; } && \
+	  .venv/bin/python -m tests.hostile.guided --seconds $${RECOLORIST_FUZZ_SECONDS:-3600} $(FUZZ_ARGS)
 
 release-check: .venv-release/.tools ## build the wheel and the source archive and check them
 	@.venv-release/bin/python tools/release_check.py
@@ -59,13 +62,13 @@ lock: .venv-release/.tools ## pin what the containers install
 	@.venv-release/bin/python tools/lock.py
 
 clean: ## remove the environments and everything that was built
-	rm -rf .venv .venv-bench .venv-lowest .venv-release build dist src/*.egg-info src/recolorist/core/kernels/_kernels*.so
+	rm -rf .venv .venv-bench .venv-docs .venv-lowest .venv-release build dist src/*.egg-info src/recolorist/core/kernels/_kernels*.so
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
 	find src tests benchmarks docs tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # ---- environments ---------------------------------------------------------------------------------------------------------------
 
-.venv/.made .venv-bench/.made .venv-lowest/.made .venv-release/.made:
+.venv/.made .venv-bench/.made .venv-docs/.made .venv-lowest/.made .venv-release/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "recolorist needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' \
@@ -86,19 +89,33 @@ clean: ## remove the environments and everything that was built
 	@.venv/bin/python -c "$(SAY_LOOPS)"
 	@touch .venv/.library $@
 
-# The page is tested in a real browser. Where none is found and Debian's packages can be installed, one is; else those tests skip
-# and say so.
+# The gallery runs torchvision; frameworks that are only described are mocked.
+.venv-docs/.docs: .venv-docs/.made $(INPUTS) constraints.txt
+	@echo "Installing recolorist and the tools of the documentation (torch is large; some minutes the first time)"
+	@.venv-docs/bin/python $(INSTALL) -c constraints.txt -e '.[docs,torch]'
+	@touch $@
+
+# The page is tested in real browsers. Where they are not found and Debian's packages can be installed, they are; else those tests
+# skip and say so. axe-core, which looks for what hinders people, comes from npm where there is one.
 .venv/.browser: .venv/.made
-	@if ! command -v chromium chromium-browser google-chrome > /dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-	  echo "Installing chromium for the tests of the page"; \
-	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; } > /dev/null 2>&1 \
-	    || echo "Chromium could not be installed; the tests of the page will be skipped"; \
+	@for browser in chromium firefox-esr; do \
+	  if ! command -v $$browser > /dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	    echo "Installing $$browser for the tests of the page"; \
+	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$browser; } > /dev/null 2>&1 \
+	      || echo "$$browser could not be installed; its tests of the page will be skipped"; \
+	  fi; \
+	done
+	@if command -v npm > /dev/null; then \
+	  npm install --silent --no-audit --no-fund --prefix .venv/npm axe-core@4 > /dev/null 2>&1 \
+	    || echo "axe-core could not be installed; its test of the page will be skipped"; \
 	fi
 	@touch $@
 
 .venv-lowest/.dev: .venv-lowest/.made $(INPUTS) tools/lowest.py
 	@echo "Installing recolorist with its lowest dependencies"
 	@.venv-lowest/bin/python tools/lowest.py > .venv-lowest/lowest.txt
+	@.venv-lowest/bin/python tools/lowest.py datasets >> .venv-lowest/lowest.txt # newer ones, and newer pyarrow, want NumPy 2
+	@.venv-lowest/bin/python tools/lowest.py parquet >> .venv-lowest/lowest.txt
 	@.venv-lowest/bin/python $(INSTALL) -c .venv-lowest/lowest.txt -e '.[dev]'
 	@touch $@
 
@@ -108,7 +125,7 @@ clean: ## remove the environments and everything that was built
 	@echo "Installing recolorist and its neighbours (torch is large; some minutes the first time)"
 	@.venv-bench/bin/python $(INSTALL) -c constraints.txt -e '.[bench]'
 	@.venv-bench/bin/python $(INSTALL) --no-deps colorist-aug || echo "colorist-aug could not be installed; its rows will be missing"
-	@for peer in torchstain torch-staintools tiatoolbox histomicstk; do \
+	@for peer in torchstain torch-staintools kornia kornia_rs tiatoolbox histomicstk; do \
 	  .venv-bench/bin/python $(INSTALL) --no-deps $$peer || echo "$$peer could not be installed; its row will be missing"; done
 	@touch $@
 

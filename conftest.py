@@ -44,6 +44,7 @@ _ADAPTERS: Final = {
     "src/recolorist_lab/metrics": ("torch",),
     "tests/lab/baselines": ("torch",),
     "tests/lab/metrics": ("torch", "torchmetrics", "torch_fidelity", "lpips"),
+    "tests/lab/assets/test_torch_files.py": ("torch",),
     "tests/lab/assets/test_weights.py": ("torch",),
     "tests/lab/assets/test_zoo.py": ("torch", "timm"),
 }

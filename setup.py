@@ -26,7 +26,7 @@ class BuildKernels(build_ext):
         except Exception:
             print(
                 "recolorist: the compiled loops could not be built (is there a C compiler?). "
-                "The installation goes on without them: the NumPy twin gives the same bits, more slowly."
+                "The installation goes on without them: the NumPy fallback gives the same bits, more slowly."
             )
             raise  # the extension is optional, so setuptools notes this and carries on
 
@@ -45,8 +45,8 @@ class BuildWithStudies(build_py):
 
 
 _PARTS = (
-    *("converted", "converted_module", "counts", "floats", "math", "module", "ranks", "ranks_module", "spaces"),
-    *("transport", "x86", "x86_matrix"),
+    *("converted", "converted_module", "counts", "floats", "formulas", "levels", "map", "math", "module", "ranks"),
+    *("ranks_module", "single", "spaces", "transport", "x86", "x86_levels", "x86_matrix"),
 )
 kernels = Extension(
     "recolorist.core.kernels._kernels",

@@ -11,7 +11,9 @@ from benchmarks.cases import Case, DType
 
 __all__ = ["ARMS", "MEMCPY", "PUBLIC_CALL", "Arm", "by_name"]
 
-Group = Literal["yardstick", "ours", "ours, NumPy twin", "same formula", "authors' package", "reference-based", "augmentation"]
+Group = Literal[
+    "yardstick", "ours", "ours, NumPy fallback", "same formula", "authors' package", "reference-based", "augmentation"
+]
 Promise = Literal["formula", "mean", "none"]
 UINT8: Final[tuple[DType, ...]] = ("uint8",)
 BOTH: Final[tuple[DType, ...]] = ("uint8", "float32")
@@ -38,9 +40,9 @@ class Arm:
     random: bool = False
 
     @property
-    def twin(self) -> bool:
-        """Whether the arm is about the NumPy twin of the kernels."""
-        return self.group == "ours, NumPy twin"
+    def is_fallback(self) -> bool:
+        """Whether the arm is about the NumPy fallback of the kernels."""
+        return self.group == "ours, NumPy fallback"
 
 
 MEMCPY: Final = "memcpy (np.copyto)"
@@ -69,8 +71,8 @@ ARMS: Final = (
     Arm("recolorist.match, YCbCr, style known", "ours", ours.linear_space, KNOWN, "recolorist", promise="mean"),
     Arm("recolorist.match, covariance, style known", "ours", ours.covariance, KNOWN, "recolorist", promise="mean"),
     Arm(
-        "NumPy twin: match, style known",
-        "ours, NumPy twin",
+        "NumPy fallback: match, style known",
+        "ours, NumPy fallback",
         ours.match_known,
         KNOWN,
         "recolorist",
@@ -78,8 +80,8 @@ ARMS: Final = (
         promise="formula",
     ),
     Arm(
-        "NumPy twin: match, style image",
-        "ours, NumPy twin",
+        "NumPy fallback: match, style image",
+        "ours, NumPy fallback",
         ours.match_pair,
         PAIR,
         "recolorist",
@@ -87,17 +89,25 @@ ARMS: Final = (
         promise="formula",
     ),
     Arm(
-        "NumPy twin: measure",
-        "ours, NumPy twin",
+        "NumPy fallback: measure",
+        "ours, NumPy fallback",
         ours.measure_only,
         "mean and covariance of one image",
         "recolorist",
         max_size=SLOW,
     ),
-    Arm("NumPy twin: apply", "ours, NumPy twin", ours.apply_only, "map only", "recolorist", max_size=SLOW, promise="formula"),
     Arm(
-        "NumPy twin: match, YCbCr, style known",
-        "ours, NumPy twin",
+        "NumPy fallback: apply",
+        "ours, NumPy fallback",
+        ours.apply_only,
+        "map only",
+        "recolorist",
+        max_size=SLOW,
+        promise="formula",
+    ),
+    Arm(
+        "NumPy fallback: match, YCbCr, style known",
+        "ours, NumPy fallback",
         ours.linear_space,
         KNOWN,
         "recolorist",

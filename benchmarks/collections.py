@@ -11,7 +11,7 @@ The contract is that of `README.md`, but for what files bring with them:
 * Of the rounds the lower quartile counts: luck and neighbours on the machine only add.
 * *CPU* is user and system time of one process that does everything, *wall* the time of `--jobs` processes with `--repeat` times
   as many files; they are started anew from a warm fork server, and that is part of it. What it takes to start that server, the
-  first time, is told beside it.
+  first time, is printed beside it.
 * The plain loop is `numpy.asarray(Image.open(path))`, followed by `Image.fromarray(pixels).save(path, quality=95, subsampling=0)`
   where it encodes: what `augment` writes. Loops that never make an array are timed as well.
 

@@ -164,7 +164,7 @@ def _pass(torch: Any, get: Callable[[int], Any], count: int) -> Call:
 
 
 def _adapters(files: list[bytes]) -> dict[str, Call]:
-    """One image through each adapter, always applied and never applied; images in the host's own form, made beforehand."""
+    """One image through each adapter, always applied and never applied; images in the framework's own form, made beforehand."""
     torch = environment.load("torch")
     image = np.ascontiguousarray(_decoded(files[0])[:256, :256])
     bank = rc.StyleBank.build(
@@ -176,31 +176,31 @@ def _adapters(files: list[bytes]) -> dict[str, Call]:
     for p in (1.0, 0.0):
         core = rc.Colorist(bank, p=p, seed=0)
         calls[f"recolorist.Colorist, p = {p:g}"] = lambda core=core: core(image)  # type: ignore[misc]
-        for name, made in _hosts(bank, p, image, tensor).items():
+        for name, made in _frameworks(bank, p, image, tensor).items():
             calls[f"{name}, p = {p:g}"] = made
     return calls
 
 
-def _hosts(bank: rc.StyleBank, p: float, image: NDArray[np.uint8], tensor: Any) -> dict[str, Call]:
-    hosts: dict[str, Call] = {}
+def _frameworks(bank: rc.StyleBank, p: float, image: NDArray[np.uint8], tensor: Any) -> dict[str, Call]:
+    frameworks: dict[str, Call] = {}
     try:
         environment.load("torchvision")
         from recolorist.torchvision import Colorist as Vision
 
         vision = Vision(bank, p=p)
-        hosts["torchvision"] = lambda: vision(tensor)
+        frameworks["torchvision"] = lambda: vision(tensor)
         environment.load("albumentations")
         from recolorist.albumentations import Colorist as Albumented
 
         album = Albumented(bank, p=p)
-        hosts["Albumentations"] = lambda: album(image=image)["image"]
+        frameworks["Albumentations"] = lambda: album(image=image)["image"]
         from recolorist.monai import RandColorist
 
         monai = RandColorist(bank, prob=p)
-        hosts["MONAI"] = lambda: monai(tensor)
+        frameworks["MONAI"] = lambda: monai(tensor)
     except ImportError:
-        return hosts
-    return hosts
+        return frameworks
+    return frameworks
 
 
 def _batches() -> dict[str, Call]:

@@ -12,17 +12,19 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
 
+import recolorist as rc
 from benchmarks import ours
 from benchmarks.cases import Case, DType, Pixels
 from benchmarks.environment import ROOT
 from recolorist.core import kernels
 
-__all__ = ["CALLS", "Peak", "peaks"]
+__all__ = ["CALLS", "Peak", "peaks", "space_peaks"]
 
 MIB: Final = 1 << 20
 _STATUS: Final = Path("/proc/self/status")
@@ -52,6 +54,7 @@ CALLS: Final[dict[str, Callable[[Case], Callable[[], object]]]] = {
     "match, covariance": ours.covariance,
     "measure": ours.measure_only,
 }
+_SPACES: Final = {f"match, {space}": partial(ours.match_in, space=space) for space in rc.SPACES}
 
 
 def peaks(
@@ -59,6 +62,11 @@ def peaks(
 ) -> list[Peak]:
     """Measure every call of `CALLS`; an empty kernel name means the one active by default."""
     return [_in_fresh_process(call, dtype, size, kernel) for kernel in forced for dtype in dtypes for call in CALLS]
+
+
+def space_peaks(size: int = 2048, dtypes: tuple[str, ...] = ("uint8", "float32")) -> list[Peak]:
+    """Measure mean–std with both images in every colour space, with the loops that are active by default."""
+    return [_in_fresh_process(call, dtype, size, "") for dtype in dtypes for call in _SPACES]
 
 
 def _in_fresh_process(call: str, dtype: str, size: int, kernel: str) -> Peak:
@@ -75,8 +83,9 @@ def _in_fresh_process(call: str, dtype: str, size: int, kernel: str) -> Peak:
 def _measure_here(call: str, dtype: DType, size: int) -> Peak:
     """Measure in this process, which must be a fresh one."""
     content, style = (_image(seed, dtype, size) for seed in (1, 2))
-    CALLS[call](Case(dtype, 16, content[:16, :16], style[:16, :16]))()  # imports and first-use tables are not the call's
-    run = CALLS[call](Case(dtype, size, content, style))
+    factory = (CALLS | _SPACES)[call]
+    factory(Case(dtype, 16, content[:16, :16], style[:16, :16]))()  # imports and first-use tables are not the call's
+    run = factory(Case(dtype, size, content, style))
     resident = _resident_growth(run)
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]

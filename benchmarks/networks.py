@@ -26,7 +26,7 @@ from torch.nn import functional
 
 from benchmarks import environment
 from recolorist_lab.baselines import METHODS, build
-from recolorist_lab.baselines.networks.modflows_flow import Flow
+from recolorist_lab.baselines.networks.modflows_flow import ColourFlow
 from recolorist_lab.baselines.networks.styleformer_modulation import COEFFICIENTS, GROUPS, LUMA, Bank, composed, grouped, sliced
 from recolorist_lab.baselines.networks.styleformer_vgg import unstandardised
 from recolorist_lab.baselines.statistics import adain
@@ -119,7 +119,7 @@ def _stytr2(model: Any, content: Tensor, style: Tensor) -> Any:
 
 
 def _modflows(model: Any, content: Tensor, style: Tensor) -> Any:
-    def speed(flow: Flow, colours: Tensor, at: float) -> Tensor:
+    def speed(flow: ColourFlow, colours: Tensor, at: float) -> Tensor:
         joined = torch.cat([colours, torch.full_like(colours[..., :1], at)], -1)
         hidden = torch.tanh(joined @ flow.first.transpose(1, 2) + flow.first_bias[:, None])
         return hidden @ flow.second.transpose(1, 2) + flow.second_bias[:, None]

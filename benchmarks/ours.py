@@ -9,7 +9,17 @@ from PIL import Image
 import recolorist as rc
 from benchmarks.cases import Case
 
-__all__ = ["apply_only", "covariance", "into_buffer", "linear_space", "match_known", "match_pair", "measure_only", "pillow_known"]
+__all__ = [
+    "apply_only",
+    "covariance",
+    "into_buffer",
+    "linear_space",
+    "match_in",
+    "match_known",
+    "match_pair",
+    "measure_only",
+    "pillow_known",
+]
 
 Call = Callable[[], object]
 
@@ -23,6 +33,11 @@ def match_known(case: Case) -> Call:
 def match_pair(case: Case) -> Call:
     """The public call with a style image, measured each time."""
     return lambda: rc.match(case.content, case.style)
+
+
+def match_in(case: Case, *, space: str, method: str = "mean_std") -> Call:
+    """The public call with a style image, in a colour space and by a method."""
+    return lambda: rc.match(case.content, case.style, method, space)
 
 
 def measure_only(case: Case) -> Call:

@@ -19,9 +19,11 @@ import numpy as np
 
 import recolorist as rc
 from benchmarks import environment
-from benchmarks.cases import Case, pair
+from benchmarks.cases import DTYPES, Case, DType, pair
 from benchmarks.measure import Effort, Sample, calls_for, time_calls, time_subjects
-from benchmarks.peers import opencv_transform
+from benchmarks.memory import MIB, Peak, space_peaks
+from benchmarks.ours import match_in, match_known
+from benchmarks.peers import albumentations_histograms, opencv_transform, skimage_histograms
 from benchmarks.stains import STAINS
 from benchmarks.subjects import reason
 from recolorist.core import kernels
@@ -31,10 +33,12 @@ __all__ = ["Goal", "goals", "main"]
 Call = Callable[[], object]
 Key = tuple[str, str]
 
+HISTOGRAMS: Final = ("scikit-image match_histograms", "Albumentations HistogramMatching")
 BASE: Final[Key] = ("rgb", "mean_std")
 METHODS: Final = tuple(rc.MATCHERS)
 LINEAR: Final = tuple(name for name, space in rc.SPACES.items() if space.is_linear and name != "rgb")
 OTHERS: Final = tuple(name for name, space in rc.SPACES.items() if not space.is_linear)
+GROWN: Final = ("rgb", "ycbcr", *OTHERS)
 SIZES: Final = (64, 256, 1024, 4096)
 QUICK: Final = Effort(rounds=3, rounds_large=3, budget_ms=3.0)
 
@@ -77,13 +81,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     effort = QUICK if options.quick else Effort()
     with environment.one_core() as pinned:
         figures, skipped = measure_calls(effort, sizes=SIZES[:2] if options.quick else SIZES)
+    memory = space_peaks(256 if options.quick else 2048)
     about = f"{environment.cpu_name()}, {environment.simd_level()}, commit {environment.commit()}, {kernels.active()} loops"
     print(f"{about}{', pinned to one core' if pinned else ''}{'; quick, not to be quoted' if options.quick else ''}\n")
-    print("\n".join([*space_table(figures), "", *goal_table(goals(figures)), ""]))
+    print("\n".join([*space_table(figures), "", *goal_table([*goals(figures), _memory_goal(memory)]), ""]))
     print("\n".join(f"skipped: {name}: {why}" for name, why in skipped.items()))
     if options.json:
         rows = {f"{space} {name}": value for (space, name), value in figures.items()}
-        options.json.write_text(json.dumps({"about": about, "cpu_us": rows, "skipped": skipped}, indent=1) + "\n", "utf-8")
+        beyond = {f"{peak.call} {peak.dtype}": peak.beyond_output for peak in memory}
+        record = {"about": about, "cpu_us": rows, "bytes_beyond_output_at_2048": beyond, "skipped": skipped}
+        options.json.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
     return 0
 
 
@@ -110,7 +117,7 @@ def measure_calls(effort: Effort, sizes: Sequence[int]) -> tuple[dict[Key, float
 def _factories() -> dict[Key, Callable[[Case], Call]]:
     """Return every call at 256 × 256."""
     made: dict[Key, Callable[[Case], Call]] = {
-        (space, method): partial(_match, space=space, method=method) for space in rc.SPACES for method in METHODS
+        (space, method): partial(match_in, space=space, method=method) for space in rc.SPACES for method in METHODS
     }
     made |= {("peer", name): factory for name, factory in STAINS.items()}
     made |= {
@@ -119,7 +126,8 @@ def _factories() -> dict[Key, Callable[[Case], Call]]:
         ("call", "audit(content, plan)"): _audit,
         ("call", "core, batch of 32 float32"): _core_batch,
         ("call", "ColorMatch, batch of 32 float32"): _torch_batch,
-        ("peer", "scikit-image match_histograms"): _match_histograms,
+        ("peer", "scikit-image match_histograms"): skimage_histograms,
+        ("peer", "Albumentations HistogramMatching"): albumentations_histograms,
     }
     return made
 
@@ -127,16 +135,17 @@ def _factories() -> dict[Key, Callable[[Case], Call]]:
 def _sized_factories(size: int) -> dict[Key, Callable[[Case], Call]]:
     """Return the calls whose growth is looked at, and at 64 × 64 OpenCV beside them."""
     made: dict[Key, Callable[[Case], Call]] = {
-        (space, f"mean_std {size}"): partial(_match, space=space, method="mean_std") for space in ("rgb", "ycbcr", "lab")
+        (space, f"mean_std {size}"): partial(match_in, space=space, method="mean_std") for space in GROWN
     }
     if size == 64:
-        made[("call", "match 64, style known")] = lambda case: _known(case, rc.match)
-        made[("peer", "OpenCV 64, style known")] = opencv_transform
+        for dtype in DTYPES:
+            made[("call", f"match 64 {dtype}, style known")] = partial(_tile, dtype=dtype, factory=match_known)
+            made[("peer", f"OpenCV 64 {dtype}, style known")] = partial(_tile, dtype=dtype, factory=opencv_transform)
     return made
 
 
-def _match(case: Case, *, space: str, method: str) -> Call:
-    return lambda: rc.match(case.content, case.style, method, space)
+def _tile(case: Case, *, dtype: DType, factory: Callable[[Case], Call]) -> Call:
+    return factory(pair(dtype, case.size))
 
 
 def _known(case: Case, call: Callable[[Any, rc.Moments], object]) -> Call:
@@ -161,11 +170,6 @@ def _torch_batch(case: Case) -> Call:
     return lambda: module(batch)
 
 
-def _match_histograms(case: Case) -> Call:
-    match_histograms = environment.load("skimage.exposure").match_histograms
-    return lambda: match_histograms(case.content, case.style, channel_axis=-1)
-
-
 def space_table(figures: Mapping[Key, float]) -> list[str]:
     """Return the cost of every space and method as lines of Markdown."""
     base = figures[BASE]
@@ -186,12 +190,13 @@ def goals(figures: Mapping[Key, float]) -> list[Goal]:
     def ratio(first: Key, second: Key) -> float | None:
         return figures[first] / figures[second] if first in figures and second in figures else None
 
-    def growth(space: str) -> float | None:
+    def growth(space: str, least: int) -> float | None:
         sizes = {64: f"mean_std {64}", 256: "mean_std", 1024: f"mean_std {1024}", 4096: f"mean_std {4096}"}
-        each = [figures[space, name] / size**2 for size, name in sizes.items() if (space, name) in figures and size >= 256]
+        each = [figures[space, name] / size**2 for size, name in sizes.items() if (space, name) in figures and size >= least]
         return max(each) / min(each) if len(each) > 1 else None
 
-    lab, known, tile = ("lab", "mean_std"), ("call", "match, style known"), ("call", "match 64, style known")
+    lab, known = ("lab", "mean_std"), ("call", "match, style known")
+    opencv = ("peer", next(iter(STAINS)))
     entries: list[tuple[str, float, bool, float | None]] = [
         ("linear spaces, mean_std", 2.5, True, worst(LINEAR, "mean_std")),
         ("covariance, rgb and linear spaces", 3, True, worst(("rgb", *LINEAR), "covariance")),
@@ -200,9 +205,9 @@ def goals(figures: Mapping[Key, float]) -> list[Goal]:
         ("histogram, other spaces", 100, True, worst((*LINEAR, *OTHERS), "histogram")),
         ("exact_histogram, rgb", 200, True, ratio(("rgb", "exact_histogram"), BASE)),
         ("exact_histogram, other spaces", 300, True, worst((*LINEAR, *OTHERS), "exact_histogram")),
-        ("OpenCV's 8-bit Lab ÷ ours", 2, False, ratio(("peer", next(iter(STAINS))), lab)),
+        *((f"OpenCV's 8-bit Lab ÷ ours in {space}", 2, False, ratio(opencv, (space, "mean_std"))) for space in OTHERS),
         *((f"{name} ÷ ours in lab", 10, False, ratio(("peer", name), lab)) for name in STAINS if "Reinhard" in name),
-        ("scikit-image ÷ our histogram, rgb", 4, False, ratio(("peer", "scikit-image match_histograms"), ("rgb", "histogram"))),
+        *((f"{name} ÷ our histogram, rgb", 4, False, ratio(("peer", name), ("rgb", "histogram"))) for name in HISTOGRAMS),
         ("apply(plan(measure)) ÷ match, style known", 1.4, True, ratio(("call", "apply(plan(measure))"), known)),
         ("audit(content, plan)", 3, True, ratio(("call", "audit(content, plan)"), BASE)),
         (
@@ -211,15 +216,24 @@ def goals(figures: Mapping[Key, float]) -> list[Goal]:
             True,
             ratio(("call", "ColorMatch, batch of 32 float32"), ("call", "core, batch of 32 float32")),
         ),
-        (
-            "OpenCV ÷ ours at 64², style known",
-            1,
-            False,
-            ratio(("peer", "OpenCV 64, style known"), tile),
+        *(
+            (
+                f"OpenCV ÷ ours at 64², {dtype}, style known",
+                1,
+                False,
+                ratio(("peer", f"OpenCV 64 {dtype}, style known"), ("call", f"match 64 {dtype}, style known")),
+            )
+            for dtype in DTYPES
         ),
-        *((f"time per pixel from 256² to 4096², {space}", 1.5, True, growth(space)) for space in ("rgb", "ycbcr", "lab")),
+        *((f"time per pixel from 64² to 4096², {space}", 1.5, True, growth(space, 64)) for space in GROWN),
+        *((f"time per pixel from 256² to 4096², {space}", 1.5, True, growth(space, 256)) for space in GROWN),
     ]
     return [Goal(*entry) for entry in entries]
+
+
+def _memory_goal(peaks: Sequence[Peak]) -> Goal:
+    worst = max(peaks, key=lambda peak: peak.beyond_output)
+    return Goal(f"MiB beyond the output, mean_std, worst: {worst.call}, {worst.dtype}", 4, True, worst.beyond_output / MIB)
 
 
 def goal_table(found: Sequence[Goal]) -> list[str]:

@@ -26,12 +26,12 @@ class Check(NamedTuple):
 
 
 class Bound:
-    """An arm bound to its pair. The switch to the NumPy twin stands outside the timed loop."""
+    """An arm bound to its pair. The switch to the NumPy fallback stands outside the timed loop."""
 
     def __init__(self, arm: Arm, case: Case) -> None:
         if arm.group == "ours" and kernels.active() == "numpy":
-            raise RuntimeError("no compiled kernels here; the rows of the NumPy twin are what this installation runs")
-        self.kernel: kernels.KernelName = "numpy" if arm.twin else kernels.active()
+            raise RuntimeError("no compiled kernels here; the rows of the NumPy fallback are what this installation runs")
+        self.kernel: kernels.KernelName = "numpy" if arm.is_fallback else kernels.active()
         with kernels.using(self.kernel):
             self.call: Callable[[], object] = arm.factory(case)
             self.checked = check(arm, case, self.call)

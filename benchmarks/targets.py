@@ -14,7 +14,7 @@ __all__ = ["TARGETS", "Figures", "Target", "Verdict", "judge", "judge_memory", "
 Key = tuple[str, str, int]
 Figures = Mapping[Key, float]  # median CPU microseconds
 
-TWIN: Final = "NumPy twin: match, style known"
+FALLBACK: Final = "NumPy fallback: match, style known"
 PLACE: Final = ("uint8", 256)
 
 
@@ -68,7 +68,7 @@ TARGETS: Final = (
     Target("faster than colorist-aug, its fastest input", "≥", 30, lambda f: _fastest(f, "colorist-aug") / _ours(f)),
     Target("share of a Pillow JPEG decode", "≤", 12, lambda f: 100 * _ours(f) / f[key("JPEG decode, Pillow")], "%"),
     Target("growth of time per pixel, 224² to 4096²", "≤", 1.5, _growth),
-    Target("fallback without a compiled module, 256²", "≤", 1000, lambda f: f[key(TWIN)], "µs"),
+    Target("fallback without a compiled module, 256²", "≤", 1000, lambda f: f[key(FALLBACK)], "µs"),
 )
 
 
@@ -90,14 +90,16 @@ def _judge(target: Target, figures: Figures) -> Verdict:
 
 
 def judge_same_bytes(digests: Mapping[Key, str | None]) -> Verdict:
-    """Compare the outputs of the NumPy twin with those of the compiled kernels, wherever both ran on uint8."""
+    """Compare the outputs of the NumPy fallback with those of the compiled kernels, wherever both ran on uint8."""
     text, limit = "fallback gives the same bytes", "0 sizes differ"
     pairs = [
-        (digests.get(key(PUBLIC_CALL, place[1], place[2])), value, place) for place, value in digests.items() if place[0] == TWIN
+        (digests.get(key(PUBLIC_CALL, place[1], place[2])), value, place)
+        for place, value in digests.items()
+        if place[0] == FALLBACK
     ]
     compared = [(mine, theirs, place[2]) for mine, theirs, place in pairs if mine and theirs and place[1] == "uint8"]
     if not compared:
-        return Verdict(text, limit, None, None, "the compiled kernels and the twin did not both run")
+        return Verdict(text, limit, None, None, "the compiled kernels and the fallback did not both run")
     different = [str(size) for mine, theirs, size in compared if mine != theirs]
     detail = f"different at {', '.join(different)}" if different else f"{len(compared)} sizes compared"
     return Verdict(text, limit, float(len(different)), not different, detail)

@@ -84,7 +84,7 @@ def make_sources(folder: Path, images: Path | None, medmnist: Path | None, count
 
     from recolorist_lab.data.index import index
     from recolorist_lab.data.loader import Samples
-    from recolorist_lab.data.own import Plan, index_folder
+    from recolorist_lab.data.own import IndexOptions, index_folder
     from recolorist_lab.data.pack import pack
     from recolorist_lab.data.registry import card_of
 
@@ -97,8 +97,8 @@ def make_sources(folder: Path, images: Path | None, medmnist: Path | None, count
             place.parent.mkdir(parents=True, exist_ok=True)
             (picture if shape is None else picture.resize(shape[::-1], Image.Resampling.BICUBIC)).save(place, quality=90)
         height, width = shape or pictures[0].size[::-1]
-        manifest = index_folder(root, Plan("files")).write(root / "files.parquet")
-        packed = index_folder(root, Plan("packed")).write(root / "packed.parquet")
+        manifest = index_folder(root, IndexOptions("files")).write(root / "files.parquet")
+        packed = index_folder(root, IndexOptions("packed")).write(root / "packed.parquet")
         pack(Samples(packed, size=size, resize="letterbox"))
         sources += [Source(f"files, {height} × {width}", manifest, size), Source(f"packed, {height} × {width}", packed, size)]
     if medmnist is not None:

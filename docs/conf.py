@@ -1,5 +1,7 @@
 """Sphinx configuration: pages in Markdown, the reference from the docstrings, a gallery of scripts that run."""
 
+from importlib.util import find_spec
+
 from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.application import Sphinx
@@ -18,6 +20,9 @@ myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
+# The reference describes adapters of frameworks that need not be installed to build it.
+_FRAMEWORKS = ("albumentations", "datasets", "kornia", "lightning", "monai", "timm", "torch", "torchvision")
+autodoc_mock_imports = [name for name in _FRAMEWORKS if find_spec(name) is None]
 napoleon_numpy_docstring = False
 napoleon_custom_sections = ["Targets", "Image types", "Number of channels", "Shape"]  # of Albumentations' and Kornia's docstrings
 napoleon_use_ivar = True  # an attribute described in the class docstring is not indexed a second time
@@ -26,7 +31,7 @@ html_theme = "furo"
 html_title = f"Recolorist {release}"
 html_math_renderer = "mathml"
 html_static_path = ["static"]
-html_css_files = ["formulas.css", "width.css"]
+html_css_files = ["charts.css", "formulas.css", "width.css"]
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",

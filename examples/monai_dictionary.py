@@ -60,8 +60,8 @@ def main() -> None:
     tiles = [synthetic.tile(seed, scanner, SIDE) for scanner in synthetic.SCANNERS for seed in range(4)]
     bank = StyleBank.build(tiles, split="train", masks="tissue")
     ours = RandColoristd("image", bank, prob=1.0, sampler="gaussian", mask_key="mask").set_random_state(0)
-    host = RandScaleIntensityd("image", factors=0.5, prob=1.0, dtype=np.uint8).set_random_state(0)
-    print(f"RandScaleIntensityd: {distinct(host)}")
+    monai_own = RandScaleIntensityd("image", factors=0.5, prob=1.0, dtype=np.uint8).set_random_state(0)
+    print(f"RandScaleIntensityd: {distinct(monai_own)}")
     print(f"RandColoristd:       {distinct(ours)}")
 
 

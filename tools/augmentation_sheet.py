@@ -18,7 +18,7 @@ from recolorist_lab.augmentations import NAMES, TrainingImages, build
 from recolorist_lab.augmentations.corruptions import CORRUPTIONS
 from recolorist_lab.augmentations.severities import SETS
 from recolorist_lab.data.loader import Samples
-from recolorist_lab.data.own import Plan, index_table
+from recolorist_lab.data.own import IndexOptions, index_table
 from tools.montage import Bytes, montage
 
 OUT: Final = Path(__file__).parents[1] / "docs" / "images"
@@ -30,7 +30,7 @@ QUALITY: Final = 76
 
 def training_images(data: Path) -> TrainingImages:
     """The cells of the first laboratory; those of the second are its test split and not looked at."""
-    plan = Plan("bloodmnist", test_domains=("zheng18_tecom",))
+    plan = IndexOptions("bloodmnist", test_domains=("zheng18_tecom",))
     manifest = index_table(data / "blood" / "labels.csv", plan, root=data)
     return TrainingImages(Samples(manifest, "train", root=data, size=SIDE))
 

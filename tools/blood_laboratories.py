@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from recolorist_lab.data.manifest import Entry, Facts, Manifest
-from recolorist_lab.data.own import Plan, index_table
+from recolorist_lab.data.own import IndexOptions, index_table
 
 __all__ = ["NAME", "main", "split_of"]
 
@@ -37,7 +37,9 @@ def main() -> None:
     if len(sys.argv) != 2:
         sys.exit("python -m tools.blood_laboratories FOLDER")
     folder = Path(sys.argv[1])
-    listed = [entry for table in TABLES for entry in index_table(folder / table, Plan(NAME, follow_links=True), root=folder)]
+    listed = [
+        entry for table in TABLES for entry in index_table(folder / table, IndexOptions(NAME, follow_links=True), root=folder)
+    ]
     classes = tuple(sorted({entry.source_label for entry in listed}))
     entries: list[Entry] = [
         replace(entry, dataset=NAME, split=split_of(entry.path), labels=(classes.index(entry.source_label),)) for entry in listed

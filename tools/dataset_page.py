@@ -49,7 +49,7 @@ def described(source: Source) -> list[str]:
     lines = [f"**{source.title}**, <{source.page}> ({source.record}). Licence: {source.licence}. Access: {source.access}.", ""]
     lines += [f"{number}. {step}" for number, step in enumerate(source.request, 1)]
     lines += [""] if source.request else []
-    lines += ["```", *source.layout, "```"]
+    lines += ["```text", *source.layout, "```"]
     lines += ["", *files(source.files)] if source.files else []
     return lines + [line for note in source.notes for line in ("", note)]
 

@@ -18,8 +18,8 @@ def main() -> None:
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         pip = [f"{folder}/bin/python", "-m", "pip", "--disable-pip-version-check"]
         subprocess.run([*pip, "install", "--quiet", "-c", ROOT / "constraints.txt", f"{ROOT}[lab,slides,dicom]"], check=True)
-        told = subprocess.run([*pip, "freeze"], check=True, capture_output=True, text=True).stdout
-    lines = [re.sub(r"\+\w+$", "", line) for line in told.splitlines() if "==" in line]
+        frozen = subprocess.run([*pip, "freeze"], check=True, capture_output=True, text=True).stdout
+    lines = [re.sub(r"\+\w+$", "", line) for line in frozen.splitlines() if "==" in line]
     (ROOT / "containers" / "lock.txt").write_text(HEAD + "\n".join(lines) + "\n", encoding="utf-8")
     print(f"{len(lines)} versions in containers/lock.txt")
 

@@ -124,11 +124,11 @@ def installs(folder: Path, wheel: Path, archive: Path, out: Path) -> None:
     count = len(json.loads((out / "bom.json").read_text("utf-8"))["components"])
     tell("bill of materials", f"{count} components in {out / 'bom.json'}")
     bare = environment(folder / "bare", archive, {"CC": "/bin/false"})
-    expect(said(bare, "-c", ACTIVE) == "numpy", "without a compiler something else than the NumPy twin is active")
+    expect(said(bare, "-c", ACTIVE) == "numpy", "without a compiler something else than the NumPy fallback is active")
     same = "import numpy as np, recolorist as rc; r = np.random.default_rng(0).integers(0, 256, (2, 64, 48, 3), dtype=np.uint8); "
     same += "import hashlib; print(hashlib.sha256(rc.match(r[0], r[1]).tobytes()).hexdigest())"
-    expect(said(python, "-c", same) == said(bare, "-c", same), "the NumPy twin gives other bits than the compiled loops")
-    tell("no compiler", "installs from the source archive, NumPy twin active, same bits")
+    expect(said(python, "-c", same) == said(bare, "-c", same), "the NumPy fallback gives other bits than the compiled loops")
+    tell("no compiler", "installs from the source archive, NumPy fallback active, same bits")
 
 
 def known_faults(environment_folder: Path, *, strict: bool) -> None:
@@ -138,15 +138,15 @@ def known_faults(environment_folder: Path, *, strict: bool) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pip_audit", "--path", site, "--format", "json"], capture_output=True, text=True, check=False
     )
-    told = json.loads(done.stdout or '{"dependencies": []}')["dependencies"]
-    faults = [part["name"] for part in told if part.get("vulns")]
-    unasked = [part["name"] for part in told if part.get("skip_reason") and part["name"] not in ("recolorist", "pip")]
+    parts = json.loads(done.stdout or '{"dependencies": []}')["dependencies"]
+    faults = [part["name"] for part in parts if part.get("vulns")]
+    unasked = [part["name"] for part in parts if part.get("skip_reason") and part["name"] not in ("recolorist", "pip")]
     expect(not faults, f"known faults in {faults}")
-    if unasked or not told:
+    if unasked or not parts:
         expect(not strict, f"no answer about {unasked or 'anything'}: {done.stderr.strip().splitlines()[-1:]}")
         tell("known faults", f"NOT CHECKED: the advisory service did not answer about {len(unasked) or 'all'} dependencies")
         return
-    tell("known faults", f"none in {len(told)} dependencies")
+    tell("known faults", f"none in {len(parts)} dependencies")
 
 
 def containers_lint(*, strict: bool) -> None:

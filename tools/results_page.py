@@ -25,18 +25,23 @@ from recolorist_lab.studies.properties import table as properties_table
 from recolorist_lab.studies.properties.cell import FILE
 from recolorist_lab.studies.runtime import figure as runtime_figure
 from recolorist_lab.studies.runtime import table as runtime_table
+from recolorist_lab.studies.shift import figure as shift_figure
+from recolorist_lab.studies.shift import page as shift_page
 from recolorist_lab.studies.spaces import figure as spaces_figure
 from recolorist_lab.studies.spaces import page as spaces_page
 from recolorist_lab.studies.spaces import statistics as spaces_statistics
 from recolorist_lab.studies.transfer import table as transfer_table
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "results"
-TABLES: Final[Mapping[str, Callable[[Sequence[Any]], dict[str, Table]]]] = {
+TABLES: Final[Mapping[str, Callable[[Sequence[Any]], Mapping[str, Table | str]]]] = {
     "properties": properties_table.tables,
     "spaces": spaces_page.tables,
     "hospitals": hospitals_table.tables,
     "transfer": transfer_table.tables,
+    "transfer_released": transfer_table.tables,
     "runtime": runtime_table.tables,
+    "shift": shift_page.tables,
+    "shift_choosing": shift_page.choosing_tables,
 }
 
 
@@ -86,12 +91,19 @@ def _of_hospitals(rows: Sequence[Any], _study: Study, _ledger: Ledger) -> dict[s
     return {"sweep": probability_figure.hospitals([row for row in rows if row["grid"] == "probability"])}
 
 
+def _of_shift(rows: Sequence[Any], _study: Study, _ledger: Ledger) -> dict[str, Any]:
+    return {"gains": shift_figure.draw(shift_page.whole_seeds(rows))}
+
+
 PICTURES: Final[Mapping[str, Callable[[Sequence[Any], Study, Ledger], dict[str, Any]]]] = {
     "properties": _of_properties,
     "spaces": _of_spaces,
     "hospitals": _of_hospitals,
     "transfer": _of_transfer,
+    "transfer_released": _of_transfer,
     "runtime": _of_runtime,
+    "shift": _of_shift,
+    "shift_choosing": _of_shift,
 }
 
 
@@ -107,11 +119,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", choices=list(TABLES))
     parser.add_argument("--ledger", type=Path)
+    parser.add_argument("--partial", action="store_true", help="publish a study of which cells are missing")
     parser.add_argument("--unclean", action="store_true", help="publish results whose code is in no commit")
     asked = parser.parse_args()
     if asked.ledger is not None:
         study, ledger = load(FOLDER / f"{asked.name}.toml"), Ledger(asked.ledger, must_exist=True)
-        (FOLDER / f"{asked.name}.json").write_bytes(publish.write(publish.document(study, ledger, unclean=asked.unclean)))
+        (FOLDER / f"{asked.name}.json").write_bytes(
+            publish.write(publish.document(study, ledger, partial=asked.partial, unclean=asked.unclean))
+        )
         pictures(asked.name, study, ledger)
     (FOLDER / f"{asked.name}.md").write_text(filled(asked.name), "utf-8")
     print(f"{FOLDER / asked.name}.md: tables made from {asked.name}.json")

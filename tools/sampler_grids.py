@@ -56,7 +56,7 @@ def subject(data: Path, name: str, table: str, label: str, key: str, mask: str |
 def grid(one: Subject, sampler: str) -> Image.Image:
     """The image itself first, then 35 draws."""
     change = rc.Colorist(one.bank, p=1.0, sampler=sampler, mask=one.mask, seed=20, apply_to="mask" if one.mask else "all")
-    drawn = [one.image, *(change(one.image, one.key, epoch=epoch) for epoch in range(GRID**2 - 1))]
+    drawn = [one.image, *(change(one.image, key=one.key, epoch=epoch) for epoch in range(GRID**2 - 1))]
     return montage([drawn[i : i + GRID] for i in range(0, len(drawn), GRID)], gap=2)
 
 

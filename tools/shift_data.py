@@ -1,7 +1,7 @@
 """Make the data of docs/results/shift.toml: thirteen targets of three tasks, as the protocol lists them.
 
 Run as `python -m tools.shift_data FOLDER OUT [SIDE ...]`. FOLDER holds `blood`, `blood_bccd`, `breast_histology` and `retina`,
-each with its `labels.csv`. For every side in pixels (48 and 128 unless others are given) OUT receives the images as
+each with its `labels.csv`. For every side in pixels (48 and 96 unless others are given) OUT receives the images as
 arrays and a manifest for every target, such as breast-cool-to-warm-48.parquet.
 """
 
@@ -19,7 +19,7 @@ from recolorist_lab.data.manifest import Entry, Facts, Manifest
 
 __all__ = ["TARGETS", "TASKS", "Target", "Task", "divide", "main", "make", "manifest_of"]
 
-SIDES: Final = (48, 128)
+SIDES: Final = (48, 96)
 REFERABLE: Final = 2  # least grade of diabetic retinopathy that is referred
 
 

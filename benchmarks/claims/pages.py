@@ -60,9 +60,11 @@ def _samplers(figures: dict[str, Any]) -> list[str]:
 
 
 def _drift(figures: dict[str, Any]) -> list[str]:
-    tests = ("images outside", "group shifted", "Hotelling T²", "Kolmogorov-Smirnov, Bonferroni")
+    ours = ("images outside", "group shifted", "Hotelling T²", "Kolmogorov-Smirnov, Bonferroni")
+    tests = (*ours, "alibi-detect KSDrift", "evidently DataDriftPreset")
     lines = []
-    for row in figures["power"]:
+    peers = json.loads((RESULTS / "drift_peers.json").read_text(encoding="utf-8"))["rows"]
+    for row in [one | other for one, other in zip(figures["power"], peers, strict=True)]:
         rates = " | ".join(f"{100 * row[test]:.1f} %" for test in tests)
         lines.append(f"| {row['set']} | {row['change']} | {row['images']} | {row['shift_sds']:.2f} | {rates} |")
     for row in figures["days"]:
@@ -74,12 +76,36 @@ def _drift(figures: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _masks(figures: dict[str, Any]) -> list[str]:
+    lines = []
+    for row in figures["fundus"]:
+        counts = [
+            part for name in ("missing", "added") for part in (row[f"{name} > 0.01"], row[f"{name} > 0.05"], row[f"{name}, most"])
+        ]
+        cells = [f"{100 * count:.1f} %" if isinstance(count, float) else str(count) for count in counts]
+        lines.append(f"| {row['set']} | {row['images']} | {row['rule']} | {' | '.join(cells)} |")
+    for row in figures["tissue"]:
+        shares = " | ".join(f"{100 * row[name]:.0f} %" for name in ("5 %", "median", "95 %"))
+        lines.append(f"| {row['set']} | {row['images']:,} | {shares} |")
+    return lines
+
+
+def _edges(figures: dict[str, Any]) -> list[str]:
+    names = ("moved", "step before", "step, all changed", "step, inside changed")
+    rows = figures["rows"]
+    return [
+        f"| {row['set']} | `{row['rule']}` | {row['images']} | {' | '.join(str(row[name]) for name in names)} |" for row in rows
+    ]
+
+
 #: The page of each result, and what makes its lines.
 PAGES: Final[dict[str, tuple[str, Callable[[dict[str, Any]], list[str]]]]] = {
     "gate": ("docs/deployment.md", _gate),
     "privacy": ("docs/privacy.md", _privacy),
     "samplers": ("docs/samplers.md", _samplers),
     "drift": ("docs/drift.md", _drift),
+    "masks": ("docs/foreground.md", _masks),
+    "edges": ("docs/foreground.md", _edges),
 }
 
 

@@ -22,7 +22,7 @@ plan = rc.plan(rc.measure(content), rc.measure(style))
 print(plan)
 
 # %%
-# Applying it is the only step that writes pixels. ``rc.match(content, style)`` is these three lines.
+# Applying it writes the pixels. ``rc.match(content, style)`` gives the same result in one call.
 out = rc.apply(content, plan)
 
 panels = {"content": content, "style": style, "output": out, "truth: content at the other hospital": truth}

@@ -197,7 +197,9 @@ def _open_verified(entry: dict[str, Any]) -> StyleBank:
     if not path.is_file():
         raise StatisticsError(f"the pipeline names the bank {path}, which is not there; copy it to that place")
     if _digest(path) != entry.get("sha256"):
-        raise StatisticsError(f"{path} is not the bank this pipeline was written with: its SHA-256 differs")
+        raise StatisticsError(
+            f"{path} is not the bank this pipeline was made with: its SHA-256 differs; put that one there, or make a new pipeline"
+        )
     return StyleBank.open(path)
 
 

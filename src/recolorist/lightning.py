@@ -59,7 +59,10 @@ class ColoristEpochs(Callback):
         super().__init__()
         self.colorists = [colorist for source in sources for colorist in find_colorists(source)]
         if sources and not self.colorists:
-            raise OptionError(f"no Colorist was found in {', '.join(type(source).__name__ for source in sources)}")
+            raise OptionError(
+                f"no Colorist was found in {', '.join(type(source).__name__ for source in sources)}; pass the data "
+                "module, dataset or transform that holds it"
+            )
 
     def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:  # noqa: ARG002
         """Set the epoch of the checkpoint before loader workers start."""

@@ -52,9 +52,9 @@ def load(name: str, why: str) -> ModuleType:
         MissingExtraError: The module cannot be imported; the message names the extra that installs it.
 
     Example:
-        >>> load("no_such_library", "read clay tablets")
+        >>> load("no_such_library", "read my format")
         Traceback (most recent call last):
-        recolorist.optional.MissingExtraError: no_such_library is needed to read clay tablets, and cannot be imported ...
+        recolorist.optional.MissingExtraError: no_such_library is needed to read my format, and cannot be imported ...
     """
     try:
         return importlib.import_module(name)

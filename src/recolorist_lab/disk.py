@@ -1,4 +1,4 @@
-"""Where things are kept, and whether there is room for them."""
+"""Where things are kept, and whether there is space for them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,25 @@ _WRITABLE: Final = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 def refuse_full_disk(folder: Path, need: int, kind: type[RecoloristError], subject: str = "it") -> None:
-    """Find out before anything is written that there is no room for all of it."""
+    """Check, before anything is written, that there is space for all of it.
+
+    Args:
+        folder: Where it is written.
+        need: Bytes.
+        kind: The class of the error.
+        subject: What is written.
+    """
     free = shutil.disk_usage(folder).free
     if need > free:
         raise kind(f"{subject} needs {need:,} bytes and {free:,} are free in {display_path(folder)}")
 
 
 def cache_folder() -> Path:
-    """Return where downloads and features are kept: ``RECOLORIST_CACHE``, or a folder where the platform wants caches."""
+    """Return the folder of downloads and features: ``RECOLORIST_CACHE``, or where the platform has caches.
+
+    Returns:
+        Its path.
+    """
     if named := os.environ.get("RECOLORIST_CACHE"):
         return Path(named).expanduser()
     if sys.platform == "win32":

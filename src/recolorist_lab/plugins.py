@@ -108,9 +108,9 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def _added(self) -> dict[str, Plugin]:
         added = plugins(self._group)
-        if same := [name for name in added if name in self.built_in]:
+        if collisions := [name for name in added if name in self.built_in]:
             raise OptionError(
-                f"{added[same[0]].origin} adds {same[0]!r} to the {self._group}, which is the name of one that is built in; "
+                f"{added[collisions[0]].origin} adds {collisions[0]!r} to the {self._group}, where that name is built in; "
                 "give it another name"
             )
         return added

@@ -273,3 +273,19 @@ class TestBlank:
         made = StyleBank.build([GLASS, GLASS], with_blank=True)
         with pytest.raises(StatisticsError, match="all 2 styles of the bank are blank"):
             Colorist(StyleBank(made.mean, made.cov, made.pixels, made.keys))
+
+
+class TestBeyond:
+    """Styles outside the bank."""
+
+    @pytest.mark.parametrize("method", ["mean_std", "covariance"])
+    def test_styles_beyond_the_bank_take_the_one_route(self, tiles: Images, bank: StyleBank, method: str) -> None:
+        """A call equals matching to the drawn moments, bit for bit, and a key always draws the same."""
+        aug = Colorist(bank, p=1.0, sampler="beyond", method=method, seed=4)
+        draw = aug.draw("x", epoch=2)
+        assert draw is not None
+        np.testing.assert_array_equal(aug(tiles[0], key="x", epoch=2), rc.match(tiles[0], draw.style.moments, method))
+        np.testing.assert_array_equal(
+            aug.apply(tiles[0], aug.params(tiles[0], key="x", epoch=2)), aug(tiles[0], key="x", epoch=2)
+        )
+        assert not np.array_equal(aug(tiles[0], key="x", epoch=2), aug(tiles[0], key="x", epoch=3))

@@ -13,6 +13,7 @@ from PIL import Image
 import recolorist as rc
 from recolorist.augment.harmoniser import Harmonisation
 from recolorist.bank.drift import region_of
+from recolorist.core.sums import integer_sums
 from recolorist.errors import ImageError, OptionError, StatisticsError
 
 Images = NDArray[np.uint8]
@@ -88,6 +89,18 @@ class TestGate:
         assert out is BLANK
         assert (record.reason, record.plan) == ("blank", None)
         assert rc.Harmoniser(BANK, gate, blank="match").harmonise(BLANK).record.is_changed
+
+    def test_without_a_gate_the_pixels_are_measured_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        calls = 0
+
+        def count(*args: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            return integer_sums(*args)
+
+        monkeypatch.setattr("recolorist.core.moments.integer_sums", count)
+        rc.Harmoniser(BANK, gate="off")(OTHER[0])
+        assert calls == 1
 
     def test_a_wider_region_leaves_more(self) -> None:
         kept = [

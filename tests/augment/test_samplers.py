@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from recolorist import StyleBank
-from recolorist.augment.samplers import SAMPLERS, Content, Style, extrapolate_by
+from recolorist.augment.samplers import SAMPLERS, Content, Style, beyond_by, extrapolate_by
 from recolorist.augment.streams import stream
 from recolorist.errors import OptionError
 
@@ -76,7 +76,7 @@ def test_an_image_alone_in_its_domain_is_not_matched_to_itself() -> None:
     assert {style.row for style in draws(alone, "balanced_domain", Content(row=0), 9)} == {0}
 
 
-@pytest.mark.parametrize("name", ["gaussian", "extrapolate"])
+@pytest.mark.parametrize("name", ["gaussian", "extrapolate", "beyond"])
 def test_no_style_is_drawn_that_no_image_can_have(name: str) -> None:
     """Values of mean m in the range 0 to 1 have a variance of m (1 - m) at most."""
     rng = np.random.default_rng(5)
@@ -147,6 +147,50 @@ def test_extrapolation_leaves_the_hull(bank: StyleBank) -> None:
 
 def test_flat_styles_do_no_harm() -> None:
     bank = StyleBank.build([np.full((4, 5, 3), grey, np.uint8) for grey in (10, 90, 250)], with_blank=True)
-    for name in ("gaussian", "extrapolate", "interpolate"):
+    for name in ("gaussian", "extrapolate", "interpolate", "beyond"):
         style = SAMPLERS[name](bank, stream(1), Content())
         assert np.isfinite(style.moments.cov).all()
+
+
+class TestBeyond:
+    """The style of another image, as a camera M, o near the identity would give it: M m + o and M C Mᵀ."""
+
+    def test_without_a_spread_it_is_another_image_of_the_bank(self, bank: StyleBank) -> None:
+        for number in range(50):
+            style = beyond_by(0.0)(bank, stream(5, 0, number), Content(row=2))
+            row = int(style.name.split("(")[1].split(",")[0])
+            assert row != 2
+            assert not style.is_capped
+            np.testing.assert_array_equal(style.moments.mean, bank.mean[row])
+            np.testing.assert_allclose(style.moments.cov, bank.cov[row], rtol=1e-15)
+
+    def test_it_is_what_the_camera_makes_of_an_image(self) -> None:
+        """A camera of small spread, repeated by hand on the pixels of the image whose style was drawn."""
+        tiles = np.random.default_rng(3).uniform(0.4, 0.6, (4, 20, 20, 3))
+        bank = StyleBank.build(list(tiles), split="train")
+        style = beyond_by(0.05)(bank, stream(8), Content(row=0))
+        rng = stream(8)
+        row = 1 + int(rng.integers(3))
+        matrix = np.eye(3) + 0.05 * rng.standard_normal((3, 3))
+        seen = tiles[row].reshape(-1, 3) @ matrix.T + 0.05 / 3 * rng.standard_normal(3)
+        np.testing.assert_allclose(style.moments.mean, seen.mean(axis=0), rtol=1e-12)
+        np.testing.assert_allclose(style.moments.cov, np.cov(seen, rowvar=False, bias=True), rtol=1e-9)
+
+    def test_one_laboratory_alone_is_left_in_every_direction(self) -> None:
+        """A bank of images that are all alike teaches nothing else; this sampler goes on from it by about its spread."""
+        tile = np.random.default_rng(4).integers(80, 160, (16, 16, 3), dtype=np.uint8)
+        bank = StyleBank.build([tile, tile, tile], split="train")
+        drawn = draws(bank, "beyond", Content(), 2000)
+        means = np.array([style.moments.mean for style in drawn]) - bank.mean[0]
+        expected = np.sqrt((0.15**2) * (bank.mean[0] ** 2).sum() + 0.05**2)
+        np.testing.assert_allclose(means.std(axis=0), expected, rtol=0.1)
+        assert np.linalg.eigvalsh(np.cov(means, rowvar=False)).min() > 0.5 * expected**2
+
+    def test_grey_images_have_a_camera_of_one_channel(self) -> None:
+        bank = StyleBank.build([np.arange(64, dtype=np.uint8).reshape(8, 8) * 2] * 2, split="train")
+        assert SAMPLERS["beyond"](bank, stream(1), Content()).moments.mean.shape == (1,)
+
+    def test_another_space_is_refused(self) -> None:
+        tiles = np.random.default_rng(0).integers(0, 256, (2, 8, 8, 3), dtype=np.uint8)
+        with pytest.raises(OptionError, match="use space='rgb'"):
+            SAMPLERS["beyond"](StyleBank.build(tiles, space="lab", split="train"), stream(0), Content())

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recolorist import StyleBank
+from recolorist import Colorist, StyleBank
 from recolorist.augment.samplers import Content, uniform
 from recolorist.augment.streams import Sequence, fresh_seed, number_of, stream
 from recolorist.errors import OptionError
@@ -38,6 +38,22 @@ def test_no_two_keys_share_a_stream() -> None:
     assert not (ranked[1:] == ranked[:-1]).all(axis=1).any()
     # and the numbers themselves are even: the mean of so many uniform numbers lies within 5 deviations of a half
     assert abs(first.mean() - 0.5) < 5 / np.sqrt(12 * first.size)
+
+
+def test_tosses_are_as_frequent_as_asked_for_and_independent_of_their_neighbours() -> None:
+    """A million tosses in the full suite: their share, and that of pairs of neighbours in samples, epochs and seeds."""
+    p, samples = 0.3, full(1_500, 100_000)
+    bank = StyleBank.build(np.random.default_rng(0).integers(0, 256, (3, 4, 5, 3), dtype=np.uint8), split="train")
+    tosses = np.empty((2, 5, samples), bool)
+    for seed in range(2):
+        colorist = Colorist(bank, p=p, seed=seed)
+        for epoch in range(5):
+            tosses[seed, epoch] = [colorist.draw(index=index, epoch=epoch) is not None for index in range(samples)]
+    assert abs(tosses.mean() - p) < 4 * np.sqrt(p * (1 - p) / tosses.size)
+    for axis in range(3):
+        pairs = np.moveaxis(tosses, axis, 0)
+        both = (pairs[1:] & pairs[:-1]).mean()
+        assert abs(both - p**2) < 5 * np.sqrt(p**2 * (1 - p**2) / pairs[1:].size)
 
 
 def test_choices_of_style_are_even() -> None:

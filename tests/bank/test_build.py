@@ -17,6 +17,7 @@ from recolorist.bank.build import histogram_of, measure_row
 from recolorist.bank.table import Row
 from recolorist.core import image as check
 from recolorist.errors import ImageError, OptionError, StatisticsError
+from tests.hostile.files import damaged_npz
 
 Images = NDArray[np.uint8]
 
@@ -233,3 +234,23 @@ class TestSources:
         for path in (tmp_path / "text.npz", tmp_path / "missing.npz"):
             with pytest.raises(ImageError, match="cannot be read as a MedMNIST file"):
                 StyleBank.from_npz(path)
+
+    @pytest.mark.parametrize("how", ["packed bytes", "method", "encrypted"])
+    def test_a_damaged_medmnist_file_is_refused_in_a_sentence(self, tmp_path: Path, tiles: Images, how: str) -> None:
+        """It ended in an error of zlib or zipfile."""
+        path = tmp_path / "a.npz"
+        path.write_bytes(damaged_npz(how, train_labels=np.zeros((len(tiles), 1), np.uint8), train_images=tiles))
+        with pytest.raises(ImageError, match=r"a\.npz cannot be read as a MedMNIST file"):
+            StyleBank.from_npz(path)
+
+    def test_labels_that_are_one_number_are_refused(self, tmp_path: Path) -> None:
+        np.savez(tmp_path / "a.npz", train_images=np.zeros((2, 8, 8, 3), np.uint8), train_labels=np.uint8(3))
+        with pytest.raises(ImageError, match="one row for each image"):
+            StyleBank.from_npz(tmp_path / "a.npz")
+
+    def test_a_member_that_ends_early_is_refused_in_a_sentence(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.npz"
+        zeros = np.zeros((20, 64, 64, 3), np.uint8)
+        path.write_bytes(damaged_npz("packed size", train_labels=np.zeros((20, 1), np.uint8), train_images=zeros))
+        with pytest.raises(ImageError, match=r"a\.npz cannot be read as a MedMNIST file"):
+            StyleBank.from_npz(path)

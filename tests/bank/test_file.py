@@ -101,7 +101,7 @@ class TestFile:
             StyleBank.load(path)
 
     def test_a_missing_file_is_named(self, tmp_path: Path) -> None:
-        with pytest.raises(StatisticsError, match=r"nothing\.rcb cannot be read as a style bank"):
+        with pytest.raises(StatisticsError, match=r"nothing\.rcb does not exist"):
             StyleBank.load(tmp_path / "nothing.rcb")
 
 
@@ -147,4 +147,15 @@ def test_a_member_that_declares_another_size_is_refused(tmp_path: Path, bank: St
         for name, data in members.items():
             archive.writestr(name, data)
     with pytest.raises(StatisticsError, match=r"mean\.npy declares .* bytes of numbers and holds 144"):
+        StyleBank.load(path)
+
+
+def test_a_member_that_declares_more_packed_bytes_than_it_has_is_refused(tmp_path: Path, bank: StyleBank) -> None:
+    """The zip's directory holds two sizes; a buffer of the packed one was allocated, 1 GiB for a file of 3 kB."""
+    path = bank.save(tmp_path / "bank.rcb")
+    data = bytearray(path.read_bytes())
+    entry = data.index(b"PK\1\2")
+    data[entry + 23] = 0x7F  # the highest byte of the packed size
+    path.write_bytes(data)
+    with pytest.raises(StatisticsError, match="something else than the arrays"):
         StyleBank.load(path)

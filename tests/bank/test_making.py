@@ -11,7 +11,7 @@ from PIL import Image
 
 import recolorist as rc
 from recolorist import collections
-from recolorist.bank.making import LeftOut, MaskCheck, PreprocessingWarning, warn_of_other_mask
+from recolorist.bank.making import LeftOut, MaskCheck, PreprocessingWarning, describe_mask, warn_of_other_mask
 from tests.commands import run_here
 
 
@@ -118,3 +118,16 @@ class TestPaths:
 
 def test_left_out_images_are_read_from_any_file() -> None:
     assert LeftOut.of(3, 1, None) == LeftOut("3", "1", None)
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        (None, "pixels that it does not name"),
+        ("none", "all pixels"),
+        ("own", "the pixels of given masks"),
+        ("tissue", "the pixels of mask 'tissue'"),
+    ],
+)
+def test_a_rule_is_described_in_a_sentence(rule: str | None, text: str) -> None:
+    assert describe_mask(rule) == text

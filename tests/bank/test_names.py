@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recolorist.bank.names import Groups, decode_names, encode_names, find_code, format_name, format_names
+from recolorist.bank.names import Groups, decode_names, encode_names, find_code, find_patients, format_name, format_names
 from recolorist.errors import OptionError, StatisticsError
 
 
@@ -64,3 +64,34 @@ class TestGroups:
     def test_a_code_that_is_not_there_has_no_rows(self) -> None:
         groups = Groups.of(np.array([2, 0], np.int32))
         assert [groups.bounds(code) for code in (-1, 1, 3)] == [(0, 0)] * 3
+
+    def test_every_row_is_in_one_group(self) -> None:
+        codes = np.array([2, -1, 0, 2, 2, 0, -1], np.int32)
+        groups = Groups.of(codes)
+        rows = {code: groups.order[slice(*groups.bounds(code))].tolist() for code in (-1, 0, 1, 2)}
+        assert rows == {-1: [1, 6], 0: [2, 5], 1: [], 2: [0, 3, 4]}
+        assert sorted(row for group in rows.values() for row in group) == list(range(7))
+
+    def test_no_rows_have_no_groups(self) -> None:
+        assert Groups.of(np.zeros(0, np.int32)).bounds(0) == (0, 0)
+
+
+class TestPatients:
+    KEYS = ("p1_a.png", "p1_b.png", "p22_a.png")
+
+    def test_the_first_group_is_the_patient(self) -> None:
+        assert find_patients(self.KEYS, r"^(p\d+)_").tolist() == ["p1", "p1", "p22"]
+
+    def test_without_a_group_it_is_all_that_matches(self) -> None:
+        assert find_patients(self.KEYS, r"p\d+").tolist() == ["p1", "p1", "p22"]
+
+    def test_a_group_that_took_no_part_is_an_empty_name(self) -> None:
+        assert find_patients(["x.png", "y7.png"], r"[xy](\d+)?").tolist() == ["", "7"]
+
+    def test_a_key_without_it_is_named(self) -> None:
+        with pytest.raises(OptionError, match=r"is not in the key 'other\.png'; give a regular expression that every key has"):
+            find_patients([*self.KEYS, "other.png"], r"^(p\d+)_")
+
+    def test_no_regular_expression_is_refused(self) -> None:
+        with pytest.raises(OptionError, match="patients="):
+            find_patients(self.KEYS, "(")

@@ -60,7 +60,9 @@ class TestOpen:
 
     @pytest.mark.parametrize("name", ["none.rcb", "none.json"])
     def test_a_missing_file_is_named(self, tmp_path: Path, name: str) -> None:
-        with pytest.raises(StatisticsError, match=f"{name} cannot be read as a style bank"):
+        with pytest.raises(
+            StatisticsError, match=f"{name} does not exist; check the path, or make the bank: `recolorist bank build"
+        ):
             StyleBank.open(tmp_path / name)
 
     @pytest.mark.parametrize("content", [b"", b"{}", b"\xff\xfe", b"[1]"])

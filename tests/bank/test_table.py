@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from recolorist.bank.making import LeftOut
 from recolorist.bank.table import (
     BankTable,
     Row,
     join_triangles,
+    leave_out_blank,
     merge_tables,
     refuse_bad_arrays,
     resolve_rows,
@@ -178,3 +180,38 @@ def test_triangles_hold_the_whole_matrix(channels: int) -> None:
     triangles = split_triangles(cov)
     assert triangles.shape == (4, channels * (channels + 1) // 2)
     np.testing.assert_array_equal(join_triangles(triangles), cov)
+
+
+class TestBlank:
+    """Leaving out the blank styles of a bank that was made before there was a rule for them."""
+
+    @staticmethod
+    def table(*deviations: float, **facts: Any) -> BankTable:
+        count = len(deviations)
+        cov = np.array([np.eye(3) * deviation**2 for deviation in deviations])
+        names = [chr(97 + i) for i in range(count)]
+        return BankTable(np.full((count, 3), 0.5), cov, np.full(count, 100), names, [f"L{name}" for name in names], **facts)
+
+    def test_the_others_stay_in_order_and_the_blank_ones_are_named(self) -> None:
+        left = leave_out_blank(self.table(0.2, 0.001, 0.1, 0.0))
+        assert list(left.keys) == ["a", "c"]
+        assert left.labels == ["La", "Lc"]
+        assert [entry.key for entry in left.left_out] == ["b", "d"]
+        assert [entry.label for entry in left.left_out] == ["Lb", "Ld"]
+        assert left.blank == "left out"
+
+    def test_those_left_out_before_stay_named(self) -> None:
+        left = leave_out_blank(self.table(0.2, 0.0, left_out=(LeftOut("z"),)))
+        assert [entry.key for entry in left.left_out] == ["z", "b"]
+
+    def test_without_blank_styles_nothing_changes(self) -> None:
+        table = self.table(0.2, 0.1)
+        assert leave_out_blank(table) is table
+
+    def test_of_another_space_nothing_is_known(self) -> None:
+        table = self.table(0.2, 0.0, space="lab")
+        assert leave_out_blank(table) is table
+
+    def test_a_bank_of_blank_styles_only_is_refused(self) -> None:
+        with pytest.raises(StatisticsError, match="all 2 styles of the bank are blank"):
+            leave_out_blank(self.table(0.0, 0.001))

@@ -32,7 +32,7 @@ _FLAGS: Final = (
 )
 # The browser reads commands from descriptor 3 and answers on 4.
 _LAUNCH: Final = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execv(sys.argv[3], sys.argv[3:])"
-_PATIENCE: Final = 120.0  # seconds for anything to happen, on a busy machine
+PATIENCE: Final = 120.0  # seconds for anything to happen, on a busy machine
 
 
 def find() -> str | None:
@@ -81,7 +81,7 @@ class Chromium:
         try:
             self._session = None
             self.send("Browser.close")
-            self._process.wait(_PATIENCE)
+            self._process.wait(PATIENCE)
         except (OSError, TimeoutError, subprocess.TimeoutExpired):
             self._process.kill()
             self._process.wait()
@@ -101,7 +101,7 @@ class Chromium:
         while data:
             data = data[os.write(self._commands, data) :]
         with self._changed:
-            if not self._changed.wait_for(lambda: number in self._replies, _PATIENCE):
+            if not self._changed.wait_for(lambda: number in self._replies, PATIENCE):
                 raise TimeoutError(f"the browser did not answer {method}")
             reply = self._replies.pop(number)
         if "error" in reply:
@@ -132,6 +132,11 @@ class Chromium:
 
     # ---- what a person does ---------------------------------------------------------------------------------------------
 
+    def reset(self) -> None:
+        """Undo what tests change of the browser."""
+        self.send("Emulation.setEmulatedMedia", features=[])
+        self.window(1280, 900)
+
     def open(self, address: str) -> None:
         self.send("Page.navigate", url=address)
         self.wait("document.readyState === 'complete'")
@@ -144,7 +149,7 @@ class Chromium:
             raise RuntimeError(details.get("exception", {}).get("description", details["text"]))
         return reply["result"].get("value")
 
-    def wait(self, expression: str, patience: float = _PATIENCE) -> Any:
+    def wait(self, expression: str, patience: float = PATIENCE) -> Any:
         """Wait until an expression becomes true."""
         return wait_for(lambda: self.run(expression), patience, expression)
 
@@ -199,9 +204,9 @@ class Chromium:
         """Click on something, wait for the download it starts to be complete, and return its name and bytes."""
         seen = len(self.events)
         self.click(selector)
-        begun = wait_for(lambda: self._event("Browser.downloadWillBegin", seen), _PATIENCE, f"a download from {selector}")
+        begun = wait_for(lambda: self._event("Browser.downloadWillBegin", seen), PATIENCE, f"a download from {selector}")
         finished = {"guid": begun["guid"], "state": "completed"}
-        wait_for(lambda: self._event("Browser.downloadProgress", seen, **finished), _PATIENCE, "the end of the download")
+        wait_for(lambda: self._event("Browser.downloadProgress", seen, **finished), PATIENCE, "the end of the download")
         path = self.downloads / str(begun["guid"])
         data = path.read_bytes()
         path.unlink()

@@ -17,8 +17,10 @@ from tests.full import full
 
 Bytes: TypeAlias = NDArray[np.uint8]
 LINEAR: Final = ("rgb", "ycbcr", "ypbpr", "yuv", "yiq", "ydbdr")
+CONVERTED: Final = ("lab", "luv", "lch", "hsv", "hsi", "hed", "lalphabeta")
+METHODS: Final = ("mean_std", "covariance", "histogram", "exact_histogram")
 #: What the page offers.
-OFFERED: Final = tuple(itertools.product(("mean_std", "covariance", "histogram"), LINEAR))
+OFFERED: Final = tuple(itertools.product(METHODS, LINEAR + CONVERTED))
 
 
 @dataclass(frozen=True)
@@ -89,9 +91,14 @@ class Settings:
             )
         )
 
+    @property
+    def is_affine(self) -> bool:
+        return self.method in ("mean_std", "covariance")
+
     def plan(self, content: Bytes, style: Bytes) -> rc.Plan:
         inside, style_inside = self.masks(content, style)
-        measured = rc.measure(content, inside), rc.measure(style, style_inside)
+        space = "rgb" if self.space in LINEAR else self.space
+        measured = rc.measure(content, inside, space=space), rc.measure(style, style_inside, space=space)
         method: Any = self.method
         return rc.plan(*measured, self.space, self.strength, self.max_gain, method=method)
 

@@ -6,7 +6,9 @@ import { pathToFileURL } from "node:url";
 
 const [folder, file] = process.argv.slice(2);
 const load = (name) => import(pathToFileURL(`${folder}/${name}.mjs`));
-const [{ Engine }, { planJson }, { packed }, exact] = await Promise.all(["engine", "plan", "png", "exact"].map(load));
+const names = ["engine", "plan", "png", "exact", "kernels"];
+const [{ Engine }, { planJson }, { packed }, exact, { Kernels }] = await Promise.all(names.map(load));
+const kernels = new Kernels(readFileSync(`${folder}/../kernels.wasm`));
 
 const { spaces, blank, images, widths, cases, floats, divisions, sums } = JSON.parse(readFileSync(file, "utf8"));
 const decoded = images.map((text) => {
@@ -15,16 +17,17 @@ const decoded = images.map((text) => {
 });
 
 for (const { content, style, moments, options } of cases) {
-  const engine = new Engine(spaces, blank);
+  const engine = new Engine(spaces, blank, kernels);
   engine.setContent(decoded[content], widths[content]);
   if (moments) engine.setStyleMoments(moments);
-  else engine.setStyle(decoded[style]);
+  else engine.setStyle(decoded[style], widths[style]);
   try {
     const match = engine.match(options);
     const { pixels, plan, flags } = match;
     const { report, loss } = engine.account(match);
-    const sha256 = createHash("sha256").update(packed(new Uint8Array(pixels.buffer), false)).digest("hex");
-    console.log(JSON.stringify({ sha256, plan: plan && planJson(plan), report, loss, flags, blank: match.blank, moments: match.content.moments }));
+    const bytes = packed(new Uint8Array(pixels.buffer), false), small = bytes.length < 1000;
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    console.log(JSON.stringify({ sha256, pixels: small ? Buffer.from(bytes).toString("base64") : null, plan: plan && planJson(plan), report, loss, flags, blank: match.blank, moments: match.content.moments }));
   } catch (error) {
     console.log(JSON.stringify({ error: error.message }));
   }

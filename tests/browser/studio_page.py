@@ -46,8 +46,7 @@ class StudioPage:
 
     def open(self) -> None:
         """A fresh page with its first example."""
-        self.browser.send("Emulation.setEmulatedMedia", features=[])
-        self.browser.window(1280, 900)
+        self.browser.reset()
         self.browser.open(self.file.as_uri())
         self.settle()
 

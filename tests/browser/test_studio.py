@@ -16,7 +16,6 @@ import pytest
 from PIL import Image
 
 import recolorist as rc
-from recolorist.bank.style_bank import StyleBank
 from tests.browser.chromium import wait_for
 from tests.browser.pairs import FEW, THOROUGH, Bytes, Settings, fingerprint, narrow_noise, noise, slides, with_alpha
 from tests.browser.studio_page import StudioPage, save
@@ -248,6 +247,8 @@ def test_what_cannot_be_used_is_said_and_does_not_stop_the_page(page: StudioPage
         (Settings("histogram", strength=0.8, mask="darker", only_inside=True), "png"),
         (Settings("histogram", "yiq", 0.6, mask="brighter"), "alpha"),
         (Settings("histogram", "ycbcr"), "jpeg"),
+        (Settings("mean_std", "lab", 0.7, mask="darker", only_inside=True), "png"),
+        (Settings("exact_histogram", "hsv", mask="darker"), "alpha"),
     ],
 )
 def test_png_plan_and_script_reproduce_the_bytes(page: StudioPage, tmp_path: Path, settings: Settings, kind: str) -> None:
@@ -264,7 +265,7 @@ def test_png_plan_and_script_reproduce_the_bytes(page: StudioPage, tmp_path: Pat
     called, png = page.browser.download("#save-png")
     assert called.endswith("-matched.png")
     assert np.array_equal(np.asarray(Image.open(io.BytesIO(png))), expected)
-    if settings.method == "histogram":
+    if not settings.is_affine:
         assert page.browser.run("document.querySelector('#save-plan').disabled") is True
         assert page.browser.run("document.querySelector('#space').disabled") is False
     else:
@@ -288,52 +289,3 @@ def _run_script(folder: Path, script: bytes) -> None:
         timeout=600,
     )
     assert done.returncode == 0, done.stderr
-
-
-# ---- the bank --------------------------------------------------------------------------------------------------------------
-
-
-def _bank(*styles: Bytes) -> StyleBank:
-    keys = [f"style {i}" for i in range(len(styles))]
-    return StyleBank.build(styles, domains=["hospital"] * len(styles), keys=keys, name="test bank", split="train")
-
-
-def test_a_dot_of_the_bank_applies_its_style(page: StudioPage, tmp_path: Path) -> None:
-    content, styles = noise(), (narrow_noise(), *slides())
-    page.load(save(tmp_path / "content.png", content))
-    bank = _bank(*styles)
-    (tmp_path / "bank.json").write_text(bank.to_json())
-    page.browser.choose("#bank-file", tmp_path / "bank.json")
-    page.browser.wait("document.querySelectorAll('#bank-list option').length === 3")
-    assert page.browser.text("#bank-name") == "test bank: 3 styles"
-    for unit in (bank.moments(1), bank.moments(2)):
-        page.browser.place("#bank-plot")
-        seen = page.colours("#bank-plot")[..., :3].astype(int)
-        rows, columns = np.nonzero((np.abs(seen - np.rint(255 * unit.mean)) <= 1).all(axis=2))
-        across, down = float(np.median(columns)) / seen.shape[1], float(np.median(rows)) / seen.shape[0]
-        page.browser.click("#bank-plot", across, down)
-        page.wait_fingerprint(fingerprint(rc.match(content, unit)))
-
-
-def test_the_list_of_the_bank_does_the_same_by_keyboard(page: StudioPage, tmp_path: Path) -> None:
-    content, styles = noise(), (narrow_noise(), *slides())
-    page.load(save(tmp_path / "content.png", content))
-    bank = _bank(*styles)
-    (tmp_path / "bank.json").write_text(bank.to_json())
-    page.browser.drop("#style-canvas", tmp_path / "bank.json")
-    page.browser.wait("document.querySelectorAll('#bank-list option').length === 3")
-    page.browser.run("document.querySelector('#bank-list').focus()")
-    for row in range(3):
-        page.browser.key("ArrowDown")
-        page.wait_fingerprint(fingerprint(rc.match(content, bank.moments(row))))
-    page.fingerprints(Settings("histogram"))
-    assert "needs the style's pixels" in page.message()
-
-
-def test_a_file_that_is_no_bank_is_refused(page: StudioPage, tmp_path: Path) -> None:
-    whole = json.loads(_bank(noise()).to_json())
-    bad = {"b.json": {}, "c.json": whole | {"mean": [[1, 2]]}, "d.json": whole | {"space": "lab"}, "e.json": whole | {"count": 2}}
-    for name, text in {"a.json": "{", **{name: json.dumps(entries) for name, entries in bad.items()}}.items():
-        (tmp_path / name).write_text(text)
-        page.browser.choose("#bank-file", tmp_path / name)
-        wait_for(lambda name=name: f"“{name}” is not a bank" in page.message(), 5, name)  # type: ignore[misc]

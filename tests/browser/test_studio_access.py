@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import statistics
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,8 @@ import pytest
 import recolorist as rc
 from tests.browser.pairs import Settings, fingerprint, narrow_noise, noise
 from tests.browser.studio_page import StudioPage, save
+
+_AXE = Path(os.environ.get("RECOLORIST_AXE", Path(sys.prefix) / "npm" / "node_modules" / "axe-core" / "axe.min.js"))
 
 # ---- nothing leaves --------------------------------------------------------------------------------------------------------
 
@@ -108,7 +112,7 @@ def test_everything_is_reached_by_tab_and_has_a_name(page: StudioPage) -> None:
     page.browser.click("#bank-example")
     page.browser.run("document.activeElement.blur()")
     reached = set()
-    for _ in range(60):
+    for _ in range(70):
         page.browser.key("Tab")
         reached.add(page.browser.run("document.activeElement.id || document.activeElement.name"))
     expected = {"theme", "example", "content-file", "style-file", "view", "zoom-out", "zoom-in", "zoom-actual", "zoom-fit"}
@@ -123,6 +127,10 @@ def test_everything_is_reached_by_tab_and_has_a_name(page: StudioPage) -> None:
         "bank-example",
         "bank-plane",
         "bank-list",
+        "sampler",
+        "seed",
+        "draw",
+        "sheet-make",
     }
     expected |= {"save-png", "save-plan", "save-snippet", "copy-snippet", "snippet"}
     assert expected <= reached
@@ -133,6 +141,27 @@ def test_everything_is_reached_by_tab_and_has_a_name(page: StudioPage) -> None:
     nameless = [node["role"]["value"] for node in focusable if not node.get("name", {}).get("value")]
     assert len(focusable) > 25
     assert set(nameless) <= {"RootWebArea", "MenuListPopup"}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious(page: StudioPage, tmp_path: Path, theme: str) -> None:
+    """The rules of WCAG 2 and good practice that a program can check, with every part of the page in use, wide and narrow."""
+    if not _AXE.is_file():
+        pytest.skip("axe-core is not installed; `make test` gets it from npm where it can, or name its file in RECOLORIST_AXE")
+    page.browser.prefer(theme)
+    tiles = [save(tmp_path / f"{i}.png", noise(i)) for i in range(3)]
+    page.browser.choose("#content-file", *tiles)
+    page.browser.wait("document.querySelectorAll('#content-strip label').length === 3")
+    page.browser.run("document.querySelector('#mask').value = 'darker'")
+    page.browser.run("document.querySelector('#mask').dispatchEvent(new Event('change'))")
+    page.browser.click("#draw")
+    page.browser.wait("!document.querySelector('#sheet-save').disabled")
+    page.browser.run(_AXE.read_text("utf-8") + "; 0")
+    for width in (1280, 390):
+        page.browser.window(width, 844)
+        found = page.browser.run("axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)")
+        serious = [f"{one['id']}: {[node['html'][:120] for node in one['nodes']]}" for one in found]
+        assert serious == []
 
 
 def test_text_is_legible_in_both_themes(page: StudioPage) -> None:
@@ -219,10 +248,42 @@ def test_no_window_scrolls_sideways(page: StudioPage, width: int) -> None:
         page.browser.run("new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)))")
         assert page.browser.run("document.documentElement.scrollWidth") <= width
         beyond = page.browser.run(
-            "Array.from(document.querySelectorAll('.card > *, .card td'), (e) => [e.tagName, e.className, e.id,"
+            "Array.from(document.querySelectorAll('.card:not(.stage) > *, .card td'), (e) => [e.tagName, e.className, e.id,"
             " e.getBoundingClientRect().right, e.closest('.card').getBoundingClientRect().right]).filter((e) => e[3] > e[4])"
         )
         assert beyond == []
+
+
+@pytest.mark.parametrize("view", ["side", "compare"])
+def test_the_pictures_stay_in_view_on_a_phone_while_sliders_move(page: StudioPage, view: str) -> None:
+    page.browser.window(390, 844)
+    page.browser.run(f"document.querySelector('input[value={view}]').click()")
+    canvas = "#output-canvas" if view == "side" else "#compare-canvas"
+    for control in ("#method", "#strength", "#gain", "#mask"):
+        left, top, width, height = page.browser.place(control)
+        seen = page.browser.run(
+            f"(() => {{ const b = document.querySelector('{canvas}').getBoundingClientRect();"
+            " return [b.left, b.top, b.right, b.bottom]; })()"
+        )
+        assert 0 <= seen[0] < seen[2] <= 390, control
+        assert 0 <= seen[1] < seen[3] <= top, control  # whole, and above the control
+        assert seen[2] - seen[0] > 190, control  # large enough to see something
+        at = f"document.elementFromPoint({left + width / 2}, {top + height / 2}).id"
+        assert page.browser.run(at) == control[1:]  # and nothing lies over the control
+
+
+def test_a_long_name_does_not_push_the_pictures_down(page: StudioPage, tmp_path: Path) -> None:
+    long = "a_slide_with_the_whole_history_of_its_scanner_" * 4
+    where = "Array.from(document.querySelectorAll('.single canvas'), (c) => c.getBoundingClientRect().top - scrollY)"
+    for width in (1280, 390):
+        page.browser.window(width, 844)
+        tops = []
+        for name in ("a.png", f"{long}.png"):
+            page.load(save(tmp_path / name, noise()), save(tmp_path / name, narrow_noise()))
+            page.browser.run("scrollTo(0, 0)")
+            tops.append(page.browser.run(where))
+        assert tops[0] == tops[1]
+        assert page.browser.run("document.querySelector('#content-meta .name').title") == f"{long}.png"
 
 
 def test_themes_follow_the_system_and_the_switch(page: StudioPage) -> None:

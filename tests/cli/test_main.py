@@ -13,7 +13,9 @@ import pytest
 
 import recolorist as rc
 from recolorist._version import __version__
+from recolorist.demo import figure as demo_figure
 from recolorist.demo import run as demo_run
+from recolorist.demo.hospitals import Score
 from recolorist.demo.pairs import Case
 from tests.commands import picture, refused, run_here, run_process
 
@@ -54,8 +56,8 @@ class TestDemo:
     def test_writes_where_it_says(self, shown: tuple[subprocess.CompletedProcess[str], Path]) -> None:
         done, folder = shown
         assert [path.name for path in folder.iterdir()] == ["recolorist-demo"]
-        assert f"files in {folder.resolve() / 'recolorist-demo'}; look at contact_sheet.html" in done.stdout
-        assert (folder / "recolorist-demo" / "contact_sheet.html").stat().st_size > 100_000
+        assert f"files in {folder.resolve() / 'recolorist-demo'}; open index.html" in done.stdout
+        assert (folder / "recolorist-demo" / "index.html").stat().st_size > 100_000
 
     def test_prints_the_numbers_of_the_plans(self, shown: tuple[subprocess.CompletedProcess[str], Path]) -> None:
         done, folder = shown
@@ -73,10 +75,13 @@ class TestDemo:
     def test_json_carries_every_bit_of_the_plan(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         case = Case("small", "A small pair", "Drawn for this test.", picture(0), picture(1), "before", "after")
         monkeypatch.setattr(demo_run, "cases", lambda: [case])
+        monkeypatch.setattr(demo_run, "compare", lambda: (Score("north", "no augmentation", 0.9, 0.5, 8),))
+        monkeypatch.setattr(demo_figure, "make_hospitals", tuple)
         answer = run_here("demo", "--out", tmp_path / "x", "--json")
         assert (answer.code, answer.err) == (0, "")
         assert sorted(answer.json["files"]) == sorted(path.name for path in (tmp_path / "x").iterdir())
         plan = rc.plan(rc.measure(case.content), rc.measure(case.style))
+        assert answer.json["scores"][0]["target"] == 0.5
         (row,) = answer.json["pairs"]
         assert (row["gain"], row["offset"]) == (plan.gain.tolist(), plan.offset.tolist())
         assert all(0.99 < value <= 1.0 for value in row["pearson"])
@@ -126,3 +131,31 @@ class TestUsage:
         monkeypatch.chdir(tmp_path)
         assert words[-1] in refused(*words, code=2)
         assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("augment", "{data}", "{out}", "--bank", "no.rcb"),
+        ("augment", "{data}", "{out}", "--bank", "no.json"),
+        ("harmonise", "{data}", "{out}", "--to", "no.rcb"),
+        ("harmonise", "{data}", "{out}", "--to", "no.rcb:north"),
+        ("drift", "{data}", "--bank", "no.rcb"),
+        ("bank", "info", "no.rcb"),
+        ("bank", "merge", "{bank}", "no.rcb", "-o", "{out}.rcb"),
+        ("bank", "share", "no.rcb", "-o", "{out}.rcb"),
+        ("bank", "build", "no", "-o", "{out}.rcb"),
+        ("match", "{image}", "no.png", "-o", "{out}.png"),
+        ("match", "no.png", "{image}", "-o", "{out}.png"),
+        ("match", "{image}", "{image}", "--mask", "no.png", "-o", "{out}.png"),
+        ("match", "{image}", "--plan", "no.json", "-o", "{out}.png"),
+        ("audit", "no.csv"),
+    ],
+)
+def test_a_missing_file_gets_a_sentence_and_nothing_is_written(
+    words: tuple[str, ...], data: Path, bank: Path, pair: tuple[Path, Path], tmp_path: Path
+) -> None:
+    message = refused(*(word.format(data=data, bank=bank, image=pair[0], out=tmp_path / "out") for word in words))
+    assert "does not exist; " in message
+    assert "Errno" not in message
+    assert list(tmp_path.iterdir()) == []

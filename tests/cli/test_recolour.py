@@ -23,6 +23,25 @@ def records(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "provenance.jsonl").read_text("utf-8").splitlines()]
 
 
+class TestFolder:
+    """The target is given by place, or by name as in the other commands."""
+
+    @pytest.mark.parametrize("option", ["-o", "--out"])
+    def test_by_name_is_the_same_as_by_place(self, data: Path, bank: Path, pair: Pair, tmp_path: Path, option: str) -> None:
+        for command, style in (("augment", ("--bank", bank)), ("harmonise", ("--to", pair[0]))):
+            by_place, by_name = tmp_path / f"{command} place", tmp_path / f"{command} name"
+            assert run_here(command, data, by_place, *style).code == 0
+            assert run_here(command, data, option, by_name, *style).code == 0
+            assert contents(by_place) == contents(by_name)
+
+    @pytest.mark.parametrize("words", [(), ("one", "-o", "two")])
+    def test_never_and_twice_are_refused(self, data: Path, bank: Path, pair: Pair, words: tuple[str, ...]) -> None:
+        for command, style in (("augment", ("--bank", bank)), ("harmonise", ("--to", pair[0]))):
+            assert "give the folder to write into once" in refused(command, data, *words, *style, code=2)
+        assert not Path("one").exists()
+        assert not Path("two").exists()
+
+
 class TestAugment:
     def test_writes_what_the_library_writes(self, data: Path, bank: Path, tmp_path: Path) -> None:
         words = ["--copies", "2", "--seed", "7", "--strength", "0.5-1", "--p", "0.5", "--domain-from", "0"]

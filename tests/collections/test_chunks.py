@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from recolorist.collections.chunks import Failure, chunks_of, died, do_chunk
+from recolorist.collections.chunks import Failure, chunks_of, do_chunk, process_failure
 from recolorist.collections.items import Item
 from recolorist.collections.target import OutputError
 from recolorist.errors import ImageError
@@ -63,7 +63,7 @@ def test_an_interrupt_is_not_a_failed_image() -> None:
 
 
 def test_a_lost_worker_is_reported_by_the_name_of_its_image() -> None:
-    failure = died(Item("a/b.png", "elsewhere/b.png"))
+    failure = process_failure(Item("a/b.png", "elsewhere/b.png"))
     assert failure.key == "a/b.png"
     assert "died twice" in failure.message
 

@@ -51,3 +51,28 @@ def test_names_stay_on_one_line_of_ascii(name: str) -> None:
 def test_numbers_that_are_not_finite_are_refused() -> None:
     with pytest.raises(ValueError, match="JSON"):
         as_line({"x": float("nan")})
+
+
+@pytest.mark.parametrize(
+    "line", ["", "nothing", "[1, 2]", "null", '{"source": "a"}', '{"source": "a", "output": "b"}', "[" * 100_000, "\udcff"]
+)
+def test_lines_that_are_no_records_are_left_out(tmp_path: Path, line: str) -> None:
+    (tmp_path / PROVENANCE).write_bytes(f"{line}\n{LINE}\n".encode("utf-8", "surrogateescape"))
+    assert [record["source"] for record in read_records(Target(str(tmp_path)))] == ["a"]
+
+
+def test_the_journal_comes_after_the_list_of_an_earlier_run(tmp_path: Path) -> None:
+    (tmp_path / PROVENANCE).write_text(LINE + "\n", "utf-8")
+    (tmp_path / JOURNAL).write_text(LINE.replace('"c"', '"d"') + "\n", "utf-8")
+    assert [record["sha256"] for record in read_records(Target(str(tmp_path)))] == ["c", "d"]
+
+
+def test_a_folder_without_records_has_none(tmp_path: Path) -> None:
+    assert read_records(Target(str(tmp_path))) == []
+
+
+def test_closing_with_an_empty_list_leaves_an_empty_record(tmp_path: Path) -> None:
+    journal = Journal(Target(str(tmp_path)))
+    journal.close([])
+    assert (tmp_path / PROVENANCE).read_bytes() == b""
+    assert not (tmp_path / JOURNAL).exists()

@@ -13,7 +13,8 @@ import tifffile
 from PIL import Image, ImageCms
 
 import recolorist as rc
-from recolorist.collections.one_file import match_file, style_of
+from recolorist.bank.making import PreprocessingWarning
+from recolorist.collections.one_file import match_file, open_style, style_of
 from recolorist.collections.options import Masks, OutputOptions
 from recolorist.core.options import MatchOptions
 from recolorist.errors import ImageError, OptionError, RecoloristError, StatisticsError
@@ -141,3 +142,34 @@ def test_ties_by_position_reach_the_file(tmp_path: Path) -> None:
     out = np.asarray(Image.open(tmp_path / "out.png"))
     assert np.array_equal(out, rc.match(content, style, "exact_histogram", ties="position"))
     assert not np.array_equal(out, rc.match(content, style, "exact_histogram"))
+
+
+class TestOpenStyle:
+    def test_a_bank_stays_a_bank_and_a_domain_is_a_part_of_it(self, files: Path) -> None:
+        whole = open_style(files / "bank.rcb", Reading(), "rgb")
+        assert isinstance(whole, rc.StyleBank)
+        assert len(whole) == 4
+        part = open_style(f"{files / 'bank.rcb'}:y", Reading(), "rgb")
+        assert isinstance(part, rc.StyleBank)
+        assert part.keys == ("2", "3")
+
+    def test_an_image_gives_its_moments(self, files: Path) -> None:
+        assert open_style(files / "a.png", Reading(), "rgb") == rc.measure(picture(0))
+
+    def test_a_domain_that_is_not_there_is_named(self, files: Path) -> None:
+        with pytest.raises(OptionError, match="no style has domain 'z'; the bank has 'x', 'y'"):
+            open_style(f"{files / 'bank.rcb'}:z", Reading(), "rgb")
+
+
+@pytest.mark.parametrize("rule", ["tissue", "fundus"])
+@pytest.mark.parametrize("reading", [Reading(), IN_STRIPS], ids=["whole", "strips"])
+def test_a_rule_that_finds_nothing_is_warned_of_and_all_pixels_are_measured(
+    tmp_path: Path, files: Path, rule: str, reading: Reading
+) -> None:
+    level = 250 if rule == "tissue" else 3
+    blank = np.full((37, 53, 3), level, np.uint8)
+    blank[::2] -= 2
+    tifffile.imwrite(tmp_path / "blank.tif", blank, photometric="rgb", tile=(16, 16))
+    with pytest.warns(PreprocessingWarning, match=f"mask '{rule}' finds no foreground, so all pixels are measured"):
+        match_file(tmp_path / "blank.tif", files / "a.tif", tmp_path / "o.tif", masks=Masks(rule), reading=reading)
+    assert np.array_equal(read_image(tmp_path / "o.tif"), rc.match(blank, picture(0)))

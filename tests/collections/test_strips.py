@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import recolorist as rc
 from recolorist.collections import Masks, OutputOptions, match_file
-from recolorist.collections.strips import apply_strips, count_strips, measure_strips, write_strips
+from recolorist.collections.strips import StripLimits, apply_strips, are_strips_blank, count_strips, measure_strips, write_strips
 from recolorist.collections.target import Target
 from recolorist.core import foreground
 from recolorist.core import image as check
@@ -57,6 +57,16 @@ class TestAnyStrips:
         mask = foreground.RULES[rule](opened.colour, opened.data_range)
         assert mask is not None
         assert measure_strips(ArrayStrips(image), rule) == rc.measure(image, mask)
+
+    @pytest.mark.parametrize("step", [1, 30, 200])
+    def test_the_disc_of_a_fundus_is_found_in_strips(self, step: int) -> None:
+        y, x = np.mgrid[:90, :120]
+        eye = np.where((x - 60) ** 2 + (y - 45) ** 2 < 1600, 90, 3).astype(np.uint8)[..., None].repeat(3, axis=2)
+        eye[20:50, 20:60] = 4  # a dark part, which a threshold leaves out
+        mask = foreground.fundus(eye, 255.0)
+        assert mask is not None
+        assert mask[30, 40]
+        assert measure_strips(ArrayStrips(eye, step=step), "fundus") == rc.measure(eye, mask)
 
     def test_a_rule_that_finds_nothing_is_not_used(self) -> None:
         blank = np.full((600, 40, 3), 250, np.uint8)
@@ -229,3 +239,46 @@ def test_memory_does_not_grow_with_the_image(tmp_path: Path) -> None:
     run = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)  # noqa: S603
     assert int(run.stdout) < 80 * 1024
     assert (tmp_path / "o.tif").stat().st_size > 54 * 428 * 3000 * 3
+
+
+class TestLimits:
+    """The limits of an image in strips are those of the whole image."""
+
+    @pytest.mark.parametrize("space", ["rgb", "ycbcr"])
+    @pytest.mark.parametrize("rule", [None, "tissue"])
+    def test_share_clipped_and_detail_lost(self, space: str, rule: str | None) -> None:
+        image = picture(0, (101, 67))
+        image[:, 50:] = 250  # glass
+        strong = rc.Moments(100, [128.0] * 3, np.diag([90.0**2] * 3), 255.0)
+        plan = rc.plan(rc.measure(image), strong, space)
+        inside = None if rule is None else foreground.RULES[rule](image, 255.0)
+        limits = StripLimits(ArrayStrips(image, step=16), rule, MatchOptions(space=space))
+        whole = rc.audit(image, plan, mask=inside)
+        assert limits.clipped(plan) == pytest.approx(whole.clipped_overall, abs=1e-12)
+        assert limits.loss(plan).share == whole.loss_share
+        assert limits.loss(plan).worst_box == whole.loss_worst_box
+
+    @pytest.mark.parametrize("limit", [0.0, 0.01, 0.5])
+    def test_a_limit_on_clipping_is_kept(self, tmp_path: Path, limit: float) -> None:
+        image, style = picture(0, (201, 103)), (picture(1) // 128 * 255).astype(np.uint8)
+        (tmp_path / "s.png").write_bytes(encode(style, ".png"))
+        source, options = stored(tmp_path / "a.tif", image), MatchOptions(max_clip=limit)
+        strips = match_file(source, tmp_path / "s.png", tmp_path / "o.tif", options, reading=SMALL)
+        whole = match_file(source, tmp_path / "s.png", tmp_path / "w.tif", options)
+        assert np.array_equal(read_image(tmp_path / "o.tif"), read_image(tmp_path / "w.tif"))
+        assert (strips.contrast, strips.plan) == (whole.contrast, whole.plan)
+        assert strips.plan is not None
+        assert rc.audit(image, strips.plan).clipped_overall <= limit
+
+
+class TestBlank:
+    def test_glass_in_strips_is_blank_and_tissue_is_not(self) -> None:
+        glass, tissue = np.full((130, 40, 3), 243, np.uint8), picture(0, (130, 40))
+        for pixels, expected in ((glass, True), (tissue, False)):
+            source = ArrayStrips(pixels, step=16)
+            assert are_strips_blank(source, None, measure_strips(source)) is expected
+
+    def test_an_image_without_rows_is_refused(self) -> None:
+        empty = ArrayStrips(np.zeros((0, 5, 3), np.uint8))
+        with pytest.raises(ImageError, match="it has no rows"):
+            count_strips(empty)

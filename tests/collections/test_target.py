@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from recolorist import collections as batch
 from recolorist.collections.journal import Journal, read_records
 from recolorist.collections.target import OutputError, Target
 from recolorist.errors import ImageError, OptionError
+from recolorist.io.files import PART_SUFFIX
 from tests.commands import contents
 
 
@@ -109,3 +111,63 @@ class TestTarget:
         journal.close(None)
         (tmp_path / "provenance.jsonl").write_bytes(b'{"x": 1}\n[1]\nnonsense\n\xff\n')
         assert [record["output"] for record in read_records(target)] == ["b"]
+
+
+class TestMade:
+    """Large files and folders, which a function writes."""
+
+    def test_appear_under_their_name_when_they_are_whole(self, tmp_path: Path) -> None:
+        def make(path: Path) -> None:
+            assert not (tmp_path / "a" / "x.tif").exists()
+            path.write_bytes(b"whole")
+
+        Target(str(tmp_path)).place_made("a/x.tif", make)
+        assert (tmp_path / "a" / "x.tif").read_bytes() == b"whole"
+
+    def test_replace_only_by_force(self, tmp_path: Path) -> None:
+        (tmp_path / "x.zarr").mkdir()
+        (tmp_path / "x.zarr" / "old").write_bytes(b"old")
+
+        def make(path: Path) -> None:
+            path.mkdir()
+            (path / "new").write_bytes(b"new")
+
+        with pytest.raises(ImageError, match=r"x\.zarr exists in the target; pass force=True to replace it"):
+            Target(str(tmp_path)).place_made("x.zarr", make)
+        assert [path.name for path in (tmp_path / "x.zarr").iterdir()] == ["old"]
+        Target(str(tmp_path), force=True).place_made("x.zarr", make)
+        assert [path.name for path in (tmp_path / "x.zarr").iterdir()] == ["new"]
+        assert [path.name for path in tmp_path.iterdir()] == ["x.zarr"]
+
+    def test_an_error_leaves_nothing(self, tmp_path: Path) -> None:
+        def make(path: Path) -> None:
+            path.write_bytes(b"half")
+            raise ImageError("the file is damaged")
+
+        with pytest.raises(ImageError, match="damaged"):
+            Target(str(tmp_path)).place_made("x.tif", make)
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestDigest:
+    def test_is_that_of_the_content(self, tmp_path: Path) -> None:
+        Target(str(tmp_path)).place("a/b.png", b"pixels")
+        assert Target(str(tmp_path)).digest("a/b.png") == hashlib.sha256(b"pixels").hexdigest()
+
+    def test_of_nothing_of_a_folder_and_of_a_link_there_is_none(self, tmp_path: Path) -> None:
+        (tmp_path / "folder").mkdir()
+        (tmp_path / "file").write_bytes(b"x")
+        (tmp_path / "link").symlink_to(tmp_path / "file")
+        assert [Target(str(tmp_path)).digest(name) for name in ("none", "folder", "link")] == [None, None, None]
+
+
+def test_what_a_kill_left_is_swept_away_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / f".x.png.1234{PART_SUFFIX}").write_bytes(b"half")
+    (tmp_path / f".y.zarr.1234{PART_SUFFIX}").mkdir()
+    (tmp_path / f".y.zarr.1234{PART_SUFFIX}" / "chunk").write_bytes(b"half")
+    (tmp_path / "a" / "x.png").write_bytes(b"whole")
+    (tmp_path / ".hidden").write_bytes(b"not ours")
+    assert Target(str(tmp_path)).sweep() == 2
+    assert sorted(path.name for path in tmp_path.rglob("*")) == [".hidden", "a", "x.png"]
+    assert Target(str(tmp_path)).sweep() == 0

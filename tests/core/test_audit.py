@@ -13,6 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 import recolorist as rc
+from recolorist.core.audit import audit_written
+from recolorist.core.image import open_image
 from recolorist.demo import synthetic
 from recolorist.demo.synthetic import SCANNERS
 from tests.strategies import DTYPES, HIGHEST, INTEGERS, Image, build
@@ -251,3 +253,27 @@ class TestRefusals:
         content = build("uniform", (6, 5, 3), "uint8", 3)
         with pytest.raises(rc.RecoloristError, match="selects no pixel"):
             rc.audit(content, content, mask=np.zeros((6, 5), bool))
+
+
+class TestWritten:
+    """What collections record of an image that they have opened, matched and written."""
+
+    @pytest.mark.parametrize("space", ["rgb", "ycbcr", "lab"])
+    @pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
+    @pytest.mark.parametrize("masked", [False, True])
+    def test_is_the_audit_of_the_plan_and_of_the_two_images(self, space: str, dtype: str, masked: bool) -> None:
+        content, style = build("random", (21, 34, 3), dtype, 1), build("random", (18, 20, 3), dtype, 2)
+        mask = np.arange(34) < np.full((21, 1), 20) if masked else None
+        plan = rc.plan(rc.measure(content, space=_moments_of(space)), rc.measure(style, space=_moments_of(space)), space)
+        output = rc.apply(content, plan, mask=mask)
+        expected = rc.audit(content, plan, mask=mask)
+        assert audit_written(open_image(content), output, plan, mask).to_json() == expected.to_json()
+
+    def test_without_a_plan_it_is_the_estimate(self) -> None:
+        content, style = build("random", (21, 34, 3), "uint8", 1), build("random", (18, 20, 3), "uint8", 2)
+        output = rc.match(content, style, "histogram")
+        assert audit_written(open_image(content), output, None, None).to_json() == rc.audit(content, output).to_json()
+
+
+def _moments_of(space: str) -> str:
+    return "lab" if space == "lab" else "rgb"

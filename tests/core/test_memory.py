@@ -88,6 +88,15 @@ def test_linear_space(pair: Any) -> None:
     assert extra(lambda: rc.match(pair[0], pair[1], space="yiq")) <= IMAGE_BYTES + MEBIBYTE
 
 
+@pytest.mark.parametrize("space", rc.SPACES)
+def test_every_space(pair: Any, space: str) -> None:
+    """The output and at most four mebibytes; one plane of float32 would already be more."""
+    if kernels.active() == "numpy" and space not in ("lab", "yuv"):
+        pytest.skip("the fallback has one route for linear spaces and one for the others")
+    content, style = pair[0][:1152], pair[1][:256, :256]
+    assert extra(lambda: rc.match(content, style, space=space)) <= content.nbytes + 4 * MEBIBYTE
+
+
 def test_match_strided(pair: Any) -> None:
     content, style = pair[0][:, ::2], pair[1][::-1]
     assert extra(lambda: rc.match(content, style)) <= content.nbytes + MEBIBYTE

@@ -99,6 +99,17 @@ class TestAdding:
         np.testing.assert_allclose(merged.mean, whole.mean, rtol=1e-14)
         np.testing.assert_allclose(merged.cov, whole.cov, rtol=1e-13, atol=1e-16)
 
+    @pytest.mark.parametrize("space", [name for name, space in rc.SPACES.items() if not space.is_linear])
+    def test_strips_and_masks_are_exact_in_every_space(self, space: str) -> None:
+        image = integers("uint8", (37, 41, 3))
+        whole = rc.measure(image, space=space)
+        assert sum(rc.measure(image[i : i + 5], space=space) for i in range(0, 37, 5)) == whole
+        mask = np.random.default_rng(3).random((37, 41)) < 0.4
+        assert rc.measure(image, mask, space=space) + rc.measure(image, ~mask, space=space) == whole
+        assert rc.measure(np.asfortranarray(image), space=space) == whole
+        alone = rc.match(image, rc.measure(image[::-2], space=space), space=space)  # variances alone are the same numbers
+        np.testing.assert_array_equal(alone, rc.apply(image, rc.plan(whole, rc.measure(image[::-2], space=space), space)))
+
     def test_flat_strips_stay_flat(self) -> None:
         image = np.full((10, 3, 3), 0.1)
         assert not (rc.measure(image[:3]) + rc.measure(image[3:])).cov.any()

@@ -1,4 +1,4 @@
-"""Whatever instructions the processor has, the 8-bit map writes the same bytes; each route is forced in a process of its own."""
+"""Whatever instructions the processor has, 8-bit maps write the same bytes; each route is forced in a process of its own."""
 
 from __future__ import annotations
 
@@ -26,22 +26,32 @@ for case in range(600):
     else:
         gain, offset = rng.normal(1, 1.5, channels), rng.normal(0, 120, channels)
     high = 255.0 if case % 5 else 100.0
-    ours, twin = np.empty_like(source), np.empty_like(source)
+    ours, fallback = np.empty_like(source), np.empty_like(source)
     arguments = ("B", channels, gain.tolist(), offset.tolist(), 0.0, high)
     kernels.loops.affine(source, ours, *arguments)
-    kernels_numpy.affine(source, twin, *arguments)
-    differ += int((ours != twin).sum())
+    kernels_numpy.affine(source, fallback, *arguments)
+    differ += int((ours != fallback).sum())
     maps += 1
 for case in range(60):  # 3 x 3 maps, with values on and near a half
     pixels = int(rng.integers(1, 900))
     source = rng.integers(0, 256, (pixels, 3), dtype=np.uint8)
     gain = rng.integers(-8, 9, 9) / 8 if case % 3 == 0 else rng.normal(0.3, 0.7, 9) * (1000.0 if case % 7 == 0 else 1.0)
     offset = rng.integers(-200, 200, 3) / 2 if case % 2 else rng.normal(0, 90, 3)
-    ours, twin = np.empty_like(source), np.empty_like(source)
+    ours, fallback = np.empty_like(source), np.empty_like(source)
     arguments = ("B", 3, gain.tolist(), offset.tolist(), 0.0, 255.0)
     kernels.loops.affine(source, ours, *arguments)
-    kernels_numpy.affine(source, twin, *arguments)
-    differ += int((ours != twin).sum())
+    kernels_numpy.affine(source, fallback, *arguments)
+    differ += int((ours != fallback).sum())
+for name in ("lab", "luv", "lch", "hsv", "hsi", "hed", "lalphabeta"):  # levels in and out, with values close to thresholds
+    size = 5.0 if name in ("lab", "luv") else 0.05
+    for pixels in (1, 63, 64, 512, 3001):
+        source = rng.integers(0, 256, (pixels, 3), dtype=np.uint8)
+        numbers = (rng.uniform(0.3, 1.6, 3).tolist(), rng.normal(0, size, 3).tolist())
+        ours, fallback = np.empty_like(source), np.empty_like(source)
+        for loops, target in ((kernels.loops, ours), (kernels_numpy, fallback)):
+            loops.affine_converted(source, target, "B", 3, name, 255.0, numbers, (0.0, 255.0))
+        differ += int((ours != fallback).sum())
+        differ += kernels.loops.moments_levels(source, 3, name, 3) != kernels_numpy.moments_levels(source, 3, name, 3)
 print(kernels.active(), maps, differ)
 """
 

@@ -13,6 +13,7 @@ import pytest
 from recolorist.core.plan import Plan
 from recolorist.demo import figure
 from recolorist.demo import run as demo
+from recolorist.demo.hospitals import TRAININGS
 from recolorist.demo.pairs import Pair
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -53,23 +54,36 @@ def test_masked_pixels_take_no_part_in_a_histogram(result: demo.DemoResult) -> N
 
 
 def test_the_page_holds_the_pictures_themselves(result: demo.DemoResult) -> None:
-    page = figure.contact_sheet(result.pairs)
+    page = figure.index_page(result.pairs, result.scores)
     inside = [base64.b64decode(data) for data in re.findall(r"data:image/png;base64,([^\"]+)", page)]
     files = [
         result.folder / f"{pair.case.key}_{name}.png"
         for pair in result.pairs
         for name in ("content", "style", "output", "clipped")
     ]
-    assert inside == [file.read_bytes() for file in files]
+    assert inside[: len(files)] == [file.read_bytes() for file in files]
+    assert len(inside) == len(files) + 3  # and one picture for each hospital
 
 
 def test_the_page_needs_nothing_else(result: demo.DemoResult) -> None:
-    page = figure.contact_sheet(result.pairs)
+    page = figure.index_page(result.pairs, result.scores)
     assert "<script" not in page
     assert not re.findall(r"(?:src|href)=\"(?!data:)", page)
     for pair in result.pairs:
         assert pair.case.title in page
         assert f"{100 * pair.clipped:.2f} % of pixels" in page
+
+
+def test_the_page_shows_every_score_and_the_way_to_the_studio(result: demo.DemoResult) -> None:
+    page = figure.index_page(result.pairs, result.scores, "studio.html")
+    assert 'href="studio.html"' in page
+    for score in result.scores:
+        assert (
+            f"{score.unseen} unseen, {score.training}</th><td>{100 * score.source:.1f} %</td><td>{100 * score.target:.1f} %"
+            in page
+        )
+    chart = (result.folder / "hospitals.svg").read_text("utf-8")
+    assert chart.count("<circle") == len(result.scores) + len(TRAININGS)
 
 
 def test_clipped_pixels_are_marked_and_the_outside_is_white() -> None:

@@ -26,7 +26,7 @@ PICTURES = ("content", "style", "output", "clipped")
 class TestFiles:
     def test_exactly_the_promised_files(self, result: demo.DemoResult) -> None:
         expected = {f"{key}_{name}.png" for key in KEYS for name in PICTURES} | {f"{key}_plan.json" for key in KEYS}
-        expected |= {f"{key}_channels.svg" for key in KEYS} | {"contact_sheet.html"}
+        expected |= {f"{key}_channels.svg" for key in KEYS} | {"hospitals.svg", "index.html"}
         assert {path.name for path in result.folder.iterdir()} == expected
         assert {path.name for path in result.files} == expected
 
@@ -98,10 +98,10 @@ class TestHardships:
     @pytest.mark.usefixtures("one_pair")
     def test_files_of_others_stay_and_own_are_replaced(self, tmp_path: Path) -> None:
         (tmp_path / "notes.txt").write_text("mine", "utf-8")
-        (tmp_path / "contact_sheet.html").write_bytes(b"old")
+        (tmp_path / "index.html").write_bytes(b"old")
         demo.run(tmp_path)
         assert (tmp_path / "notes.txt").read_text("utf-8") == "mine"
-        assert (tmp_path / "contact_sheet.html").read_text("utf-8").startswith("<!doctype html>")
+        assert (tmp_path / "index.html").read_text("utf-8").startswith("<!doctype html>")
 
     @pytest.mark.usefixtures("one_pair")
     def test_a_link_is_replaced_and_never_followed(self, tmp_path: Path) -> None:
@@ -109,10 +109,10 @@ class TestHardships:
         precious.write_bytes(b"precious")
         out = tmp_path / "out"
         out.mkdir()
-        (out / "contact_sheet.html").symlink_to(precious)
+        (out / "index.html").symlink_to(precious)
         demo.run(out)
         assert precious.read_bytes() == b"precious"
-        assert not (out / "contact_sheet.html").is_symlink()
+        assert not (out / "index.html").is_symlink()
 
     @pytest.mark.usefixtures("one_pair")
     def test_a_folder_that_is_a_file_is_refused(self, tmp_path: Path) -> None:

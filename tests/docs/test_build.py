@@ -81,12 +81,14 @@ def test_the_gallery_runs(script: Path, tmp_path: Path, monkeypatch: pytest.Monk
     from matplotlib import pyplot as plt
 
     mpl.use("Agg")
-    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "examples" / "images", tmp_path / "images")
+    (tmp_path / "gallery").mkdir()
+    monkeypatch.chdir(tmp_path / "gallery")  # Sphinx runs scripts in their own folder, beside the images
     try:
         runpy.run_path(str(script), run_name="__main__")
     finally:
         plt.close("all")
-    assert not list(tmp_path.iterdir()), "a page leaves nothing behind where it is run"
+    assert not list((tmp_path / "gallery").iterdir()), "a page leaves nothing behind where it is run"
 
 
 def test_there_is_a_gallery() -> None:

@@ -1,4 +1,4 @@
-"""The page about frameworks: each block runs where its host is installed. Other pages are run in tests/docs."""
+"""The page about frameworks: each block runs where its framework is installed. Other pages are run in tests/docs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 PAGES = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-GUESTS = {"torch", "torchvision", "albumentations", "monai", "kornia", "datasets", "fastai"}
+FRAMEWORKS = {"torch", "torchvision", "albumentations", "monai", "kornia", "datasets", "fastai"}
 
 os.environ.setdefault("NO_ALBUMENTATIONS_UPDATE", "1")  # its import would ask the network
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -22,19 +22,19 @@ def blocks(page: str) -> list[str]:
     return BLOCK.findall((PAGES / page).read_text(encoding="utf-8"))
 
 
-def guests(block: str) -> list[str]:
-    """The hosts a block needs; our own module `torch` is named after its host."""
+def frameworks(block: str) -> list[str]:
+    """The frameworks a block needs; our own module `torch` is named after its framework."""
     named = re.findall(r"^(?:import|from) (?:recolorist\.)?(\w+)", block, re.MULTILINE)
-    return sorted(GUESTS & {"datasets" if name == "huggingface" else name for name in named})
+    return sorted(FRAMEWORKS & {"datasets" if name == "huggingface" else name for name in named})
 
 
 @pytest.mark.parametrize("number", range(1, len(blocks("frameworks.md"))))
 def test_frameworks(number: int) -> None:
     """The first block makes the bank; each of the others stands on it alone."""
     block = blocks("frameworks.md")[number]
-    for guest in guests(block):
-        if find_spec(guest) is None:
-            pytest.skip(f"{guest} is an extra")
+    for framework in frameworks(block):
+        if find_spec(framework) is None:
+            pytest.skip(f"{framework} is an extra")
     namespace: dict[str, Any] = {}
     for part in (blocks("frameworks.md")[0], block):
         exec(compile(part, f"frameworks.md, block {number}", "exec"), namespace)  # noqa: S102 - our own documentation

@@ -22,7 +22,14 @@ from tests.docs.reading import ROOT, SHELLS, Block, blocks, commands_in, name_of
 SESSIONS: Final = (
     *("README.md", "docs/index.md", "docs/start.md", "docs/method.md", "docs/privacy.md", "docs/collections.md", "docs/drift.md"),
     *("docs/slides.md", "docs/foreground.md", "docs/samplers.md", "docs/torch.md", "docs/augmentations.md", "docs/datasets.md"),
-    *("docs/training.md", "docs/blank.md", "docs/deployment.md", "docs/migrating.md", "docs/feature_extraction.md"),
+    *(
+        "docs/training.md",
+        "docs/blank.md",
+        "docs/deployment.md",
+        "docs/migrating.md",
+        "docs/feature_extraction.md",
+        "docs/recipe.md",
+    ),
 )
 #: Pages whose blocks are run elsewhere, or cannot be, and why.
 ELSEWHERE: Final = {
@@ -33,6 +40,7 @@ ELSEWHERE: Final = {
     "docs/baselines.md": "needs published weights; tests/lab/baselines/test_adain.py makes the same calls with them",
 }
 NEEDS: Final = {
+    "README.md": ("torch", "torchvision"),
     "docs/start.md": ("torch", "torchvision"),
     "docs/deployment.md": ("torch",),
     "docs/torch.md": ("torch", "torchvision"),
@@ -60,6 +68,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def names_of(page: str) -> dict[str, Any]:
     """What a page takes for granted in its Python, and does not make itself."""
+    if page == "README.md":
+        from recolorist._torchvision_ops import declare_missing_ops
+
+        declare_missing_ops()  # before torchvision, whose wheel may be built for another torch
     return _torch_names() if page == "docs/torch.md" else {}
 
 

@@ -22,7 +22,7 @@ FRAMEWORKS: Final = ("torchvision", "albumentations", "monai", "kornia", "huggin
 #: Option sets that every adapter goes through, where it has these options.
 OPTION_SETS: Final[dict[str, dict[str, Any]]] = {
     "defaults": {},
-    "strengths": {"strength": (0.2, 0.8), "sampler": "interpolate"},
+    "strengths": {"strength": (0.2, 0.8), "sampler": "beyond"},
     "linear space": {"space": "ycbcr"},
     "other space": {"space": "lab"},
     "covariance": {"method": "covariance", "max_clip": 0.1},

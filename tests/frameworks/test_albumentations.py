@@ -16,8 +16,8 @@ os.environ.setdefault("NO_ALBUMENTATIONS_UPDATE", "1")  # otherwise the import a
 A = pytest.importorskip("albumentations", reason="albumentations is an extra")
 pytest.importorskip("torch", reason="loader workers are PyTorch's")
 
-import recolorist as rc  # noqa: E402 - skipped without the host
-from recolorist import _adapters as hosts  # noqa: E402
+import recolorist as rc  # noqa: E402 - skipped without the framework
+from recolorist import _adapters as adapters  # noqa: E402
 from recolorist.albumentations import Colorist  # noqa: E402
 from recolorist.augment import samplers  # noqa: E402
 from recolorist.augment.colorist import Decision  # noqa: E402
@@ -75,9 +75,9 @@ class TestWorkers:
         dataset = workers.Repeated(Pipeline(pipeline(p=0.5)), count=40)
         epochs = workers.two_epochs(dataset)
         untouched = workers.two_epochs(workers.Repeated(Pipeline(A.Compose([]))))[0][0].image
-        coins = [tuple(image == untouched for image in part) for epoch in epochs for part in workers.by_worker(epoch)]
-        assert len(set(coins)) == 4
-        assert 16 <= sum(map(sum, coins)) <= 64  # of 80 at one half: five deviations
+        changed = [tuple(image == untouched for image in part) for epoch in epochs for part in workers.by_worker(epoch)]
+        assert len(set(changed)) == 4
+        assert 16 <= sum(map(sum, changed)) <= 64  # of 80 at one half: five deviations
 
     def test_another_seed_draws_otherwise(self) -> None:
         first, second = (workers.two_epochs(workers.Repeated(Pipeline(pipeline(seed))))[0] for seed in (1, 2))
@@ -219,7 +219,7 @@ class TestWrittenOut:
         assert json.dumps(A.to_dict(again)["transform"]["transforms"]) == json.dumps(json.loads(text)["transform"]["transforms"])
 
     def test_large_by_path_and_digest(self, tmp_path: Path) -> None:
-        large = workers.bank(hosts.MOST_BY_VALUE + 1)
+        large = workers.bank(adapters.MOST_BY_VALUE + 1)
         path = large.save(tmp_path / "styles.bank")
         written = A.to_dict(A.Compose([Colorist(path, p=1.0)]))
         entry = written["transform"]["transforms"][0]["bank"]
@@ -235,7 +235,7 @@ class TestWrittenOut:
             A.from_dict(written)
 
     def test_large_without_a_file_serves_this_process_and_is_not_written(self) -> None:
-        large = A.ReplayCompose([Colorist(workers.bank(hosts.MOST_BY_VALUE + 1), p=1.0)])
+        large = A.ReplayCompose([Colorist(workers.bank(adapters.MOST_BY_VALUE + 1), p=1.0)])
         assert "257 styles" in repr(large)
         out = large(image=TILES[0])
         assert np.array_equal(A.ReplayCompose.replay(out["replay"], image=TILES[0])["image"], out["image"])
@@ -343,7 +343,7 @@ class TestTargets:
 
 
 class TestBankForms:
-    LARGE = workers.bank(hosts.MOST_BY_VALUE + 1)
+    LARGE = workers.bank(adapters.MOST_BY_VALUE + 1)
 
     def test_embedded_at_any_size(self, tmp_path: Path) -> None:
         compose = A.Compose([Colorist(self.LARGE, p=1.0, bank_form="embedded")])

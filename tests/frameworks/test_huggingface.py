@@ -12,7 +12,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")  # nothing here is to be fetched
 datasets = pytest.importorskip("datasets", reason="datasets is an extra")
 torch = pytest.importorskip("torch", reason="loader workers are PyTorch's")
 
-from torch.utils.data import DataLoader  # noqa: E402 - skipped without the host
+from torch.utils.data import DataLoader  # noqa: E402 - skipped without the framework
 
 import recolorist as rc  # noqa: E402
 from recolorist.augment.epochs import RepeatedEpochWarning  # noqa: E402

@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="Kornia stands on PyTorch")
 pytest.importorskip("kornia", reason="kornia is an extra")
 
-import kornia.augmentation as K  # noqa: E402, N812 - skipped without the host, and named as its users do
+import kornia.augmentation as K  # noqa: E402, N812 - skipped without the framework, and named as its users do
 
 import recolorist as rc  # noqa: E402
 from recolorist.kornia import RandomColorist  # noqa: E402

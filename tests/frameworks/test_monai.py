@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="MONAI stands on PyTorch")
 pytest.importorskip("monai", reason="monai is an extra")
 
-from monai.data.dataloader import DataLoader as MonaiLoader  # noqa: E402 - skipped without the host
+from monai.data.dataloader import DataLoader as MonaiLoader  # noqa: E402 - skipped without the framework
 from monai.data.meta_obj import set_track_meta  # noqa: E402
 from monai.data.meta_tensor import MetaTensor  # noqa: E402
 from monai.transforms.compose import Compose  # noqa: E402
@@ -87,9 +87,9 @@ def test_the_coin_differs_too(version: Any) -> None:
     dataset = workers.Repeated(version(prob=0.5), count=40)
     untouched = workers.two_epochs(workers.Repeated(version(prob=0.0)))[0][0].image
     parts = [part for epoch in workers.two_epochs(dataset) for part in workers.by_worker(epoch)]
-    coins = [tuple(image == untouched for image in part) for part in parts]
-    assert len(set(coins)) == 4
-    assert 16 <= sum(map(sum, coins)) <= 64  # of 80 at one half: five deviations
+    changed = [tuple(image == untouched for image in part) for part in parts]
+    assert len(set(changed)) == 4
+    assert 16 <= sum(map(sum, changed)) <= 64  # of 80 at one half: five deviations
 
 
 class TestArray:

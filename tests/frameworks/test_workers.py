@@ -1,4 +1,4 @@
-"""The harness itself: it must notice a host whose workers repeat each other."""
+"""The harness itself: it must notice a framework whose workers repeat each other."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def assert_kept(epochs: list[list[Seen]], dataset: Repeated, kind: str) -> None:
 
 
 def copied_generator(image: Image, mask: Image, index: int) -> tuple[Image, Image]:  # noqa: ARG001 - the common signature
-    """What a careless host does: every worker has a copy of one generator."""
+    """What a careless framework does: every worker has a copy of one generator."""
     return image + np.uint8(_COPIED.integers(200)), mask
 
 

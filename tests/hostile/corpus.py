@@ -44,6 +44,30 @@ def _tiff_tag(tag: int, value: int) -> bytes:
     return bytes(data)
 
 
+def _tiff_directories(count: int) -> bytes:
+    """A TIFF whose directory is followed by so many empty ones, the last of which leads back to the first."""
+    data = bytearray(seed_of("tif strips"))
+    (first,) = struct.unpack_from("<I", data, 4)
+    (tags,) = struct.unpack_from("<H", data, first)
+    ends = [first + 2 + 12 * tags, *(len(data) + 6 * number + 2 for number in range(count))]
+    data += bytes(6 * count)
+    for end, offset in zip(ends, [*(end - 2 for end in ends[1:]), first], strict=True):
+        struct.pack_into("<I", data, end, offset)
+    return bytes(data)
+
+
+def _tiff_levels(count: int) -> bytes:
+    """A TIFF that says it has so many levels, all of them its own directory."""
+    data = bytearray(seed_of("tif strips"))
+    (first,) = struct.unpack_from("<I", data, 4)
+    (tags,) = struct.unpack_from("<H", data, first)
+    levels = struct.pack("<HHII", 330, 4, count, len(data))
+    end, old = len(data) + 4 * count, data[first + 2 : first + 2 + 12 * tags]
+    data += struct.pack("<I", first) * count
+    struct.pack_into("<I", data, 4, end)
+    return bytes(data + struct.pack("<H", tags + 1) + old + levels + bytes(4))
+
+
 def _npy(shape: tuple[int, ...], descr: str = "|u1") -> bytes:
     buffer = io.BytesIO()
     np.lib.format.write_array_header_1_0(buffer, {"descr": descr, "fortran_order": False, "shape": shape})
@@ -87,6 +111,10 @@ CORPUS: Final[dict[str, tuple[str, Callable[[], bytes], str]]] = {
     "dicom: a control character in a name": ("dcm", lambda: seed_of("dcm").replace(b"MONO", b"M\x1bNO"), r"M\\x1bNOCHROME2"),
     "dicom: cut in its deflated part": ("dcm", lambda: _cut("dcm deflated", 9), "cut off"),
     "dicom: more rows than pixels": ("dcm", lambda: _element(0x0010, 12, 65535), "cannot be read as DICOM"),
+    "tiff: directories in a circle": ("tif", lambda: _tiff_directories(0), "form a circle"),
+    "tiff: very many directories": ("tif", lambda: _tiff_directories(1_000), "more than 1,000"),
+    "tiff: very many levels": ("tif", lambda: _tiff_levels(100_000), "more than 1,000"),
+    "tiff: a directory that is cut": ("tif", lambda: _tiff_directories(3)[:-2], "leaves the file"),
     "tiff: rows without strips": ("tif", lambda: _tiff_tag(257, 400), "would cover it"),
     "tiff: a strip without bytes": ("tif", lambda: _tiff_tag(279, 0), "hold no pixels"),
     "tiff: strips beyond the file": ("tif", lambda: _tiff_tag(273, 1 << 30), "cut off"),

@@ -171,6 +171,25 @@ def mutate(data: bytes, draw: random.Random) -> bytes:
     return bytes(changed)
 
 
+def damaged_npz(how: str, **arrays: Any) -> bytes:
+    """An archive of arrays, damaged in its packed bytes, its method, its flags or the size of its last member."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    data = bytearray(buffer.getvalue())
+    first, last = data.index(b"PK\1\2"), data.rindex(b"PK\1\2")
+    name, extra = struct.unpack_from("<HH", data, 26)
+    start = 30 + name + extra
+    changes = {
+        "packed bytes": {start: 0xFF},  # no such block
+        "method": {8: 99, first + 10: 99},
+        "encrypted": {6: 1, first + 8: 1},
+        "packed size": {last + 23: 0x7F},
+    }
+    for place, value in changes[how].items():
+        data[place] = value
+    return bytes(data)
+
+
 def try_file(kind: str, data: bytes, folder: Path) -> str:
     """Read one file of a kind.
 

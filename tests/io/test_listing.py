@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recolorist.errors import ImageError
-from recolorist.io.listing import Passed, list_folder, list_images
+from recolorist.io.listing import Ignored, list_folder, list_images
 from tests.commands import picture
 from tests.io.kit import save
 
@@ -26,10 +26,10 @@ class TestListing:
         (inside / "loop.png").symlink_to(inside / "loop.png")
         (inside / "up").symlink_to(inside, target_is_directory=True)
         assert [path.relative_to(inside).as_posix() for path in list_images(inside)] == ["deep/a.png", "own.png"]
-        assert list_folder(inside).passed.links == ("folder", "link.png", "loop.png")
+        assert list_folder(inside).ignored.links == ("folder", "link.png", "loop.png")
         followed = list_folder(inside, follow_links=True)
         assert followed.names == ["deep/a.png", "folder/b.png", "link.png", "own.png"]
-        assert followed.passed.links == ("loop.png",)
+        assert followed.ignored.links == ("loop.png",)
 
     def test_a_link_between_two_folders_is_no_endless_loop(self, tmp_path: Path) -> None:
         inside, outside = tmp_path / "inside", tmp_path / "outside"
@@ -48,7 +48,7 @@ class TestListing:
         (tmp_path / "store.zarr").mkdir()
         (tmp_path / "store.zarr" / "d.png").write_bytes(b"x")
         assert [path.name for path in list_images(tmp_path)] == ["a.jpeg", "b.PNG", "store.zarr"]
-        assert list_folder(tmp_path).passed == Passed({".txt": 1})
+        assert list_folder(tmp_path).ignored == Ignored({".txt": 1})
 
     def test_not_a_folder(self, tmp_path: Path) -> None:
         with pytest.raises(ImageError, match="is not a folder"):
@@ -76,10 +76,10 @@ def test_what_was_passed_over_is_counted_and_named(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"")
     (tmp_path / "gone.png").symlink_to(tmp_path / "nowhere.png")
-    passed = list_folder(tmp_path).passed
-    assert passed.sentences() == [
+    ignored = list_folder(tmp_path).ignored
+    assert ignored.sentences() == [
         "4 files of other kinds were ignored: .txt 2, without a suffix 1, .csv 1",
         "1 link leads out of the folder or nowhere (gone.png) and was not followed; pass follow_links=True to read them",
     ]
-    assert passed.to_dict() == {"kinds": {".txt": 2, ".csv": 1, "": 1}, "links": ["gone.png"]}
-    assert Passed().sentences() == []
+    assert ignored.to_dict() == {"kinds": {".txt": 2, ".csv": 1, "": 1}, "links": ["gone.png"]}
+    assert Ignored().sentences() == []

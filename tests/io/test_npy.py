@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from recolorist.collections.items import open_collection
+from recolorist.collections.options import SourceOptions
 from recolorist.errors import ImageError
 from recolorist.io.images import HugeError, Reading, open_strips, read_image, read_picture
 from recolorist.io.npy import NpyStrips, encode_npy, npy_header, npy_stack, write_npy
@@ -104,7 +106,7 @@ class TestArchives:
             archive.writestr("x.npy", b"\x93NUMPY\x01\0nonsense")
         (tmp_path / "b.npz").write_bytes(b"PK\x03\x04" + b"\0" * 99)
         for name in ("a.npz", "b.npz"):
-            with pytest.raises(ImageError, match=rf"{name} cannot be read as NPZ"):
+            with pytest.raises(ImageError, match=rf"{name}.* cannot be read"):
                 read_image(tmp_path / name)
 
 
@@ -169,3 +171,34 @@ def test_header_leaves_the_file_at_its_first_pixel() -> None:
     file = io.BytesIO(header((2, 3), fortran=True) + b"abcdef")
     assert npy_header(file) == ((2, 3), True, np.dtype(np.uint8))
     assert file.read() == b"abcdef"
+
+
+class TestDamagedHeaders:
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            (b"'descr'", b"'descr("),  # NumPy's tokenizer finds no end
+            (b"(3, 4, 5, 3)", b"(3, 4, 5, 3("),
+            (b"\x93NUMPY\x01\0v\0", b"\x93NUMPY\x02\0\xff\xff\xff\x7f"),  # declares a header of two gigabytes
+        ],
+        ids=["key", "shape", "length"],
+    )
+    def test_are_refused_with_a_sentence_and_not_read_on(self, old: bytes, new: bytes, tmp_path: Path) -> None:
+        data = encode_npy(np.zeros((3, 4, 5, 3), np.uint8))
+        assert old in data
+        path = tmp_path / "a.npy"
+        path.write_bytes(data.replace(old, new, 1))
+        reads: list[int] = []
+
+        class File(io.BytesIO):
+            def read(self, size: int | None = -1, /) -> bytes:
+                reads.append(-1 if size is None else size)
+                return super().read(size)
+
+        with pytest.raises(ImageError, match="its header cannot be read"):
+            npy_header(File(path.read_bytes()))
+        assert all(0 <= size <= 2**16 for size in reads)
+        with pytest.raises(ImageError, match="cannot be read as a stack"):
+            npy_stack(path)
+        with pytest.raises(ImageError), open_collection(path, SourceOptions()):
+            pass

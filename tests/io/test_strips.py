@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from recolorist.errors import ImageError
 from recolorist.io import strips as module
 from recolorist.io.images import Reading, open_strips
-from recolorist.io.strips import ArrayStrips, refuse_bomb
+from recolorist.io.strips import ArrayStrips, ColourStrips, refuse_bomb
 from tests.commands import picture
 from tests.io.kit import save, sixteen
 
@@ -75,3 +76,33 @@ class TestOpen:
         np.save(tmp_path / "a.npy", sixteen())
         with open_strips(tmp_path / "a.npy", Reading(bits=10)) as strips:
             assert strips.data_range == 1023.0
+
+
+class TestGrey:
+    """A grey image that is read by rows as three equal channels."""
+
+    def test_rows_are_repeated_and_the_rest_is_that_of_the_grey_image(self) -> None:
+        grey = ArrayStrips(sixteen()[..., 0], 4095.0, step=9)
+        colour = ColourStrips(grey)
+        assert colour.shape == (*grey.shape[:2], 3)
+        assert (colour.dtype.name, colour.data_range, colour.step, colour.orientation) == ("uint16", 4095.0, 9, grey.orientation)
+        for (start, pixels), (expected_start, expected) in zip(colour.bands(), grey.bands(), strict=True):
+            assert start == expected_start
+            assert np.array_equal(pixels, np.repeat(expected, 3, axis=2))
+
+    @pytest.mark.parametrize("grey", ["keep", "rgb"])
+    def test_it_is_read_so_only_if_asked_for(self, tmp_path: Path, grey: Literal["keep", "rgb"]) -> None:
+        np.save(tmp_path / "a.npy", picture()[..., 0])
+        with open_strips(tmp_path / "a.npy", Reading(max_pixels=300, grey=grey)) as source:
+            assert source.shape[2] == (1 if grey == "keep" else 3)
+
+    def test_closing_it_closes_the_file(self) -> None:
+        closed = []
+
+        class Noting(ArrayStrips):
+            def close(self) -> None:
+                closed.append(self)
+
+        with ColourStrips(Noting(picture()[..., 0])):
+            assert closed == []
+        assert len(closed) == 1

@@ -9,8 +9,10 @@ from typing import Final
 
 import pytest
 
+from recolorist_lab.assets import weights
 from recolorist_lab.assets.archives import unpack
 from recolorist_lab.assets.download import Link
+from recolorist_lab.assets.torch_files import unpickle
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import load
 from tests.lab.fakes.all import fake
@@ -46,6 +48,12 @@ def real_weights(monkeypatch: pytest.MonkeyPatch) -> Path:
         pytest.skip("the real weights are not here; set RECOLORIST_WEIGHTS to the folder that holds them")
     monkeypatch.setenv("RECOLORIST_WEIGHTS", str(folder))
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _unpickle_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read files of weights in this process: another one imports torch for seconds. `test_torch_files` reads them as users do."""
+    monkeypatch.setattr(weights, "read_torch_file", unpickle)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from recolorist.errors import OptionError
 from recolorist_lab.augmentations import AUGMENTATIONS, TrainingImages, build, parse
 from recolorist_lab.baselines.registry import METHODS
 from recolorist_lab.baselines.registry import build as build_network
-from recolorist_lab.data.named import DATASETS, named
+from recolorist_lab.data.named import DATASETS, open_dataset
 from recolorist_lab.data.synthetic import Recipe, make
 from recolorist_lab.metrics import Triple, evaluate
 from recolorist_lab.plugins import FILES, add_file
@@ -82,7 +82,7 @@ def check(group: str, folder: Path) -> None:
     else:
         for number, path in enumerate(["a/x/1.png", "a/y/2.png", "b/x/3.png"]):
             picture(folder / "scans" / path, number)
-        assert named("wards", folder / "scans").manifest.sizes() == {"train": 2, "test": 1}
+        assert open_dataset("wards", folder / "scans").manifest.sizes() == {"train": 2, "test": 1}
 
 
 @pytest.mark.parametrize("group", POINTS)

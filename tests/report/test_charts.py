@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from recolorist.bank import drift
 from recolorist.bank.style_bank import StyleBank
 from recolorist.report import charts
+from recolorist.report.svg import BAD
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -69,7 +70,7 @@ class TestDrift:
     def test_it_counts_what_lies_outside(self, chart: str) -> None:
         found = re.search(r"(\d+) of 12 images lie outside", chart)
         assert found
-        marked = [circle for circle in circles(chart) if circle.get("stroke") == "#a1201a"]
+        marked = [circle for circle in circles(chart) if circle.get("stroke") == BAD]
         assert len(marked) == int(found[1]) + 1  # and the legend's
 
     def test_both_clouds_the_edge_and_the_legend_are_drawn(self, chart: str) -> None:
@@ -92,7 +93,7 @@ class TestAudit:
         mean = np.random.default_rng(0).uniform(0.2, 0.8, (6, 3))
         flagged = np.array([True, False, False, True, False, False])
         lines = [circle.get("stroke") for circle in circles(charts.spread_chart(mean, mean / 4, flagged))]
-        assert [line == "#a1201a" for line in lines] == flagged.tolist()
+        assert [line == BAD for line in lines] == flagged.tolist()
 
 
 @pytest.mark.parametrize(
@@ -100,3 +101,27 @@ class TestAudit:
 )
 def test_colours_are_written_as_css_does(colour: list[Any], text: str) -> None:
     assert charts.hex_colour(np.array(colour)) == text
+
+
+class TestFewImages:
+    """A drift chart of one image, or of equal ones, has no spread to draw an axis from."""
+
+    @pytest.mark.parametrize("count", [1, 5])
+    def test_equal_images_are_drawn_where_they_are(self, count: int) -> None:
+        trained, one = bank(30), bank(1, shift=50)
+        now = StyleBank(
+            np.repeat(one.mean, count, axis=0),
+            np.repeat(one.cov, count, axis=0),
+            np.repeat(one.pixels, count),
+            [str(i) for i in range(count)],
+        )
+        chart = charts.drift_chart(trained, now, drift.region_of(trained))
+        assert f"of {count} images lie outside" in chart
+        assert "nan" not in chart
+        assert "inf" not in chart.replace("information", "")
+
+    def test_the_axes_are_at_right_angles(self) -> None:
+        points = np.random.default_rng(0).normal(1.0, 1.0, (40, 9))
+        for sample in (points, points[:1], np.repeat(points[:1], 3, axis=0), np.zeros((2, 9))):
+            axes = charts._plane(sample)
+            np.testing.assert_allclose(axes.T @ axes, np.eye(2), atol=1e-9)

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from recolorist.report.thumbnails import data_uri, side_by_side, to_rgb
+from recolorist.report.thumbnails import data_uri, outline_losses, side_by_side, to_rgb
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,34 @@ def test_an_address_holds_a_jpeg_within_the_side() -> None:
     with Image.open(io.BytesIO(base64.b64decode(data))) as picture:
         assert (picture.format, max(picture.size)) == ("JPEG", 64)
         assert np.abs(np.asarray(picture).astype(int) - 90).max() <= 2
+
+
+class TestOutlines:
+    """Patches that lost more than half of their detail."""
+
+    LOST = (255, 0, 200)
+
+    @pytest.mark.parametrize(("digit", "is_outlined"), [("0", False), ("4", False), ("5", True), ("9", True), (".", False)])
+    def test_from_the_half_on(self, digit: str, is_outlined: bool) -> None:
+        picture = Image.new("RGB", (20, 10))
+        outline_losses(picture, ["0" + digit])
+        assert (picture.getpixel((10, 0)) == self.LOST) is is_outlined
+        assert picture.getpixel((0, 0)) == (0, 0, 0)
+
+    def test_each_patch_has_its_own_place_and_no_pixel_outside_it_changes(self) -> None:
+        picture = Image.new("RGB", (30, 20))
+        outline_losses(picture, ["000", "090"])
+        changed = np.argwhere(np.asarray(picture).any(axis=-1))
+        assert changed.min(axis=0).tolist() == [10, 10]
+        assert changed.max(axis=0).tolist() == [19, 19]
+        assert picture.getpixel((15, 15)) == (0, 0, 0)  # an outline, not an area
+
+    def test_patches_smaller_than_a_pixel_are_no_error(self) -> None:
+        picture = Image.new("RGB", (2, 2))
+        outline_losses(picture, ["9" * 7] * 5)
+        assert np.asarray(picture).any()
+
+    def test_without_a_map_the_picture_stays_as_it_is(self) -> None:
+        picture = Image.new("RGB", (9, 9), "white")
+        outline_losses(picture, [])
+        assert (np.asarray(picture) == 255).all()

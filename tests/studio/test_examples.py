@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 
 import numpy as np
 from PIL import Image
@@ -39,6 +38,6 @@ def test_examples_set_controls_the_page_knows() -> None:
 
 
 def test_the_bank_holds_every_tissue_through_every_scanner() -> None:
-    bank = StyleBank.from_json(json.dumps(example_bank()))
+    bank = StyleBank.from_json(example_bank())
     assert len(bank) == 6 * len(SCANNERS)
     assert set(bank.domains) == {f"scanner {name}" for name in SCANNERS}

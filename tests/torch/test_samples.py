@@ -88,7 +88,7 @@ class TestMapper:
     def test_refusals(self) -> None:
         with pytest.raises(OptionError, match="no part 'name'"):
             ColoristMapper(BANK, key="name")(SAMPLES[0])
-        with pytest.raises(OptionError, match="belong into the Colorist"):
+        with pytest.raises(OptionError, match="has options of its own"):
             ColoristMapper(Colorist(BANK), p=0.5)
         with pytest.raises(OptionError, match="iterated"):
             ColoristIterable(3, BANK)  # type: ignore[arg-type]

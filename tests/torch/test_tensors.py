@@ -30,7 +30,7 @@ def test_an_image_shares_its_memory() -> None:
 
 @pytest.mark.parametrize("shape", [(4, 5), (2, 3, 4, 5)])
 def test_other_shapes_are_no_image(shape: tuple[int, ...]) -> None:
-    with pytest.raises(ImageError, match="an image is"):
+    with pytest.raises(ImageError, match="accepted is one image"):
         channels_last(torch.zeros(shape))
 
 

@@ -35,7 +35,7 @@ def match_within_batch(
 ) -> NDArray[Any]:
     """Without a bank: each chosen image of a batch (N, H, W, C) takes the style of another one of the same batch.
 
-    The batch is rolled by a random shift. ``"per_sample"`` tosses a coin for each image; ``"batch_fraction"`` changes exactly
+    The batch is rolled by a random shift. ``"per_sample"`` decides for each image; ``"batch_fraction"`` changes exactly
     the share ``p`` of them, rounded. ``index`` is the number of the batch; ``options`` go to :func:`recolorist.match`.
     With ``blank="keep"`` a blank image stays as it is, and so does one whose style would come from a blank image.
 

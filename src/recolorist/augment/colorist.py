@@ -82,26 +82,26 @@ class Colorist:
         blank: Blank = "keep",
     ) -> None:
         """Check every option once, here."""
-        given = StyleBank.of(bank)
-        given.refuse_other_splits(allow=allow_split)
+        styles = StyleBank.of(bank)
+        styles.refuse_other_splits(allow=allow_split)
         self.p = check.number(p, 0, 1, "p")
         self.sampler = sampler if callable(sampler) else SAMPLERS[check.option(sampler, SAMPLERS, "sampler")]
         self.strength = check.number_range(strength, 0, 1, "strength")
         self.options = match_options(
             method, space, self.strength[1], max_gain, "exact", False, True, apply_to, "raise", blank, max_clip, max_loss
         )
-        self.bank = given.without_blank() if blank == "keep" else given
+        self.bank = styles.without_blank() if blank == "keep" else styles
         self.mask = open_rule(mask)
         self.seed = streams.fresh_seed() if seed is None else seed
         self.data_range, self.preprocessing, self.allow_split = data_range, preprocessing, allow_split
         self._sequence, self._epoch = streams.Sequence(self.seed), SharedEpoch()
         self._names = (sampler if isinstance(sampler, str) else getattr(sampler, "__name__", repr(sampler)), mask)
         self._refuse_unfit_bank()
-        self._warned = given.size is None
+        self._warned = styles.size is None
         self._blank_counts = BlankCounts()
-        if preprocessing is not None and preprocessing != given.preprocessing:
-            self._warn(f"prepared as {given.preprocessing!r}", f"prepared as {preprocessing!r}")
-        self.mask_check = MaskCheck(given.mask, mask)
+        if preprocessing is not None and preprocessing != styles.preprocessing:
+            self._warn(f"prepared as {styles.preprocessing!r}", f"prepared as {preprocessing!r}")
+        self.mask_check = MaskCheck(styles.mask, mask)
 
     @classmethod
     def as_published(cls, bank: StyleBank | str | os.PathLike[str], p: float = 0.3, **options: Any) -> Colorist:
@@ -111,15 +111,19 @@ class Colorist:
             bank: The bank; build it ``with_blank=True``, since the paper draws every training image.
             p: Probability of changing an image.
             **options: Other options, which go before those of the paper.
-
-        Example:
-            >>> tiles = np.random.default_rng(0).integers(0, 256, (4, 8, 9, 3), dtype=np.uint8)
-            >>> aug = Colorist.as_published(StyleBank.build(tiles, split="train", with_blank=True), seed=1)
-            >>> aug.p, aug.max_gain, aug.options.blank
-            (0.3, inf, 'match')
         """
         options = {"max_gain": math.inf, "blank": "match", **options}
         return cls(bank, p, **options)
+
+    @classmethod
+    def recommended(cls, bank: StyleBank | str | os.PathLike[str], **options: Any) -> Colorist:
+        """Return Colorist as the recipe has it for training (docs/recipe.md), where RandAugment follows it.
+
+        Other ``options`` go before those of the recipe.
+        """
+        from recolorist.augment.recipe import RECOMMENDED
+
+        return cls(bank, **{**RECOMMENDED, **options})
 
     @property
     def method(self) -> str:
@@ -182,7 +186,7 @@ class Colorist:
     def __call__(
         self,
         image: Any,
-        *rest: Any,
+        *others: Any,
         key: str | None = None,
         index: int | None = None,
         epoch: int | None = None,
@@ -191,9 +195,9 @@ class Colorist:
         mask: Any = None,
     ) -> Any:
         """Augment one image, or return it as it came."""
-        if rest:
+        if others:
             raise ImageError(
-                f"{1 + len(rest)} parts of a sample came, and this class takes one image. In torchvision's Compose use "
+                f"{1 + len(others)} parts of a sample came, and this class takes one image. In torchvision's Compose use "
                 "recolorist.torchvision.Colorist, which passes labels on; the key of an image is given by name, key=..."
             )
         draw = self.draw(key, index=index, epoch=epoch, label=label, domain=domain)
@@ -258,18 +262,18 @@ class Colorist:
         else:
             style = draw.style.moments
         options = self.options.at_strength(draw.strength)
-        done = match_opened(opened, mask, style, target, options, [other.moments for other in draw.alternatives])
-        is_blank = done is not None and done.is_blank
+        applied = match_opened(opened, mask, style, target, options, [other.moments for other in draw.alternatives])
+        is_blank = applied is not None and applied.is_blank
         self._blank_counts.add(is_blank=is_blank)
-        if done is None:
+        if applied is None:
             return Recolouring(draw.style, draw.strength, None)
-        return Recolouring((draw.style, *draw.alternatives)[done.chosen], 0.0 if is_blank else done.strength, done)
+        return Recolouring((draw.style, *draw.alternatives)[applied.chosen], 0.0 if is_blank else applied.strength, applied)
 
     def is_kept(self, opened: check.Opened, mask: Mask = None, measured: Pairs | Moments | None = None) -> bool:
         """Say whether an opened image stays as it is because it is blank, and count it."""
-        kept = self.blank == "keep" and is_blank(opened, mask, measured)
-        self._blank_counts.add(is_blank=kept)
-        return kept
+        is_kept = self.blank == "keep" and is_blank(opened, mask, measured)
+        self._blank_counts.add(is_blank=is_kept)
+        return is_kept
 
     def decide(self, image: Any, draw: Draw, mask: Any = None) -> Decision:
         """Decide what a draw does to this image: which of its styles is used and, where there are limits, how much of it."""
@@ -337,8 +341,8 @@ class Colorist:
         name = key if key is not None or index is None else str(index)
         row = None if name is None else self.bank.row_of(name)
         if row is None and name is not None and self.bank.left_out:  # a blank image has no row, but a label and a domain
-            known = self.bank.find_left_out(name)
-            label, domain = known.label if label is None else label, known.domain if domain is None else domain
+            entry = self.bank.find_left_out(name)
+            label, domain = entry.label if label is None else label, entry.domain if domain is None else domain
         return Content(row, None if label is None else str(label), None if domain is None else str(domain))
 
     def _strength(self, rng: np.random.Generator) -> float:

@@ -73,7 +73,7 @@ class SharedEpoch:
         Raises:
             OptionError: It is no whole number from 0 on.
         """
-        cells, number = self._cells, streams.checked_word(epoch, "epoch")
+        cells, number = self._cells, streams.check_word(epoch, "epoch")
         if number != cells[_NOW] or not cells[_SETTINGS]:
             cells[_RETURNED:] = [0] * (len(cells) - _RETURNED)
         cells[_NOW] = number
@@ -87,18 +87,18 @@ class SharedEpoch:
             name: The key as the caller knows it, for the message.
         """
         cells = self._cells
-        place, mark = _KEYS + number % SLOTS, (number + 1) % 2**64  # 0 is an empty place
-        if cells[place] == 0:
-            cells[place] = mark
-            cells[place + SLOTS] = 1
+        slot, mark = _KEYS + number % SLOTS, (number + 1) % 2**64  # 0 is an empty place
+        if cells[slot] == 0:
+            cells[slot] = mark
+            cells[slot + SLOTS] = 1
             cells[_KNOWN] += 1
-        elif cells[place] == mark:
+        elif cells[slot] == mark:
             cells[_RETURNED] += 1
-            cells[place + SLOTS] += 1
+            cells[slot + SLOTS] += 1
             if not cells[_SETTINGS]:
                 if cells[_RETURNED] == RETURNS:
                     _warn(number if name is None else name, "no epoch was ever set")
-            elif cells[place + SLOTS] == PASSES and self._completes_passes():
+            elif cells[slot + SLOTS] == PASSES and self._completes_passes():
                 _warn(number if name is None else name, f"the epoch has been {cells[_NOW]} for {PASSES} passes")
         return int(cells[_NOW])
 

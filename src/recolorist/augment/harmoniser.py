@@ -188,11 +188,11 @@ class Harmoniser:
         name: str = "",
     ) -> Harmoniser:
         """Make one of options that were checked before; masks are given with each image."""
-        made = cls.__new__(cls)
-        made.mask, made.data_range, made.coverage, made.name = None, None, coverage, name
-        made._mask_check = MaskCheck(None, None)  # noqa: SLF001 - the same class; collections compare before they begin
-        made._set_up(bank, options, gate, None)  # noqa: SLF001 - the same class
-        return made
+        harmoniser = cls.__new__(cls)
+        harmoniser.mask, harmoniser.data_range, harmoniser.coverage, harmoniser.name = None, None, coverage, name
+        harmoniser._mask_check = MaskCheck(None, None)  # noqa: SLF001 - the same class; collections compare before they begin
+        harmoniser._set_up(bank, options, gate, None)  # noqa: SLF001 - the same class
+        return harmoniser
 
     def _set_up(self, bank: Any, options: MatchOptions, gate: Gate | None, domain: str | None) -> None:
         if options.needs_pixels:
@@ -218,7 +218,7 @@ class Harmoniser:
         try:
             return region_of(self.bank, self.coverage)
         except StatisticsError as error:
-            raise StatisticsError(f"{error}. gate='off' (--gate off) moves every image, wherever it lies.") from error
+            raise StatisticsError(f"{error}, or move every image, with gate='off' (--gate off)") from error
 
     # ---- one image ------------------------------------------------------------------------------------------------------
 
@@ -238,8 +238,8 @@ class Harmoniser:
         """Do the same as a call, and tell what was done."""
         opened, inside = self._open(image, mask)
         result, target = make_target(opened, None)
-        judgement, done = self.harmonise_opened(opened, inside, target)
-        record = self.record_of(judgement, None if done is None or judgement.keeps else done.plan())
+        judgement, applied = self.harmonise_opened(opened, inside, target)
+        record = self.record_of(judgement, None if applied is None or judgement.keeps else applied.plan())
         return Harmonised(finished(opened, result, None) if record.is_changed else image, record)
 
     def decide(self, image: Any, mask: Any = None) -> Harmonisation:
@@ -273,8 +273,8 @@ class Harmoniser:
         if self.mask is None:
             self._mask_check.see(mask)
         or_all = self.options.blank == "match"
-        given = find_mask(self.mask, image, self.data_range, or_all=or_all) if mask is None else mask
-        return opened, check.open_mask(given, opened)
+        inside = find_mask(self.mask, image, self.data_range, or_all=or_all) if mask is None else mask
+        return opened, check.open_mask(inside, opened)
 
     # ---- for the adapters and for collections -----------------------------------------------------------------------------
 
@@ -285,14 +285,15 @@ class Harmoniser:
             What was done, and the map; None for an image inside, which was copied. That of a blank one changes nothing and
             has the flag ``blank``.
         """
-        judgement = self._judge_opened(opened, mask)
+        # without a gate, the match itself finds blank images, and measures the pixels once
+        judgement = self._ungated() if self.region is None else self._judge_opened(opened, mask)
         if judgement.reason == "blank":
             return judgement, leave_blank(opened, target)
         if judgement.reason == "inside":
             target[...] = opened.array
             return judgement, None
-        done = match_opened(opened, mask, self.style, target, self.options.at_strength(judgement.strength))
-        return judgement, done
+        applied = match_opened(opened, mask, self.style, target, self.options.at_strength(judgement.strength))
+        return (Judgement("blank", 0.0) if applied is not None and applied.is_blank else judgement), applied
 
     def judge(self, moments: Moments) -> Judgement:
         """Decide for an image, or a group of them, of which only the moments are known; blank ones are not recognised.
@@ -301,7 +302,7 @@ class Harmoniser:
             StatisticsError: The moments have another number of channels than the bank.
         """
         if self.region is None:
-            return Judgement("ungated", self.options.strength)
+            return self._ungated()
         refuse_channels(moments.channels, len(self.style.mean), self.options.space)
         unit = moments.rescaled(1.0)
         distance = _distance(self.region, unit.mean, unit.cov)
@@ -347,7 +348,10 @@ class Harmoniser:
         moments = None if self.region is None else measure_opened(opened, mask, "rgb", name="image")
         if keeps and is_blank(opened, mask, moments):
             return Judgement("blank", 0.0)
-        return Judgement("ungated", self.options.strength) if moments is None else self.judge(moments)
+        return self._ungated() if moments is None else self.judge(moments)
+
+    def _ungated(self) -> Judgement:
+        return Judgement("ungated", self.options.strength)
 
     def _strength_to_edge(self, unit: Moments) -> float:
         """Return the least of the :func:`strengths` that brings these moments inside; if none does, the nearest."""
@@ -359,8 +363,8 @@ class Harmoniser:
     def _distances_after(self, unit: Moments, tried: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the distances of these moments after the map at several strengths, without rounding and clipping."""
         plan = decide(unit, self.style, self.options.at_strength(1.0))
-        here = np.eye(unit.channels)
-        matrices = here + tried[:, None, None] * (plan.matrix - here)  # strength blends with leaving the image alone
+        identity = np.eye(unit.channels)
+        matrices = identity + tried[:, None, None] * (plan.matrix - identity)  # strength blends with leaving the image alone
         means = unit.mean + tried[:, None] * (plan.matrix @ unit.mean + plan.offset - unit.mean)
         covs = matrices @ unit.cov @ matrices.transpose(0, 2, 1)
         return self.region.distance(means, covs)  # type: ignore[union-attr]

@@ -22,6 +22,8 @@ __all__ = [
     "Sampler",
     "Style",
     "balanced_domain",
+    "beyond",
+    "beyond_by",
     "extrapolate",
     "extrapolate_by",
     "gaussian",
@@ -35,6 +37,8 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
+SPREAD: Final = 0.15  #: deviation of the entries of a camera's matrix in :func:`beyond`
+_LEAST: Final = 1e-300  # stands for a variance of zero where it divides
 _UNSEEN: Final = -2  # the code of a label or domain that the bank does not have: every style is another's
 
 
@@ -119,7 +123,7 @@ def gaussian(bank: StyleBank, rng: np.random.Generator, content: Content) -> Sty
     no image of mean m can have, is reduced to the limit (``is_capped``). A bank of several hospitals is one distribution here,
     which also fills the gaps between them; draw from ``bank.subset(domain=...)`` where that is not wanted.
     """
-    centre, spread = _fitted(bank)
+    centre, spread = _fit_gaussian(bank)
     features = centre + spread @ rng.standard_normal(len(centre))
     return Style("gaussian", None, *_moments_of(features, bank))
 
@@ -130,7 +134,7 @@ def extrapolate(bank: StyleBank, rng: np.random.Generator, content: Content, fac
     What no image can have is reduced to the limit, as in :func:`gaussian`.
     """
     row = _any_row(bank, rng, content.row)
-    centre, _ = _fitted(bank)
+    centre, _ = _fit_gaussian(bank)
     features = centre + factor * (style_features(bank.mean[row : row + 1], bank.cov[row : row + 1])[0] - centre)
     return Style(f"extrapolate({bank.keys[row]}, {factor:g})", None, *_moments_of(features, bank))
 
@@ -144,6 +148,33 @@ def extrapolate_by(factor: float) -> Sampler:
     return partial(extrapolate, factor=factor)
 
 
+def beyond(bank: StyleBank, rng: np.random.Generator, content: Content, spread: float = SPREAD) -> Style:
+    """An image's style as another camera would give it: outside the bank in every direction, even if that is of one laboratory.
+
+    With the mean m and covariance C of another image of the bank, the style has the mean M m + o and the covariance M C Mᵀ.
+    M is the identity plus normal numbers of deviation ``spread``; the offset o has a third of it. What no image can have is
+    reduced to the limit, as in :func:`gaussian`. The mathematics is in docs/samplers.md.
+    """
+    if bank.space != "rgb":
+        raise OptionError(
+            f"sampler='beyond' changes a camera, which has RGB values, and the bank holds {bank.space!r}; use space='rgb'"
+        )
+    row = _any_row(bank, rng, content.row)
+    matrix = np.eye(bank.channels) + spread * rng.standard_normal((bank.channels, bank.channels))
+    mean = matrix @ bank.mean[row] + spread / 3.0 * rng.standard_normal(bank.channels)
+    moments, is_capped = _capped(mean, matrix @ bank.cov[row] @ matrix.T, int(bank.pixels[row]), bank)
+    return Style(f"beyond({bank.keys[row]}, {spread:g})", None, moments, is_capped)
+
+
+def beyond_by(spread: float) -> Sampler:
+    """:func:`beyond` with another spread.
+
+    >>> beyond_by(0.3).keywords
+    {'spread': 0.3}
+    """
+    return partial(beyond, spread=spread)
+
+
 #: Every sampler by its name; a callable of the same signature serves as well.
 SAMPLERS: Final = MappingProxyType(
     {
@@ -155,6 +186,7 @@ SAMPLERS: Final = MappingProxyType(
         "interpolate": interpolate,
         "gaussian": gaussian,
         "extrapolate": extrapolate,
+        "beyond": beyond,
     }
 )
 
@@ -209,7 +241,7 @@ def _code(bank: StyleBank, content: Content, by: str) -> int:
 _fits: WeakKeyDictionary[StyleBank, tuple[Array, Array]] = WeakKeyDictionary()
 
 
-def _fitted(bank: StyleBank) -> tuple[Array, Array]:
+def _fit_gaussian(bank: StyleBank) -> tuple[Array, Array]:
     """Centre of the features and a square root of their covariance; fitted once per bank."""
     if bank not in _fits:
         features = style_features(bank.mean, bank.cov)
@@ -229,11 +261,15 @@ def _moments_of(features: Array, bank: StyleBank) -> tuple[Moments, bool]:
     flat[diagonal] = np.exp(np.clip(flat[diagonal], -20.0, 20.0))
     factor = np.zeros((channels, channels))
     factor[rows, columns] = flat
-    cov = factor @ factor.T
-    mean, is_capped = features[:channels], False
+    return _capped(features[:channels], factor @ factor.T, int(np.median(bank.pixels)), bank)
+
+
+def _capped(mean: Array, cov: Array, count: int, bank: StyleBank) -> tuple[Moments, bool]:
+    """Reduce a mean and a covariance in RGB to what an image can have, and say whether that changed them."""
+    is_capped = False
     if bank.space == "rgb":
         inside = np.clip(mean, 0.0, 1.0)
-        scale = np.sqrt(np.minimum(1.0, inside * (1.0 - inside) / cov.diagonal()))
+        scale = np.sqrt(np.minimum(1.0, inside * (1.0 - inside) / np.maximum(cov.diagonal(), _LEAST)))
         is_capped = bool((inside != mean).any() or scale.min() < 1.0)
         mean, cov = inside, cov * np.outer(scale, scale)
-    return trusted_moments(int(np.median(bank.pixels)), mean, (cov + cov.T) / 2, 1.0, bank.space), is_capped
+    return trusted_moments(count, mean, (cov + cov.T) / 2, 1.0, bank.space), is_capped

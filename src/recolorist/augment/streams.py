@@ -18,7 +18,7 @@ import numpy as np
 
 from recolorist.errors import OptionError
 
-__all__ = ["Sequence", "checked_word", "fresh_seed", "number_of", "stream", "torch_worker_seed"]
+__all__ = ["Sequence", "check_word", "fresh_seed", "number_of", "stream", "torch_worker_seed"]
 
 _WORD: Final = 2**64
 _own = threading.local()
@@ -37,9 +37,9 @@ def stream(seed: int, epoch: int = 0, index: int | str = 0, purpose: int = 0) ->
     """
     if not hasattr(_own, "generator"):
         _own.generator, _own.start = np.random.Generator(np.random.Philox(key=0)), _beginning()
-    place = _own.start["state"]
-    place["counter"][1], place["counter"][2] = number_of(index), checked_word(epoch, "epoch")
-    place["key"][0], place["key"][1] = checked_word(seed, "seed"), checked_word(purpose, "purpose")
+    state = _own.start["state"]
+    state["counter"][1], state["counter"][2] = number_of(index), check_word(epoch, "epoch")
+    state["key"][0], state["key"][1] = check_word(seed, "seed"), check_word(purpose, "purpose")
     _own.generator.bit_generator.state = _own.start  # copied by the setter
     return cast("np.random.Generator", _own.generator)
 
@@ -64,7 +64,7 @@ def number_of(index: int | str) -> int:
     """
     if isinstance(index, str):
         return int.from_bytes(hashlib.blake2b(index.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
-    return checked_word(index, "index")
+    return check_word(index, "index")
 
 
 def fresh_seed() -> int:
@@ -82,7 +82,7 @@ class Sequence:
 
     def __init__(self, seed: int) -> None:
         """Start at the beginning of the sequence that ``seed`` selects."""
-        self.seed = checked_word(seed, "seed")
+        self.seed = check_word(seed, "seed")
         self._born: int | None = os.getpid()
         self._place: tuple[int, int] = (0, 0)
         self._count = 0
@@ -96,11 +96,11 @@ class Sequence:
         >>> [a.next().random() for _ in range(3)] == [b.next().random() for _ in range(3)]
         True
         """
-        place = self._where()
-        if place != self._place:
-            self._place, self._count = place, 0
+        worker = self._where()
+        if worker != self._place:
+            self._place, self._count = worker, 0
         self._count += 1
-        return stream(self.seed, place[1], self._count, purpose=1 + place[0])
+        return stream(self.seed, worker[1], self._count, purpose=1 + worker[0])
 
     def _where(self) -> tuple[int, int]:
         worker_seed = torch_worker_seed()
@@ -132,14 +132,14 @@ def torch_worker_seed() -> int | None:
     return None if info is None else int(info.seed)
 
 
-def checked_word(value: Any, name: str) -> int:
+def check_word(value: Any, name: str) -> int:
     """Return a whole number of 64 bits as it is.
 
     Raises:
         OptionError: It is something else; the message has the name.
 
     Example:
-        >>> checked_word(-1, "epoch")
+        >>> check_word(-1, "epoch")
         Traceback (most recent call last):
         recolorist.errors.OptionError: epoch=-1; accepted are whole numbers from 0 to 2**64 - 1
     """

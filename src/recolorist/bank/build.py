@@ -8,6 +8,7 @@ arguments: :meth:`~recolorist.StyleBank.build`, :meth:`~recolorist.StyleBank.fro
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from pathlib import Path
 from typing import Any, Final, TypedDict, Unpack
@@ -266,9 +267,9 @@ def measure_dataset(
     def images() -> Iterator[Any]:
         for i in range(len(dataset)):
             sample = dataset[i]
-            labels.append(format_name(_part_of(sample, label)))
-            domains.append(format_name(domain(sample) if callable(domain) else _part_of(sample, domain)))
-            yield _to_array(_part_of(sample, image))
+            labels.append(format_name(_field_of(sample, label)))
+            domains.append(format_name(domain(sample) if callable(domain) else _field_of(sample, domain)))
+            yield _to_array(_field_of(sample, image))
 
     return measure_images(
         _Counted(images(), len(dataset)),
@@ -297,8 +298,10 @@ def measure_npz(path: str | Path, split: str = "train", *, name: str | None = No
     """
     file = Path(path)
     images, labels = _read_npz(file, f"{split}_images"), _read_npz(file, f"{split}_labels")
-    named = file.stem if name is None else name
-    return measure_images(images, [format_name(label) for label in labels], name=named, split=split, **options)
+    title = file.stem if name is None else name
+    if 0 in (images.ndim, labels.ndim):
+        raise ImageError(f"{file}: its images or labels are a single number; expected is one row for each image")
+    return measure_images(images, [format_name(label) for label in labels], name=title, split=split, **options)
 
 
 def histogram_of(opened: check.Opened, mask: NDArray[np.bool_] | None) -> NDArray[np.uint32]:
@@ -323,13 +326,13 @@ class _Counted:
         return self._length
 
 
-def _next_mask(masks: Iterator[Any] | None, place: int) -> Any:
+def _next_mask(masks: Iterator[Any] | None, count: int) -> Any:
     if masks is None:
         return None
     try:
         return next(masks)
     except StopIteration:
-        raise OptionError(f"there are only {place} masks and more images; give one for each, or None for all pixels") from None
+        raise OptionError(f"there are only {count} masks and more images; give one for each, or None for all pixels") from None
 
 
 def _to_array(image: Any) -> Any:
@@ -347,15 +350,15 @@ def _folder_names(paths: list[Path], level: int | None) -> list[str | None] | No
     return [parts[level] if -len(parts) <= level < len(parts) else None for parts in folders]
 
 
-def _part_of(sample: Any, place: int | str | None) -> Any:
-    if place is None:
+def _field_of(sample: Any, field: int | str | None) -> Any:
+    if field is None:
         return None
     try:
-        return sample[place]
+        return sample[field]
     except (KeyError, IndexError, TypeError) as error:
-        if place == 1:  # the default place of the label, which a dataset need not have
+        if field == 1:  # the default place of the label, which a dataset need not have
             return None
-        raise OptionError(f"the samples have no part {place!r} ({error}); say where image, label and domain are") from error
+        raise OptionError(f"the samples have no part {field!r} ({error}); say where image, label and domain are") from error
 
 
 def _text_of(dataset: Any, name: str, default: Any) -> Any:
@@ -369,7 +372,7 @@ def _read_npz(path: Path, member: str) -> NDArray[Any]:
             _refuse_odd_archive(archive, member, path)
         with np.load(path, allow_pickle=False) as arrays:
             return np.asarray(arrays[member])
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         if isinstance(error, ImageError):
             raise
         raise ImageError(f"{path} cannot be read as a MedMNIST file: {error}") from error

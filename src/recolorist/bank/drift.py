@@ -121,7 +121,9 @@ def region_of(bank: StyleBank, coverage: float = COVERAGE, units: NDArray[np.str
     features = style_features(bank.mean, bank.cov)
     count, size = features.shape
     if count < size + 3:
-        raise StatisticsError(f"the bank has {count} styles; at least {size + 3} are needed to say what is usual")
+        raise StatisticsError(
+            f"the bank has {count} styles; at least {size + 3} are needed to say what is usual; build it from more images"
+        )
     centre = features.mean(axis=0)
     deviations = features - centre
     spread, axes = np.linalg.eigh(deviations.T @ deviations / (count - 1))

@@ -21,8 +21,9 @@ from recolorist.bank.table import BankTable, join_triangles, split_triangles
 from recolorist.errors import StatisticsError
 from recolorist.io.files import atomic_write
 from recolorist.io.npy import npy_header
+from recolorist.io.reading import display_path
 
-__all__ = ["FORMAT", "FORM_RULE", "pack_keys", "read_table", "unpack_keys", "write_table"]
+__all__ = ["FORMAT", "FORM_RULE", "pack_keys", "read_table", "refuse_missing", "unpack_keys", "write_table"]
 
 FORMAT: Final = "recolorist.bank.file/1"
 #: The advice where a file is neither form of a bank.
@@ -68,11 +69,39 @@ def write_table(path: Path, table: BankTable, library: str, fingerprint: str) ->
     return _write_members(path, arrays, facts)
 
 
+def refuse_missing(path: Path) -> None:
+    """Refuse the path of a bank where there is no file.
+
+    Args:
+        path: The path.
+
+    Raises:
+        StatisticsError: There is nothing, or a folder.
+
+    Example:
+        >>> refuse_missing(Path("no.rcb"))
+        Traceback (most recent call last):
+        recolorist.errors.StatisticsError: no.rcb does not exist; check the path, or make the bank: ...
+    """
+    if path.is_dir() or not path.exists():
+        problem = "is a folder, and a bank is a file" if path.is_dir() else "does not exist"
+        raise StatisticsError(
+            f"{display_path(path)} {problem}; check the path, or make the bank: "
+            "`recolorist bank build FOLDER --split train -o FILE`"
+        )
+
+
 def read_table(path: Path) -> BankTable:
     """Read a bank and verify its checksum; a file with anything else in it is refused before it is unpacked.
 
+    Args:
+        path: The file, which exists.
+
+    Returns:
+        The content of the bank.
+
     Raises:
-        StatisticsError: The file is missing, damaged, of another format, or not a bank.
+        StatisticsError: The file is damaged, of another format, or not a bank.
     """
     arrays, facts = _read_members(path)
     try:
@@ -92,7 +121,7 @@ def read_table(path: Path) -> BankTable:
             histograms=arrays.get("histograms"),
             mask=facts.get("mask"),  # banks of earlier versions do not say how they were made
             blank=facts.get("blank"),
-            left_out=tuple(LeftOut.of(*gone) for gone in facts.get("left_out", ())),
+            left_out=tuple(LeftOut.of(*entry) for entry in facts.get("left_out", ())),
         )
     except (KeyError, TypeError, ValueError, IndexError, zlib.error) as error:
         raise StatisticsError(f"{path} is not a bank this version can read ({error}); build it again") from error
@@ -133,7 +162,14 @@ def _verify_facts(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
 
 
 def pack_keys(keys: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
-    """Return strings as one compressed block, since paths repeat themselves, and the length of each in bytes."""
+    """Return strings as one compressed block, since paths repeat themselves, and the length of each in bytes.
+
+    Args:
+        keys: The strings.
+
+    Returns:
+        The block, and the lengths.
+    """
     encoded = [key.encode("utf-8", "surrogatepass") for key in keys]
     block = zlib.compress(b"".join(encoded), 1)
     return np.frombuffer(block, np.uint8), np.array([len(key) for key in encoded], np.uint32)
@@ -141,6 +177,13 @@ def pack_keys(keys: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint32
 
 def unpack_keys(block: NDArray[np.uint8], lengths: NDArray[np.uint32]) -> list[str]:
     """Undo :func:`pack_keys`. Nothing beyond the declared lengths is unpacked.
+
+    Args:
+        block: The block.
+        lengths: The length of each string in bytes.
+
+    Returns:
+        The strings.
 
     Raises:
         ValueError: Block and lengths do not belong together.
@@ -172,10 +215,10 @@ def _digest(arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> str:
 def _refuse_odd_members(archive: zipfile.ZipFile, path: Path) -> None:
     """Accept only the known arrays, not compressed: then nothing can unpack to more than the file's own size."""
     names = [info.filename for info in archive.infolist()]
-    known = all(name.endswith(".npy") and name[:-4] in _MEMBERS for name in names)
-    plain = all(info.compress_type == zipfile.ZIP_STORED for info in archive.infolist())
+    are_arrays = all(name.endswith(".npy") and name[:-4] in _MEMBERS for name in names)
+    plain = all(info.compress_type == zipfile.ZIP_STORED and info.compress_size == info.file_size for info in archive.infolist())
     total = sum(info.file_size for info in archive.infolist())
-    if not known or not plain or len(set(names)) < len(names) or "facts.npy" not in names or total > path.stat().st_size:
+    if not are_arrays or not plain or len(set(names)) < len(names) or "facts.npy" not in names or total > path.stat().st_size:
         raise ValueError("it holds something else than the arrays of a bank")
 
 
@@ -183,8 +226,8 @@ def _read_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
     with archive.open(name) as member:
         data = io.BytesIO(member.read())
     shape, _, dtype = npy_header(data)
-    declared, held = math.prod(shape) * dtype.itemsize, len(data.getbuffer()) - data.tell()
-    if declared != held:
-        raise ValueError(f"{name} declares {declared:,} bytes of numbers and holds {held:,}")
+    declared, size = math.prod(shape) * dtype.itemsize, len(data.getbuffer()) - data.tell()
+    if declared != size:
+        raise ValueError(f"{name} declares {declared:,} bytes of numbers and holds {size:,}")
     data.seek(0)
     return np.asarray(np.lib.format.read_array(data, allow_pickle=False))

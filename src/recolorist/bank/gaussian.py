@@ -90,8 +90,8 @@ def share_gaussian(
         centre, cov = features.mean(axis=0), np.cov(features.T)
     else:
         centre, cov = _private_moments(features, bank.channels, _check(budget), rng or np.random.default_rng())
-    made = _bank_of(centre, cov, bank, len(features))
-    return SharedGaussian(made, len(features), budget)
+    samples = _bank_of(centre, cov, bank, len(features))
+    return SharedGaussian(samples, len(features), budget)
 
 
 def _check(budget: Budget) -> Budget:

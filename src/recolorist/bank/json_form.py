@@ -31,6 +31,9 @@ def write_json(table: BankTable, library: str) -> str:
         table: The content of the bank.
         library: The version of the library that measured it.
 
+    Returns:
+        The JSON.
+
     Example:
         >>> table = BankTable(np.array([[0.5]]), np.array([[[0.1]]]), np.array([64]), ["a"], ["tumour"])
         >>> read_json(write_json(table, "0.1.0")).labels
@@ -55,13 +58,19 @@ def write_json(table: BankTable, library: str) -> str:
         "library": library,
         "mask": table.mask,
         "blank": table.blank,
-        "left_out": [list(gone) for gone in table.left_out],
+        "left_out": [list(entry) for entry in table.left_out],
     }
     return json.dumps(entries | {"sha256": _digest(entries)}, allow_nan=False)
 
 
 def read_json(text: str) -> BankTable:
     """Read what :func:`write_json` wrote.
+
+    Args:
+        text: The JSON.
+
+    Returns:
+        The content of a bank.
 
     Raises:
         StatisticsError: The text is anything else.
@@ -101,5 +110,5 @@ def _table_of(entries: dict[str, Any]) -> BankTable:
         space=entries.get("space", "rgb"),
         mask=format_name(entries.get("mask")),
         blank=check.option(entries["blank"], ("left out", "kept"), "blank") if entries.get("blank") is not None else None,
-        left_out=tuple(LeftOut.of(*gone) for gone in entries.get("left_out", ())),
+        left_out=tuple(LeftOut.of(*entry) for entry in entries.get("left_out", ())),
     )

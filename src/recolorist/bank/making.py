@@ -39,22 +39,32 @@ class LeftOut(NamedTuple):
 
     @classmethod
     def of(cls, key: Any, label: Any = None, domain: Any = None) -> LeftOut:
-        """Make one of the entries of a file."""
+        """Make one of the entries of a file.
+
+        Returns:
+            The entry.
+        """
         return cls(str(key), format_name(label), format_name(domain))
 
 
 def describe_mask(rule: str | None) -> str:
     """Return which pixels were measured, in words.
 
+    Args:
+        rule: What a bank says of its mask.
+
+    Returns:
+        Words for a message.
+
     Example:
         >>> describe_mask("tissue"), describe_mask(None)
         ("the pixels of mask 'tissue'", 'pixels that it does not name')
     """
-    words = {None: "pixels that it does not name", ALL_PIXELS: "all pixels", OWN_MASKS: "the pixels of given masks"}
-    return words.get(rule, f"the pixels of mask {rule!r}")
+    descriptions = {None: "pixels that it does not name", ALL_PIXELS: "all pixels", OWN_MASKS: "the pixels of given masks"}
+    return descriptions.get(rule, f"the pixels of mask {rule!r}")
 
 
-def warn_of_other_mask(bank: str | None, mask: Any, what: str) -> None:
+def warn_of_other_mask(bank: str | None, mask: Any, subject: str) -> None:
     """Warn if a bank was measured by another mask rule than images that come now.
 
     Nothing is said where either is unknown: banks of earlier versions, masks that the caller gives or computes.
@@ -62,15 +72,15 @@ def warn_of_other_mask(bank: str | None, mask: Any, what: str) -> None:
     Args:
         bank: The rule of the bank.
         mask: The name of the rule for the images, None for all pixels, or a function.
-        what: What the images are called in the message.
+        subject: What the images are called in the message.
     """
-    known = (ALL_PIXELS, *RULES)
+    comparable = (ALL_PIXELS, *RULES)
     now = ALL_PIXELS if mask is None else mask
-    if bank not in known or now not in known or now == bank:
+    if bank not in comparable or now not in comparable or now == bank:
         return
     rule = "" if now == ALL_PIXELS else f" --mask {now}"
     warnings.warn(
-        f"the bank was measured on {describe_mask(bank)}, and {what} on {describe_mask(now)}. Their means and deviations "
+        f"the bank was measured on {describe_mask(bank)}, and {subject} on {describe_mask(now)}. Their means and deviations "
         f"are not comparable: build the bank in the same way (bank build{rule}, masks={mask!r}), or measure both with "
         f"mask={None if bank == ALL_PIXELS else bank!r}.",
         PreprocessingWarning,
@@ -102,7 +112,11 @@ class MaskCheck:
             warn_of_other_mask(bank, mask, "these images")
 
     def see(self, mask: Any) -> None:
-        """Compare the mask of a call, None for all pixels."""
+        """Compare the mask of a call, None for all pixels.
+
+        Args:
+            mask: The mask of the call; None: none.
+        """
         if self._is_open and mask is None:
             self._is_open = False
             warn_of_other_mask(self._bank, None, "these images")

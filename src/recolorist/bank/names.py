@@ -31,6 +31,12 @@ class Groups(NamedTuple):
     def of(cls, codes: NDArray[np.int32]) -> Groups:
         """Sort rows by code; rows of one group keep their order.
 
+        Args:
+            codes: The code of each row.
+
+        Returns:
+            The rows by code.
+
         Example:
             >>> groups = Groups.of(np.array([1, 0, 1], np.int32))
             >>> groups.order.tolist(), groups.bounds(1)
@@ -41,7 +47,14 @@ class Groups(NamedTuple):
         return cls(order, present.astype(np.int64), np.append(starts, len(codes)))
 
     def bounds(self, code: int) -> tuple[int, int]:
-        """Return where a group begins and ends in ``order``; equal numbers if there is no such group."""
+        """Return where a group begins and ends in ``order``; equal numbers if there is no such group.
+
+        Args:
+            code: The code of the group.
+
+        Returns:
+            Where it begins and ends in ``order``; twice 0 if there is none.
+        """
         i = int(np.searchsorted(self.codes, code))
         if i == len(self.codes) or self.codes[i] != code:
             return 0, 0
@@ -50,6 +63,12 @@ class Groups(NamedTuple):
 
 def format_name(value: Any) -> str | None:
     """Return a key, label or domain as text, whether it came as text, number, array or tensor.
+
+    Args:
+        value: A label or domain.
+
+    Returns:
+        The text; None for none.
 
     Example:
         >>> format_name(np.array([3])), format_name("tumour"), format_name(None)
@@ -61,13 +80,27 @@ def format_name(value: Any) -> str | None:
 
 
 def format_names(values: Any) -> list[str | None] | None:
-    """Return labels or domains as text, or None if no image has one."""
+    """Return labels or domains as text, or None if no image has one.
+
+    Args:
+        values: Labels or domains, one for each row; None: none.
+
+    Returns:
+        The texts; None if no row has one.
+    """
     names = None if values is None else [format_name(value) for value in values]
     return None if names is None or all(name is None for name in names) else names
 
 
 def encode_names(names: Names, count: int) -> tuple[NDArray[np.int32], tuple[str, ...]]:
     """Replace names by their places in a sorted table; rows without a name get -1.
+
+    Args:
+        names: A name for each row.
+        count: The number of rows.
+
+    Returns:
+        A code for each row, -1 for none, and the names.
 
     Raises:
         StatisticsError: There are not as many names as rows.
@@ -88,6 +121,13 @@ def encode_names(names: Names, count: int) -> tuple[NDArray[np.int32], tuple[str
 def decode_names(codes: NDArray[Any], table: Sequence[str]) -> list[str | None]:
     """Undo :func:`encode_names`.
 
+    Args:
+        codes: A code for each row.
+        table: The names.
+
+    Returns:
+        A name for each row.
+
     Raises:
         IndexError: A code lies outside the table.
     """
@@ -97,6 +137,14 @@ def decode_names(codes: NDArray[Any], table: Sequence[str]) -> list[str | None]:
 
 def find_code(name: str, table: tuple[str, ...], kind: str) -> int:
     """Return the code of a label or domain.
+
+    Args:
+        name: The name.
+        table: The names.
+        kind: What they are, for the message.
+
+    Returns:
+        Its code.
 
     Raises:
         OptionError: The table does not have the name.
@@ -113,6 +161,9 @@ def find_patients(keys: Sequence[str], pattern: str) -> NDArray[np.str_]:
         keys: The keys, usually paths.
         pattern: A regular expression, searched for in each key; its first group is the patient, or all of it without a group.
 
+    Returns:
+        A patient for each key.
+
     Raises:
         OptionError: The pattern is no regular expression, or a key does not contain it.
 
@@ -124,10 +175,10 @@ def find_patients(keys: Sequence[str], pattern: str) -> NDArray[np.str_]:
         compiled = re.compile(pattern)
     except re.error as error:
         raise OptionError(f"patients={pattern!r} is no regular expression: {error}. Example: '^([^_]+)_'") from error
-    found = [compiled.search(key) for key in keys]
-    if None in found:
+    matches = [compiled.search(key) for key in keys]
+    if None in matches:
         raise OptionError(
-            f"patients={pattern!r} is not in the key {keys[found.index(None)]!r}; give a regular expression that every key has, "
-            "with the patient in its first group, such as '^([^_]+)_'"
+            f"patients={pattern!r} is not in the key {keys[matches.index(None)]!r}; give a regular expression that every key "
+            "has, with the patient in its first group, such as '^([^_]+)_'"
         )
-    return np.array([match.group(1 if compiled.groups else 0) or "" for match in found if match])
+    return np.array([match.group(1 if compiled.groups else 0) or "" for match in matches if match])

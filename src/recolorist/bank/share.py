@@ -77,12 +77,12 @@ def share(
     codes = np.array([_code(name, (*bank.labels, *bank.domains)) for name in zip(labels, domains, strict=True)])
     cells = np.column_stack([codes, mean, std, upper])
     counts = _count_sharers(cells, patients)
-    kept = np.flatnonzero(counts >= at_least)
-    if not len(kept):
+    shared_cells = np.flatnonzero(counts >= at_least)
+    if not len(shared_cells):
         kind = "images" if patients is None else "patients"
         raise StatisticsError(f"no style is shared by {at_least} {kind} at step {step:g}; raise the step or ask for fewer")
     rounding = f"rounded to {step:g} levels, {at_least} {'images' if patients is None else 'patients'} a style or more"
-    order = kept[np.lexsort(cells[kept].T[::-1])]
+    order = shared_cells[np.lexsort(cells[shared_cells].T[::-1])]
     rounded = StyleBank(
         mean[order],
         _covariance(std[order], correlation[order]),
@@ -98,8 +98,8 @@ def share(
         blank=bank.blank,
     )
     exact = np.column_stack([bank.mean, bank.cov.reshape(len(bank), -1)])
-    before = _count_sharers(exact, patients)
-    return Shared(rounded, _share_of_ones(before), _share_of_ones(counts[kept]), len(bank) - len(kept))
+    counts_of_one = _count_sharers(exact, patients)
+    return Shared(rounded, _share_of_ones(counts_of_one), _share_of_ones(counts[shared_cells]), len(bank) - len(shared_cells))
 
 
 def _round_moments(bank: StyleBank, step: float) -> tuple[Array, Array, Array]:
@@ -120,8 +120,8 @@ def _covariance(std: Array, correlation: Array) -> Array:
     lifted = np.einsum("nij,nj,nkj->nik", axes, np.maximum(values, 1e-6), axes)
     root = np.sqrt(np.einsum("nii->ni", lifted))
     near = lifted / (root[:, :, None] * root[:, None, :])
-    made = near * std[:, :, None] * std[:, None, :]
-    return np.asarray((made + np.swapaxes(made, 1, 2)) / 2)  # symmetric to the last bit, as moments must be
+    products = near * std[:, :, None] * std[:, None, :]
+    return np.asarray((products + np.swapaxes(products, 1, 2)) / 2)  # symmetric to the last bit, as moments must be
 
 
 def _code(names: tuple[str | None, str | None], table: tuple[str, ...]) -> int:

@@ -58,8 +58,9 @@ def find_shift(cloud: Array, units: Units, group: Array, group_units: NDArray[np
 
     Under no change a group of n images differs from the bank's centre by chance twice: the group is finite, and so is the bank.
     Both are drawn: the group's images from the bank, unit by unit, and the centre with the covariance of the bank's own mean.
-    Directions in which the bank does not vary get the noise that their whitening assumes, so that a bank of equal images does not
-    make every difference significant.
+    The spread that whitens is not exact either: squared lengths get the factor (n - 1) / χ² with n - F degrees of freedom, as in
+    Hotelling's test, where n counts images that are independent of each other. Directions in which the bank does not vary get the
+    noise that their whitening assumes, so that a bank of equal images does not make every difference significant.
 
     Args:
         cloud: The bank's images (N, F) in whitened coordinates, with mean zero.
@@ -87,7 +88,10 @@ def find_shift(cloud: Array, units: Units, group: Array, group_units: NDArray[np
         drawn = rng.standard_normal((RESAMPLES, cloud.shape[1])) @ _root(few.T @ few / _FEWER)
     missing = np.maximum(0.0, 1.0 - cloud.var(axis=0, ddof=1))
     drawn += rng.standard_normal(drawn.shape) * np.sqrt(missing / len(group))
-    drawn += rng.standard_normal(drawn.shape) @ _root(_covariance_of_mean(cloud, units))
+    of_mean = _covariance_of_mean(cloud, units)
+    drawn += rng.standard_normal(drawn.shape) @ _root(of_mean)
+    known = _independent_images(cloud, units, of_mean)
+    drawn *= np.sqrt((known - 1) / rng.chisquare(max(1.0, known - cloud.shape[1]), (len(drawn), 1)))
     reached = int(((drawn**2).sum(axis=1) >= (shift**2).sum()).sum())
     return Shift(float(np.linalg.norm(shift)), (1 + reached) / (1 + RESAMPLES))
 
@@ -107,6 +111,15 @@ def _covariance_of_mean(cloud: Array, units: Units) -> Array:
     """Return the covariance of the bank's mean, from the sums of its units."""
     sums = np.add.reduceat(cloud[units.order], units.start, axis=0)
     return np.asarray(sums.T @ sums / len(cloud) ** 2)
+
+
+def _independent_images(cloud: Array, units: Units, of_mean: Array) -> float:
+    """Return how many independent images tell as much of the bank's covariance, by the correlation within patients or slides."""
+    count, size = len(cloud), float((units.size**2).sum() / len(cloud))
+    if size == 1.0:
+        return float(count)
+    correlation = min(1.0, max(0.0, (count * float(np.trace(of_mean)) / cloud.shape[1] - 1) / (size - 1)))
+    return count / (1 + (size - 1) * correlation**2)  # type: ignore[no-any-return]  # mypy takes a power for Any
 
 
 def _root(covariance: Array) -> Array:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +13,21 @@ from numpy.typing import NDArray
 from recolorist._version import __version__
 from recolorist.bank import file as bank_file
 from recolorist.bank.making import BlankStyles, LeftOut
-from recolorist.bank.names import Groups, Names, encode_names, find_code
-from recolorist.bank.summary import find_outliers, summarise
-from recolorist.bank.table import BankTable, Row, merge_tables, refuse_bad_arrays, resolve_rows, stack_rows, take_rows
+from recolorist.bank.names import Names, encode_names, find_code
+from recolorist.bank.rows import StyleRows
+from recolorist.bank.summary import summarise
+from recolorist.bank.table import (
+    BankTable,
+    Row,
+    leave_out_blank,
+    merge_tables,
+    refuse_bad_arrays,
+    resolve_rows,
+    stack_rows,
+    take_rows,
+)
 from recolorist.core import image as check
 from recolorist.core.blank import are_blank_styles
-from recolorist.core.moments import Moments
 from recolorist.core.spaces import SPACES
 from recolorist.errors import OptionError, StatisticsError
 from recolorist.io.files import atomic_write
@@ -28,10 +36,8 @@ __all__ = ["StyleBank"]
 
 Array = NDArray[np.float64]
 
-_TRAINING: Final = ("train", "training", None)
 
-
-class StyleBank:
+class StyleBank(StyleRows):
     """The moments of many images in unit range, with the key, label and domain of each.
 
     Make one with :meth:`build`, :meth:`from_folder`, :meth:`from_dataset` or :meth:`from_npz`, or open a saved one with
@@ -99,13 +105,6 @@ class StyleBank:
         for array in (self.mean, self.cov, self.pixels, self.histograms):
             if array is not None:
                 array.flags.writeable = False
-        self._rows: dict[str, int] | None = None
-        self._left_out: dict[str, LeftOut] | None = None
-        self._groups: dict[str, Groups] = {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the bank without what is looked up later, so that its pickle does not change with use."""
-        return {**self.__dict__, "_rows": None, "_left_out": None, "_groups": {}}
 
     @classmethod
     def build(cls, images: Iterable[Any], **options: Any) -> StyleBank:
@@ -115,6 +114,12 @@ class StyleBank:
             images: Any iterable of arrays or PIL images, also one array (N, H, W, C).
             **options: ``labels``, ``domains``, ``masks``, ``keys``, ``name``, ``split`` and more, as
                 :func:`recolorist.bank.build.measure_images` describes them.
+
+        Returns:
+            A bank with one style for each image, without the blank ones.
+
+        Raises:
+            ImageError: There is no image, one cannot be measured, or all are blank.
 
         Example:
             >>> StyleBank.build(np.arange(48, dtype=np.uint8).reshape(1, 4, 4, 3), keys=["tile"], split="train")
@@ -132,6 +137,12 @@ class StyleBank:
             folder: The folder.
             **options: ``label_from``, ``domain_from``, ``split``, ``transform`` and more, as
                 :func:`recolorist.bank.build.measure_folder` describes them.
+
+        Returns:
+            A bank with one style for each image.
+
+        Raises:
+            ImageError: The folder holds no image, or one that cannot be read.
         """
         from recolorist.bank.build import measure_folder
 
@@ -145,6 +156,12 @@ class StyleBank:
             dataset: Anything with ``len`` and ``[i]``.
             **options: ``image``, ``label``, ``domain``, ``split`` and more, as
                 :func:`recolorist.bank.build.measure_dataset` describes them.
+
+        Returns:
+            A bank with one style for each image.
+
+        Raises:
+            ImageError: A sample holds no image, or all are blank.
         """
         from recolorist.bank.build import measure_dataset
 
@@ -152,7 +169,19 @@ class StyleBank:
 
     @classmethod
     def from_npz(cls, path: str | Path, split: str = "train", **options: Any) -> StyleBank:
-        """Measure one split of a MedMNIST file; see :func:`recolorist.bank.build.measure_npz`."""
+        """Measure one split of a MedMNIST file.
+
+        Args:
+            path: The ``.npz`` file.
+            split: Its split.
+            **options: ``name``, ``with_histograms`` and more, as :func:`recolorist.bank.build.measure_npz` describes them.
+
+        Returns:
+            A bank with one style for each image.
+
+        Raises:
+            ImageError: The file cannot be read, or has no such split.
+        """
         from recolorist.bank.build import measure_npz
 
         return cls._from_table(measure_npz(path, split, **options))
@@ -170,6 +199,9 @@ class StyleBank:
             domains: A domain for each image.
             **facts: ``name``, ``split``, ``preprocessing``, ``space``, ``mask`` and ``with_blank``.
 
+        Returns:
+            A bank with one style for each row.
+
         Raises:
             ImageError: There is no row, or all are blank.
         """
@@ -178,6 +210,12 @@ class StyleBank:
     @classmethod
     def of(cls, bank: StyleBank | str | os.PathLike[str]) -> StyleBank:
         """Return a bank as it is, or open the path of a saved one.
+
+        Args:
+            bank: A bank or a path.
+
+        Returns:
+            The bank.
 
         Raises:
             OptionError: Something else came.
@@ -193,10 +231,17 @@ class StyleBank:
     def open(cls, path: str | os.PathLike[str]) -> StyleBank:
         """Read what :meth:`save` wrote, and verify its checksum.
 
+        Args:
+            path: The file; JSON if its name ends in ``.json``.
+
+        Returns:
+            The bank.
+
         Raises:
             StatisticsError: The file is missing, damaged, or something else.
         """
         file = Path(path)
+        bank_file.refuse_missing(file)
         if file.suffix.lower() != ".json":
             return cls._from_table(bank_file.read_table(file))
         try:
@@ -211,7 +256,17 @@ class StyleBank:
         return cls.open(path)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write one file with all numbers and a checksum, complete or not at all: JSON if its name ends in ``.json``."""
+        """Write one file with all numbers and a checksum, complete or not at all.
+
+        Args:
+            path: The file; JSON if its name ends in ``.json``.
+
+        Returns:
+            The path.
+
+        Raises:
+            RecoloristError: It cannot be written; a file that was there is unchanged.
+        """
         if Path(path).suffix.lower() == ".json":
             return atomic_write(Path(path), self.to_json().encode() + b"\n")
         return bank_file.write_table(Path(path), self._table, self.library, self.fingerprint)
@@ -219,6 +274,12 @@ class StyleBank:
     @classmethod
     def from_json(cls, text: str) -> StyleBank:
         """Read what :meth:`to_json` wrote.
+
+        Args:
+            text: The JSON.
+
+        Returns:
+            The bank.
 
         Raises:
             StatisticsError: The text is something else.
@@ -228,102 +289,22 @@ class StyleBank:
         return cls._from_table(read_json(text))
 
     def to_json(self) -> str:
-        """Return the bank as JSON, for the Studio and for reading by people; histograms are left out."""
+        """Write the bank as JSON, for the Studio and for reading by people.
+
+        Returns:
+            The text. Histograms are left out.
+        """
         from recolorist.bank.json_form import write_json
 
         return write_json(self._table, self.library)
 
-    def __len__(self) -> int:
-        """Number of styles."""
-        return len(self.keys)
-
-    @property
-    def channels(self) -> int:
-        """Channels of every style."""
-        return int(self.mean.shape[1])
-
-    @property
-    def std(self) -> Array:
-        """Standard deviations, (N, C), unit range."""
-        return np.sqrt(np.diagonal(self.cov, axis1=1, axis2=2))
-
-    @property
-    def fingerprint(self) -> str:
-        """A digest of what was measured: equal for equal images in equal order, whatever their names."""
-        digest = hashlib.sha256()
-        for array in (self.mean, self.cov, self.pixels):
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()
-
-    def moments(self, row: int) -> Moments:
-        """Return one style, as :func:`recolorist.match` takes it."""
-        return Moments(int(self.pixels[row]), self.mean[row], self.cov[row], 1.0, self.space)
-
-    def average(self, domain: str | None = None) -> Moments:
-        """Return the average style of the bank or of one domain: mean of the means, mean of the covariances.
-
-        What varies from image to image is left out on purpose: a style is what one image looks like.
-
-        Raises:
-            OptionError: No style has this domain.
-
-        Example:
-            >>> dark, bright = np.full((2, 4, 4, 3), [[[[51]]], [[[153]]]], np.uint8)
-            >>> StyleBank.build([dark, bright], with_blank=True).average().mean.round(3).tolist()
-            [0.4, 0.4, 0.4]
-        """
-        chosen = self if domain is None else self.subset(domain=domain)
-        cov = chosen.cov.mean(axis=0)
-        return Moments(int(chosen.pixels.sum()), chosen.mean.mean(axis=0), (cov + cov.T) / 2, 1.0, chosen.space)
-
-    def label(self, row: int) -> str | None:
-        """Return the label of one style."""
-        code = int(self.label_codes[row])
-        return self.labels[code] if code >= 0 else None
-
-    def domain(self, row: int) -> str | None:
-        """Return the domain of one style: hospital, scanner, camera."""
-        code = int(self.domain_codes[row])
-        return self.domains[code] if code >= 0 else None
-
-    def row_of(self, key: str) -> int | None:
-        """Return the row of the image with this key, or None if it is not in the bank."""
-        if self._rows is None:
-            self._rows = {known: row for row, known in enumerate(self.keys)}
-        return self._rows.get(key)
-
-    def groups(self, by: str) -> Groups:
-        """Return the rows sorted by ``"domain"`` or ``"label"``, so that a group or its complement is drawn from in one step."""
-        if by not in self._groups:
-            codes = {"domain": self.domain_codes, "label": self.label_codes}
-            self._groups[by] = Groups.of(codes[check.option(by, codes, "by")])
-        return self._groups[by]
-
-    def find_left_out(self, key: str) -> LeftOut:
-        """Return label and domain of a blank image that was left out; None for one the bank does not know."""
-        if self._left_out is None:
-            self._left_out = {gone.key: gone for gone in self.left_out}
-        return self._left_out.get(key) or LeftOut(key)
-
     def summary(self) -> dict[str, Any]:
-        """Return counts, mean colours and how the bank was made, ready to print or to write as JSON."""
-        return summarise(self._table) | {"fingerprint": self.fingerprint, "library": self.library}
+        """Describe the bank.
 
-    def outliers(self, threshold: float = 6.0) -> NDArray[np.int64]:
-        """Return the rows whose mean or deviation lies over ``threshold`` robust deviations from the median of the bank."""
-        return find_outliers(self.mean, self.std, threshold)
-
-    def refuse_other_splits(self, *, allow: bool = False) -> None:
-        """Refuse to train with styles of other than training images, unless that is allowed.
-
-        Raises:
-            OptionError: The bank is of another split.
+        Returns:
+            Counts, mean colours and how the bank was made, ready to print or to write as JSON.
         """
-        if self.split not in _TRAINING and not allow:
-            raise OptionError(
-                f"this bank was made from the {self.split!r} split, and training with it would leak; build one from the "
-                "training split, or pass allow_split=True if that is what you mean"
-            )
+        return summarise(self._table) | {"fingerprint": self.fingerprint, "library": self.library}
 
     def __repr__(self) -> str:
         """Short enough for a log line."""
@@ -343,6 +324,9 @@ class StyleBank:
             label: A label of the bank.
             rows: Numbers of rows, in the order wanted, negative ones counted from the end; or one truth value for each row.
 
+        Returns:
+            A bank of these styles.
+
         Raises:
             OptionError: The domain, label or a row does not exist, or a row came twice.
             StatisticsError: No style is left.
@@ -352,11 +336,17 @@ class StyleBank:
             keep &= self.domain_codes == find_code(domain, self.domains, "domain")
         if label is not None:
             keep &= self.label_codes == find_code(label, self.labels, "label")
-        chosen = np.arange(len(self)) if rows is None else resolve_rows(rows, len(self))
-        return self._from_table(take_rows(self._table, chosen[keep[chosen]]))
+        numbers = np.arange(len(self)) if rows is None else resolve_rows(rows, len(self))
+        return self._from_table(take_rows(self._table, numbers[keep[numbers]]))
 
     def merge(self, *others: StyleBank) -> StyleBank:
-        """Return one bank of several; where keys collide, each gets its bank's name, or number, in front.
+        """Make one bank of several.
+
+        Args:
+            *others: Banks with the same channels, space and split.
+
+        Returns:
+            A bank of all styles. Where keys collide, each gets its bank's name, or number, in front.
 
         Raises:
             StatisticsError: The banks differ in channels, space or split.
@@ -364,17 +354,27 @@ class StyleBank:
         return self._from_table(merge_tables([bank._table for bank in (self, *others)]))  # noqa: SLF001 - the same class
 
     def drop_outliers(self, threshold: float = 6.0) -> StyleBank:
-        """Return the bank without blank styles, and then without :meth:`outliers`, such as failed scans."""
-        bank = self._leave_out(are_blank_styles(self.cov)) if self.space == "rgb" else self
+        """Leave out blank styles, and then :meth:`outliers`.
+
+        Args:
+            threshold: Robust deviations from the median of the bank.
+
+        Returns:
+            A bank of the other styles.
+        """
+        bank = self._without_blank()
         return bank.subset(rows=np.setdiff1d(np.arange(len(bank)), bank.outliers(threshold)))
 
     def without_blank(self) -> StyleBank:
-        """Return a bank that does not say whether blank images are in it without them; others are returned as they are.
+        """Leave out blank styles of a bank that does not say whether it has any.
+
+        Returns:
+            A bank without them; a bank that says so is returned as it is.
 
         Raises:
             StatisticsError: No style is left.
         """
-        return self if self.blank is not None or self.space != "rgb" else self._leave_out(are_blank_styles(self.cov))
+        return self if self.blank is not None else self._without_blank()
 
     @classmethod
     def _from_table(cls, table: BankTable) -> StyleBank:
@@ -385,16 +385,9 @@ class StyleBank:
         labels = [self.label(row) for row in range(len(self))] if self.labels else None
         domains = [self.domain(row) for row in range(len(self))] if self.domains else None
         arrays = (self.mean, self.cov, self.pixels, self.keys, labels, domains)
-        made = (self.mask, self.blank, self.left_out)
-        return BankTable(*arrays, self.name, self.split, self.preprocessing, self.size, self.space, self.histograms, *made)
+        facts = (self.mask, self.blank, self.left_out)
+        return BankTable(*arrays, self.name, self.split, self.preprocessing, self.size, self.space, self.histograms, *facts)
 
-    def _leave_out(self, blank: NDArray[np.bool_]) -> StyleBank:
-        if not blank.any():
-            return self
-        if blank.all():
-            raise StatisticsError(
-                f"all {len(self)} styles of the bank are blank; build it from other images, or pass blank='match' to draw them"
-            )
-        gone = [LeftOut(self.keys[row], self.label(row), self.domain(row)) for row in np.flatnonzero(blank).tolist()]
-        table = take_rows(self._table, np.flatnonzero(~blank))
-        return self._from_table(table._replace(blank="left out", left_out=(*self.left_out, *gone)))
+    def _without_blank(self) -> StyleBank:
+        has_blank = self.space == "rgb" and are_blank_styles(self.cov).any()
+        return self._from_table(leave_out_blank(self._table)) if has_blank else self

@@ -16,7 +16,14 @@ Array = NDArray[np.float64]
 
 
 def summarise(table: BankTable) -> dict[str, Any]:
-    """Return counts, mean colours and how the bank was made."""
+    """Return counts, mean colours and how the bank was made.
+
+    Args:
+        table: The content of a bank.
+
+    Returns:
+        Plain values.
+    """
     std = np.sqrt(np.diagonal(table.cov, axis1=1, axis2=2))
     domain_codes, domains = encode_names(table.domains, len(table.keys))
     label_codes, labels = encode_names(table.labels, len(table.keys))
@@ -50,6 +57,9 @@ def find_outliers(mean: Array, std: Array, threshold: float = 6.0) -> NDArray[np
         mean: Means (N, C) in unit range.
         std: Standard deviations (N, C).
         threshold: Number of robust deviations.
+
+    Returns:
+        The numbers of the rows.
 
     Example:
         >>> mean = np.array([[0.5], [0.51], [0.49], [0.9]])

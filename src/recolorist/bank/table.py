@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from recolorist.bank.making import BlankStyles, LeftOut
 from recolorist.bank.names import Names, format_names
+from recolorist.core.blank import are_blank_styles
 from recolorist.core.options import MatchOptions
 from recolorist.errors import ImageError, OptionError, StatisticsError
 
@@ -17,6 +18,7 @@ __all__ = [
     "BankTable",
     "Row",
     "join_triangles",
+    "leave_out_blank",
     "merge_tables",
     "refuse_bad_arrays",
     "resolve_rows",
@@ -95,27 +97,27 @@ def stack_rows(
     if not rows:
         raise ImageError("there was no image to measure; a bank needs at least one")
     all_labels, all_domains = format_names(labels), format_names(domains)
-    kept = [i for i, row in enumerate(rows) if with_blank or not row.is_blank]
-    if not kept:
+    used = [i for i, row in enumerate(rows) if with_blank or not row.is_blank]
+    if not used:
         raise ImageError(
             f"all {len(rows)} image(s) are blank, so they have no style; check their range, or keep them with with_blank=True "
             "(--with-blank)"
         )
 
     def take(names: Names) -> Names:
-        return None if names is None else [names[i] for i in kept]
+        return None if names is None else [names[i] for i in used]
 
     left_out = tuple(
         LeftOut(keys[i], *(None if names is None else names[i] for names in (all_labels, all_domains)))
-        for i in sorted(set(range(len(rows))) - set(kept))
+        for i in sorted(set(range(len(rows))) - set(used))
     )
-    rows = [rows[i] for i in kept]
+    rows = [rows[i] for i in used]
     sizes = {row.size for row in rows}
     return BankTable(
         np.array([row.mean for row in rows]),
         np.array([row.cov for row in rows]),
         np.array([row.pixels for row in rows]),
-        [keys[i] for i in kept],
+        [keys[i] for i in used],
         take(all_labels),
         take(all_domains),
         size=sizes.pop() if len(sizes) == 1 else None,
@@ -176,6 +178,13 @@ def _refuse_impossible_moments(mean: Array | None, cov: Array) -> None:
 def resolve_rows(rows: Sequence[int] | NDArray[Any], count: int) -> NDArray[np.int64]:
     """Return rows of a table of ``count`` as numbers from 0; they may come as truth values, or counted from the end.
 
+    Args:
+        rows: Numbers, or one truth value for each row.
+        count: The number of rows.
+
+    Returns:
+        Numbers from 0 on.
+
     Raises:
         OptionError: A row does not exist or came twice.
 
@@ -183,18 +192,18 @@ def resolve_rows(rows: Sequence[int] | NDArray[Any], count: int) -> NDArray[np.i
         >>> resolve_rows([-1, 0], 3).tolist(), resolve_rows([True, False, True], 3).tolist()
         ([2, 0], [0, 2])
     """
-    wanted = np.asarray(rows)
-    if wanted.dtype == bool and wanted.shape == (count,):
-        return np.flatnonzero(wanted)
-    if not wanted.size:
+    selection = np.asarray(rows)
+    if selection.dtype == bool and selection.shape == (count,):
+        return np.flatnonzero(selection)
+    if not selection.size:
         return np.zeros(0, np.int64)
-    if wanted.ndim != 1 or wanted.dtype.kind not in "iu":
+    if selection.ndim != 1 or selection.dtype.kind not in "iu":
         raise OptionError(
-            f"rows has shape {wanted.shape} and dtype {wanted.dtype}; accepted are whole numbers, or {count} truth values"
+            f"rows has shape {selection.shape} and dtype {selection.dtype}; accepted are whole numbers, or {count} truth values"
         )
-    if wanted.min() < -count or wanted.max() >= count:
-        raise OptionError(f"rows goes from {wanted.min()} to {wanted.max()}; the bank has rows 0 to {count - 1}")
-    positive = np.where(wanted < 0, wanted + count, wanted).astype(np.int64)
+    if selection.min() < -count or selection.max() >= count:
+        raise OptionError(f"rows goes from {selection.min()} to {selection.max()}; the bank has rows 0 to {count - 1}")
+    positive = np.where(selection < 0, selection + count, selection).astype(np.int64)
     if len(np.unique(positive)) < len(positive):
         raise OptionError("a row came twice; a bank holds every style once, so name each row once")
     return positive
@@ -202,6 +211,13 @@ def resolve_rows(rows: Sequence[int] | NDArray[Any], count: int) -> NDArray[np.i
 
 def take_rows(table: BankTable, rows: NDArray[np.int64]) -> BankTable:
     """Return a table of some of the rows, in the order given.
+
+    Args:
+        table: The content of a bank.
+        rows: Their numbers.
+
+    Returns:
+        A table of these rows.
 
     Raises:
         StatisticsError: No row is left.
@@ -223,8 +239,45 @@ def take_rows(table: BankTable, rows: NDArray[np.int64]) -> BankTable:
     )
 
 
+def leave_out_blank(table: BankTable) -> BankTable:
+    """Leave out the blank styles of a bank in RGB; those of other spaces cannot be recognised.
+
+    Args:
+        table: The content of a bank.
+
+    Returns:
+        The table without its blank rows, which it names in ``left_out``; the same table if there are none.
+
+    Raises:
+        StatisticsError: All styles are blank.
+
+    Example:
+        >>> cov = np.array([[[0.0]], [[0.04]]])
+        >>> table = BankTable(np.full((2, 1), 0.5), cov, np.array([9, 9]), ["a", "b"], None, None)
+        >>> leave_out_blank(table).left_out
+        (LeftOut(key='a', label=None, domain=None),)
+    """
+    blank = are_blank_styles(table.cov) if table.space == "rgb" else np.zeros(len(table.keys), bool)
+    if not blank.any():
+        return table
+    if blank.all():
+        raise StatisticsError(
+            f"all {len(table.keys)} styles of the bank are blank; build it from other images, or pass blank='match' to draw them"
+        )
+    names = [table.labels or [None] * len(table.keys), table.domains or [None] * len(table.keys)]
+    left_out = [LeftOut(table.keys[row], *(name[row] for name in names)) for row in np.flatnonzero(blank).tolist()]
+    used = take_rows(table, np.flatnonzero(~blank))
+    return used._replace(blank="left out", left_out=(*table.left_out, *left_out))
+
+
 def merge_tables(tables: Sequence[BankTable]) -> BankTable:
     """Join tables; where keys collide, each gets the name or the number of its table in front.
+
+    Args:
+        tables: At least one table.
+
+    Returns:
+        One table with all rows.
 
     Raises:
         StatisticsError: The tables differ in channels, space or split.
@@ -254,9 +307,9 @@ def merge_tables(tables: Sequence[BankTable]) -> BankTable:
         mask=first.mask if len(masks) == 1 else None if None in masks else " | ".join(sorted(map(str, masks))),
         blank=first.blank if len(blanks) == 1 else None if None in blanks else "kept",
         left_out=tuple(
-            gone._replace(key=f"{prefix}{gone.key}")
+            entry._replace(key=f"{prefix}{entry.key}")
             for prefix, table in zip(prefixes, tables, strict=True)
-            for gone in table.left_out
+            for entry in table.left_out
         ),
     )
 
@@ -271,13 +324,23 @@ def _prefixes(tables: Sequence[BankTable]) -> list[str]:
 
 
 def split_triangles(cov: Array) -> Array:
-    """Return the upper triangles (N, C (C + 1) / 2) of symmetric matrices (N, C, C), row by row."""
+    """Return the upper triangles (N, C (C + 1) / 2) of symmetric matrices (N, C, C), row by row.
+
+    Args:
+        cov: Covariances, (N, C, C).
+
+    Returns:
+        Their lower triangles, (N, C (C + 1) / 2).
+    """
     rows, columns = np.triu_indices(cov.shape[-1])
     return np.asarray(cov[:, rows, columns])
 
 
 def join_triangles(triangles: Array) -> Array:
     """Undo :func:`split_triangles`.
+
+    Returns:
+        Covariances, (N, C, C).
 
     Example:
         >>> join_triangles(np.array([[1.0, 2.0, 3.0]])).tolist()

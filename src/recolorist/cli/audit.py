@@ -31,10 +31,14 @@ _MaxLoss = Annotated[float, typer.Option("--max-loss", metavar="SHARE", help=_LO
 def register(app: typer.Typer) -> None:
     """Add the command.
 
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [command.name for command in app.registered_commands]
-    ['audit']
+    Args:
+        app: The application.
+
+    Example:
+        >>> app = typer.Typer()
+        >>> register(app)
+        >>> [command.name for command in app.registered_commands]
+        ['audit']
     """
     app.command("audit")(audit)
 
@@ -68,10 +72,10 @@ def audit(
         common.write_text(html, audit_page(result, source, reading, split=select.split, root=select.root), force=force)
     if not as_json:
         _print(result, is_piped=is_piped)
-    finish({**result.summary, "images_flagged": _flagged(result)}, result.failures, result.passed, as_json=as_json)
+    finish({**result.summary, "images_flagged": _list_flagged(result)}, result.failures, result.ignored, as_json=as_json)
 
 
-def _flagged(result: AuditResult) -> list[dict[str, Any]]:
+def _list_flagged(result: AuditResult) -> list[dict[str, Any]]:
     return [{"source": line["source"], "flags": line["flags"]} for line in result.lines if line["flags"]]
 
 

@@ -33,7 +33,9 @@ _KeepName = Annotated[bool, typer.Option("--keep-name", help="Keep the name and 
 _Gaussian = Annotated[bool, typer.Option("--gaussian", help="Share the Gaussian of the bank alone, and no style.")]
 _EPSILON: Final = "Privacy budget of --gaussian: noise makes it differentially private."
 _Epsilon = Annotated[float | None, typer.Option("--epsilon", metavar="N", help=_EPSILON)]
-_Delta = Annotated[float, typer.Option("--delta", metavar="P", help="Its delta; well below one over the number of patients.")]
+_Delta = Annotated[
+    float, typer.Option("--delta", metavar="P", help="Delta of --epsilon; well below one over the number of patients.")
+]
 _KeepLabels = Annotated[bool, typer.Option("--labels", help="Keep the labels.")]
 _KeepDomains = Annotated[bool, typer.Option("--domains/--no-domains", help="Keep the domains.")]
 _Drop = Annotated[bool, typer.Option("--drop-outliers", help="Leave out failed scans, and blank images as always.")]
@@ -62,10 +64,14 @@ class GaussianOnly:
 def register(app: typer.Typer) -> None:
     """Add the commands.
 
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [group.name for group in app.registered_groups]
-    ['bank']
+    Args:
+        app: The application.
+
+    Example:
+        >>> app = typer.Typer()
+        >>> register(app)
+        >>> [group.name for group in app.registered_groups]
+        ['bank']
     """
     bank = App(help="Style banks: the moments of a training split, without its pixels.")
     for command in (build, info, merge, plot, share):
@@ -97,13 +103,15 @@ def build(
     if not as_json:
         common.echo(f"{len(bank)} styles, {len(bank.domains)} domains, {len(bank.labels)} labels in {out}")
         if bank.left_out:
-            named = ", ".join(display_path(gone.key) for gone in bank.left_out[:3]) + (", …" if len(bank.left_out) > 3 else "")
-            common.echo(f"{len(bank.left_out)} blank image(s) left out: {named}")
-    finish({"bank": str(out), **bank.summary()}, result.failures, result.passed, as_json=as_json)
+            examples = ", ".join(display_path(entry.key) for entry in bank.left_out[:3]) + (
+                ", …" if len(bank.left_out) > 3 else ""
+            )
+            common.echo(f"{len(bank.left_out)} blank image(s) left out: {examples}")
+    finish({"bank": str(out), **bank.summary()}, result.failures, result.ignored, as_json=as_json)
 
 
 def info(bank: _Bank, *, as_json: common.Json = False) -> None:
-    """Counts, the mean colour of each domain, and outliers."""
+    """Print counts, the mean colour of each domain, and outliers."""
     from recolorist.collections.tasks import open_bank
 
     opened = open_bank(bank)
@@ -127,7 +135,7 @@ def merge(banks: _Banks, *, out: _Out, force: common.Force = False, as_json: com
 
 
 def plot(bank: _Bank, *, out: _Plot, force: common.Force = False, as_json: common.Json = False) -> None:
-    """Draw every style as a point in its own colour, domains told apart by their outlines."""
+    """Draw every style as a point in its own colour, with an outline for its domain."""
     from recolorist.collections.tasks import open_bank
     from recolorist.report.charts import bank_chart
 
@@ -167,34 +175,34 @@ def share(
     if only.gaussian or only.epsilon is not None:
         _share_gaussian(opened, out, owners, only, force=force, as_json=as_json)
         return
-    given = bank_share.share(opened, patients=owners, **asdict(rounding))
-    _save(given.bank, out, force=force)
+    shared = bank_share.share(opened, patients=owners, **asdict(rounding))
+    _save(shared.bank, out, force=force)
     summary = {
         "bank": str(out),
-        "styles": len(given.bank),
-        "left_out": given.left_out,
-        "alone_before": given.alone_before,
-        "alone_after": given.alone_after,
+        "styles": len(shared.bank),
+        "left_out": shared.left_out,
+        "alone_before": shared.alone_before,
+        "alone_after": shared.alone_after,
     }
-    words = (
-        f"{len(given.bank)} styles in {out}, {given.left_out} left out; "
-        f"{given.alone_before:.1%} of the styles stood alone before, {given.alone_after:.1%} do now"
+    text = (
+        f"{len(shared.bank)} styles in {out}, {shared.left_out} left out; "
+        f"{shared.alone_before:.1%} of the styles stood alone before, {shared.alone_after:.1%} do now"
     )
-    common.echo(json.dumps(summary, indent=2) if as_json else words)
+    common.echo(json.dumps(summary, indent=2) if as_json else text)
 
 
 def _share_gaussian(bank: StyleBank, out: Path, patients: Any, only: GaussianOnly, *, force: bool, as_json: bool) -> None:
     """Write the Gaussian of a bank and say what it reveals."""
     from recolorist.bank.gaussian import Budget, share_gaussian
 
-    given = share_gaussian(bank, None if only.epsilon is None else Budget(only.epsilon, only.delta), patients)
-    _save(given.bank, out, force=force)
+    shared = share_gaussian(bank, None if only.epsilon is None else Budget(only.epsilon, only.delta), patients)
+    _save(shared.bank, out, force=force)
     kind = "images" if patients is None else "patients"
-    spent = None if given.budget is None else given.budget._asdict()
-    summary = {"bank": str(out), "styles": len(given.bank), "fitted_to": given.fitted_to, "counted": kind, "budget": spent}
+    spent = None if shared.budget is None else shared.budget._asdict()
+    summary = {"bank": str(out), "styles": len(shared.bank), "fitted_to": shared.fitted_to, "counted": kind, "budget": spent}
     private = "not differentially private" if spent is None else f"epsilon {spent['epsilon']:g}, delta {spent['delta']:g}"
-    words = f"the Gaussian of {given.fitted_to} {kind} in {out}, {private}; draw from it with the sampler gaussian"
-    common.echo(json.dumps(summary, indent=2) if as_json else words)
+    text = f"the Gaussian of {shared.fitted_to} {kind} in {out}, {private}; draw from it with the sampler gaussian"
+    common.echo(json.dumps(summary, indent=2) if as_json else text)
 
 
 def _save(bank: StyleBank, out: Path, *, force: bool) -> None:
@@ -212,14 +220,14 @@ def _print(bank: StyleBank, summary: dict[str, Any]) -> None:
 
     console = Console()
     size = "mixed sizes" if bank.size is None else f"{bank.size[1]} x {bank.size[0]} pixels"
-    made = {
+    facts = {
         "measured": describe_mask(bank.mask),
         "blank images": f"{bank.blank or 'not recorded'}{f' ({len(bank.left_out)})' if bank.left_out else ''}",
         "preparation": bank.preprocessing or "not recorded",
     }
     head = f"{bank.name or 'unnamed'}: {len(bank)} styles, split {bank.split or 'not said'}, {bank.channels} channel(s), {size}"
     console.print(Text(head, style="bold"), soft_wrap=True)
-    for name, text in made.items():
+    for name, text in facts.items():
         console.print(Text(f"{name}: {text}"), soft_wrap=True)
     table = Table(box=SIMPLE_HEAD)
     table.add_column("domain")

@@ -51,20 +51,44 @@ Lines = Annotated[
 
 
 def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """Print a text in the encoding of standard output or standard error; `typer.echo` alone writes UTF-8 where that is ASCII."""
+    """Print a text in the encoding of standard output or standard error; `typer.echo` alone writes UTF-8 where that is ASCII.
+
+    Args:
+        text: The text.
+        err: Whether it goes to standard error.
+        nl: Whether a line ends after it.
+    """
     typer.echo(text, file=sys.stderr if err else sys.stdout, nl=nl)
 
 
-def with_bar(where: Where, what: str) -> Where:
-    """Return the same place of work with a progress bar for people."""
-    return replace(where, progress=lambda results, count: show_progress(results, count, what))
+def with_bar(where: Where, task: str) -> Where:
+    """Return the same place of work with a progress bar for people.
+
+    Args:
+        where: Where the work is done.
+        task: What is done, as a participle.
+
+    Returns:
+        The place of work.
+    """
+    return replace(where, progress=lambda results, count: show_progress(results, count, task))
 
 
 def level_of(text: Any) -> int | None:
     """Read a level of sub-folders as typed.
 
-    >>> level_of("none"), level_of("-1")
-    (None, -1)
+    Args:
+        text: A whole number or 'none'.
+
+    Returns:
+        The level; None for none.
+
+    Raises:
+        BadParameter: It is something else.
+
+    Example:
+        >>> level_of("none"), level_of("-1")
+        (None, -1)
     """
     if str(text).lower() == "none":
         return None
@@ -75,7 +99,14 @@ def level_of(text: Any) -> int | None:
 
 
 def refuse_other_than_svg(path: Path | None) -> None:
-    """Charts are SVG, which every browser shows at any size; a file named otherwise would mislead."""
+    """Charts are SVG, which every browser shows at any size; a file named otherwise would mislead.
+
+    Args:
+        path: The file to write.
+
+    Raises:
+        OptionError: Its name does not end in .svg.
+    """
     from recolorist.errors import OptionError
 
     if path is not None and path.suffix.lower() != ".svg":
@@ -83,7 +114,13 @@ def refuse_other_than_svg(path: Path | None) -> None:
 
 
 def write_text(path: Path, text: str, *, force: bool) -> None:
-    """Write a report, whole or not at all, over nothing that is there unless forced; ``-`` is standard output."""
+    """Write a report, whole or not at all, over nothing that is there unless forced; ``-`` is standard output.
+
+    Args:
+        path: The file to write.
+        text: Its content.
+        force: Whether a file that exists is replaced.
+    """
     from recolorist.io.files import atomic_write
 
     if path == STANDARD_OUTPUT:

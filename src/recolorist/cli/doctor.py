@@ -33,16 +33,20 @@ _EXTRAS: Final = {
 def register(app: typer.Typer) -> None:
     """Add the command.
 
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [command.name for command in app.registered_commands]
-    ['doctor']
+    Args:
+        app: The application.
+
+    Example:
+        >>> app = typer.Typer()
+        >>> register(app)
+        >>> [command.name for command in app.registered_commands]
+        ['doctor']
     """
     app.command("doctor")(doctor)
 
 
 def doctor(*, as_json: common.Json = False) -> None:
-    """Say what this installation consists of, and test it on a small image."""
+    """Print what is installed, and test it on a small image."""
     facts = examine()
     if as_json:
         common.echo(json.dumps(facts, indent=2))
@@ -93,7 +97,7 @@ def _gpu() -> str | None:
 
 
 def _self_test() -> dict[str, Any]:
-    """Match a small image with the active loops and with their NumPy twins; both must give the same bits."""
+    """Match a small image with the active loops and with their NumPy fallback; both must give the same bits."""
     import numpy as np
 
     import recolorist as rc
@@ -101,14 +105,14 @@ def _self_test() -> dict[str, Any]:
 
     rng = np.random.default_rng(0)
     content, style = rng.integers(0, 256, (2, 61, 67, 3), dtype=np.uint8)
-    found = rc.match(content, style)
+    matched = rc.match(content, style)
     with kernels.using("numpy"):
-        twin = rc.match(content, style)
-    return {"passed": bool(np.array_equal(found, twin)), "what": "active loops and NumPy twins give the same bits"}
+        fallback = rc.match(content, style)
+    return {"passed": bool(np.array_equal(matched, fallback)), "what": "active loops and NumPy fallback give the same bits"}
 
 
 def _print(facts: dict[str, Any]) -> None:
-    loops = {"c": "compiled (C)", "numpy": "NumPy twins; same bits, more slowly (was a C compiler there when it was installed?)"}
+    loops = {"c": "compiled (C)", "numpy": "NumPy fallback: same bits, more slowly (was there a C compiler at installation?)"}
     common.echo(f"recolorist       {facts['recolorist']}, Python {facts['python']}")
     common.echo(f"hot loops        {loops[facts['loops']]}")
     common.echo(f"cores            {facts['cores']}")

@@ -29,16 +29,20 @@ _LEAST: Final = "Groups with fewer images do not fail."
 _FailOver = Annotated[float | None, typer.Option("--fail-over", metavar="SHARE", help=_OVER)]
 _FailShift = Annotated[float | None, typer.Option("--fail-shift", metavar="SDS", help=_SHIFT)]
 _FailLeast = Annotated[int, typer.Option("--fail-least", metavar="N", help=_LEAST)]
-_Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw both clouds (SVG).")]
+_Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw the training data and the new images (SVG).")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command.
 
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [command.name for command in app.registered_commands]
-    ['drift']
+    Args:
+        app: The application.
+
+    Example:
+        >>> app = typer.Typer()
+        >>> register(app)
+        >>> [command.name for command in app.registered_commands]
+        ['drift']
     """
     app.command("drift")(drift)
 
@@ -82,7 +86,7 @@ def drift(
     limits = {"fail_over": fail_over, "fail_shift": fail_shift, "fail_least": fail_least}
     summary = _summarise(result) | {"coverage": options.coverage, **limits, "over": bool(failed), "failed_groups": failed}
     code = common.DRIFTED if failed else 0  # before failed files: drift is what a pipeline asked about
-    finish(summary, result.failures, result.passed, as_json=as_json, code=code)
+    finish(summary, result.failures, result.ignored, as_json=as_json, code=code)
 
 
 def _fails(group: Group, over: float | None, shift: float | None, least: int) -> bool:
@@ -116,10 +120,10 @@ def _print(result: DriftResult, *, is_piped: bool) -> None:
 
     console = Console(stderr=is_piped)
     table = Table(box=SIMPLE_HEAD)
-    table.add_column("group", overflow="fold")
+    table.add_column("group", overflow="fold", min_width=6)
     for name in ("images", "outside", "chance", "shift", "chance"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
+    table.add_column("verdict", min_width=14)
     for group in (*result.groups, result.overall):
         share, moved = f"{100 * group.share:.1f} %", f"{group.shift.size:.2f} SD"
         tested = _format_chance(group.shift.chance) if group.images > 1 else "-"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,19 +32,22 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "main"]
 
+_STUDIO = "studio.html"  # beside the page of the demonstration
 
 app = App(help="Exact, fast and auditable colour matching for images.")
 
 
-def _version(*, asked: bool) -> None:
-    if asked:
+def _version(*, show: bool) -> None:
+    if show:
         common.echo(f"recolorist {__version__}")
         raise typer.Exit
 
 
-_Version = Annotated[bool, typer.Option("--version", help="Print the version and leave.", callback=_version, is_eager=True)]
-_Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Folder for the pictures; made if it is not there.")]
-_Json = Annotated[bool, typer.Option("--json", help="Print the table as JSON instead.")]
+_Version = Annotated[bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)]
+_Out = Annotated[
+    Path, typer.Option("--out", metavar="FOLDER", help="Folder for the page and the pictures; made if it is not there.")
+]
+_Json = Annotated[bool, typer.Option("--json", help="Print the tables as JSON instead.")]
 
 
 @app.callback()
@@ -53,10 +57,12 @@ def _options(*, version: _Version = False) -> None:
 
 @app.command()
 def demo(*, out: _Out = Path("recolorist-demo"), as_json: _Json = False) -> None:
-    """Match a few pairs of images, write their pictures and print what was done."""
+    """Match pairs of images, train a tiny classifier on synthetic hospitals, and show all of it on one page."""
     from recolorist.demo.run import run  # Pillow and the drawing are loaded only when asked for
+    from recolorist.studio import write
 
-    result = run(out)
+    result = run(out, studio=_STUDIO)
+    result = replace(result, files=(*result.files, write(out / _STUDIO, overwrite=True)))
     if as_json:
         common.echo(result.to_json())
     else:
@@ -81,7 +87,7 @@ def _show_warning(message: Warning | str, *_: Any) -> None:
 
 
 def _print(result: DemoResult) -> None:
-    """The table, what its columns mean, and where the files are."""
+    """Print the tables, what their columns mean, and where the files are."""
     console = Console()
     table = Table(title="x' = α·x + β, levels 0 to 255", title_justify="left", title_style="bold", box=SIMPLE_HEAD)
     table.add_column("pair", no_wrap=True)
@@ -92,9 +98,27 @@ def _print(result: DemoResult) -> None:
             table.add_row(*_cells(pair, channel), end_section=channel == 2)
     console.print(table)
     console.print("clipped: share of the channel's pixels. error: mean absolute difference from the true scan, before and after.")
-    console.print(
-        Text(f"{len(result.files)} files in {result.folder.resolve()}; look at {result.sheet.name} first."), soft_wrap=True
+    console.print(_scores(result))
+    console.print("Drawings, one seed and a setting chosen to show the mechanism: not how much Colorist helps on your images.")
+    text = f"{len(result.files)} files in {result.folder.resolve()}; open {result.page.name} in a browser."
+    console.print(Text(text), soft_wrap=True)
+
+
+def _scores(result: DemoResult) -> Table:
+    """Return the accuracies of the classifier, one line for each hospital that was left out."""
+    table = Table(
+        title="Accuracy on a synthetic hospital that was left out of training (guessing gives 50 %)",
+        title_justify="left",
+        title_style="bold",
+        box=SIMPLE_HEAD,
     )
+    table.add_column("left out", no_wrap=True)
+    trainings = list(dict.fromkeys(score.training for score in result.scores))
+    for training in trainings:
+        table.add_column(training, justify="right", no_wrap=True)
+    for unseen in dict.fromkeys(score.unseen for score in result.scores):
+        table.add_row(unseen, *(f"{100 * score.target:.1f} %" for score in result.scores if score.unseen == unseen))
+    return table
 
 
 def _cells(pair: Pair, channel: int) -> list[str]:

@@ -15,9 +15,10 @@ from recolorist.collections.options import Masks, OutputOptions
 from recolorist.core.options import MatchOptions
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import Reading
+from recolorist.io.reading import describe_unopened
 
 if TYPE_CHECKING:
-    from recolorist.collections.one_file import Matched
+    from recolorist.collections.one_file import MatchResult
     from recolorist.core.audit import Audit
     from recolorist.core.plan import Plan
 
@@ -47,10 +48,14 @@ _Pyramid = Annotated[bool, typer.Option("--pyramid", help="Add smaller levels to
 def register(app: typer.Typer) -> None:
     """Add the command.
 
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [command.name for command in app.registered_commands]
-    ['match']
+    Args:
+        app: The application.
+
+    Example:
+        >>> app = typer.Typer()
+        >>> register(app)
+        >>> [command.name for command in app.registered_commands]
+        ['match']
     """
     app.command("match")(match)
 
@@ -76,23 +81,23 @@ def match(
     from recolorist.collections.one_file import match_file
 
     force = output.force
-    given = _given(style, plan, options)
+    goal = _choose_goal(style, plan, options)
     if save_plan is not None and plan is None and options.needs_pixels:
         raise OptionError(f"method={options.method!r} has no plan to write; use mean_std or covariance, or drop --save-plan")
     is_piped = common.check_reports(save_plan, audit, triptych, force=force, as_json=as_json)
-    done = match_file(content, given, out, options, masks=masks, output=output, reading=reading, pyramid=pyramid)
-    if save_plan is not None and done.plan is not None:
-        common.write_text(save_plan, done.plan.to_json() + "\n", force=force)
+    result = match_file(content, goal, out, options, masks=masks, output=output, reading=reading, pyramid=pyramid)
+    if save_plan is not None and result.plan is not None:
+        common.write_text(save_plan, result.plan.to_json() + "\n", force=force)
     if audit is not None:
-        if done.audit is None:
+        if result.audit is None:
             raise ImageError("an image that goes through in strips has no audit; the output was written")
-        common.write_text(audit, done.audit.to_json() + "\n", force=force)
+        common.write_text(audit, result.audit.to_json() + "\n", force=force)
     if triptych is not None:
-        _write_triptych(triptych, done)
-    _print(done, out, as_json=as_json, is_piped=is_piped)
+        _write_triptych(triptych, result)
+    _print(result, out, as_json=as_json, is_piped=is_piped)
 
 
-def _given(style: str | None, plan: Path | None, options: MatchOptions) -> str | Plan:
+def _choose_goal(style: str | None, plan: Path | None, options: MatchOptions) -> str | Plan:
     """Return the style or the plan, of which one must be given."""
     from recolorist.core.plan import Plan
 
@@ -104,27 +109,29 @@ def _given(style: str | None, plan: Path | None, options: MatchOptions) -> str |
         raise typer.BadParameter("--plan says how to match; with it, only --apply-to can be chosen")
     try:
         return Plan.from_json(plan.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise OptionError(f"{plan} cannot be read: {error}") from error
+    except OSError as error:
+        raise OptionError(describe_unopened(plan, error)) from error
+    except UnicodeDecodeError as error:
+        raise OptionError(f"{plan} is not text; a plan is the JSON that --save-plan writes") from error
 
 
-def _print(done: Matched, out: Path, *, as_json: bool, is_piped: bool) -> None:
+def _print(result: MatchResult, out: Path, *, as_json: bool, is_piped: bool) -> None:
     if as_json:
-        result: dict[str, Any] = {"output": str(out), "size": list(done.size)}
-        result["contrast"] = done.contrast
-        result["plan"] = None if done.plan is None else json.loads(done.plan.to_json())
-        result["audit"] = None if done.audit is None else json.loads(done.audit.to_json())
-        common.echo(json.dumps(result, indent=2))
+        summary: dict[str, Any] = {"output": str(out), "size": list(result.size)}
+        summary["contrast"] = result.contrast
+        summary["plan"] = None if result.plan is None else json.loads(result.plan.to_json())
+        summary["audit"] = None if result.audit is None else json.loads(result.audit.to_json())
+        common.echo(json.dumps(summary, indent=2))
         return
-    if done.plan is not None:
-        common.echo(str(done.plan), err=is_piped)
-    if done.audit is not None:
-        for line in _audit_lines(done.audit):
+    if result.plan is not None:
+        common.echo(str(result.plan), err=is_piped)
+    if result.audit is not None:
+        for line in _audit_lines(result.audit):
             common.echo(line, err=is_piped)
-    if done.contrast < 1 and done.plan is not None:
-        share = f"{done.contrast:.0%} of the style's contrast"
-        common.echo(f"to keep the limits: {share}, strength {done.plan.strength:.2f}", err=is_piped)
-    common.echo(f"{done.size[1]} x {done.size[0]} pixels in {out}", err=is_piped)
+    if result.contrast < 1 and result.plan is not None:
+        share = f"{result.contrast:.0%} of the style's contrast"
+        common.echo(f"to keep the limits: {share}, strength {result.plan.strength:.2f}", err=is_piped)
+    common.echo(f"{result.size[1]} x {result.size[0]} pixels in {out}", err=is_piped)
 
 
 def _audit_lines(audit: Audit) -> list[str]:
@@ -139,12 +146,12 @@ def _audit_lines(audit: Audit) -> list[str]:
     return lines + describe_flags(flag for channel in audit.flags for flag in channel)
 
 
-def _write_triptych(path: Path, done: Matched) -> None:
+def _write_triptych(path: Path, result: MatchResult) -> None:
     from recolorist.io.files import atomic_write
     from recolorist.io.write import encode
     from recolorist.report.thumbnails import side_by_side
 
-    if done.content is None or done.output is None:
+    if result.content is None or result.output is None:
         raise ImageError("an image that goes through in strips has no triptych; the output was written")
-    pictures = [("content", done.content), ("style", done.style), ("output", done.output)]
+    pictures = [("content", result.content), ("style", result.style), ("output", result.output)]
     atomic_write(path, encode(side_by_side([(name, pixels) for name, pixels in pictures if pixels is not None]), ".png"))

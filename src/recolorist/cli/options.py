@@ -25,8 +25,18 @@ __all__ = ["OPTIONS", "strength_of", "with_options"]
 def strength_of(text: Any) -> float | tuple[float, float]:
     """Read a strength as typed: a number, or two with a dash between.
 
-    >>> strength_of("1"), strength_of("0.5-1")
-    (1.0, (0.5, 1.0))
+    Args:
+        text: The strength as typed.
+
+    Returns:
+        A number, or the ends of a range.
+
+    Raises:
+        BadParameter: It is something else.
+
+    Example:
+        >>> strength_of("1"), strength_of("0.5-1")
+        (1.0, (0.5, 1.0))
     """
     try:
         low, dash, high = str(text).partition("-")
@@ -197,7 +207,7 @@ def with_options(*hidden: str, **other: Any) -> Callable[[Callable[..., None]], 
         parameters: dict[str, inspect.Parameter] = {}
         for name, parameter in signature.parameters.items():
             if name in groups:
-                for offered in _offered(groups[name], table):
+                for offered in _list_fields(groups[name], table):
                     parameters.setdefault(offered.name, _parameter(offered, table[offered.name]))
             else:
                 parameters[name] = parameter.replace(annotation=hints[name])
@@ -216,13 +226,13 @@ def with_options(*hidden: str, **other: Any) -> Callable[[Callable[..., None]], 
     return decorate
 
 
-def _offered(group: Any, table: Mapping[str, Any]) -> Iterator[Field[Any]]:
+def _list_fields(group: Any, table: Mapping[str, Any]) -> Iterator[Field[Any]]:
     """Yield the fields of an option object, and of those inside it, that are options of the command."""
     hints = get_type_hints(group)
     nested = [entry for entry in fields(group) if is_dataclass(hints[entry.name])]
     yield from (entry for entry in fields(group) if entry.name in table)
     for entry in nested:
-        yield from _offered(hints[entry.name], table)
+        yield from _list_fields(hints[entry.name], table)
 
 
 def _parameter(entry: Field[Any], annotation: Any) -> inspect.Parameter:
@@ -230,13 +240,13 @@ def _parameter(entry: Field[Any], annotation: Any) -> inspect.Parameter:
     return inspect.Parameter(entry.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _make(group: Any, values: Mapping[str, Any], table: Mapping[str, Any], taken: tuple[str, ...] = ()) -> Any:
+def _make(group: Any, values: Mapping[str, Any], table: Mapping[str, Any], outer: tuple[str, ...] = ()) -> Any:
     """Make an option object of the values of a command; a field of the outer object is not repeated in an inner one."""
     hints = get_type_hints(group)
-    own = {entry.name: values[entry.name] for entry in fields(group) if entry.name in table and entry.name not in taken}
+    values_of = {entry.name: values[entry.name] for entry in fields(group) if entry.name in table and entry.name not in outer}
     inner = {
-        entry.name: _make(hints[entry.name], values, table, (*taken, *own))
+        entry.name: _make(hints[entry.name], values, table, (*outer, *values_of))
         for entry in fields(group)
         if is_dataclass(hints[entry.name])
     }
-    return group(**own, **inner)
+    return group(**values_of, **inner)

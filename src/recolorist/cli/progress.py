@@ -40,9 +40,9 @@ class Lines:
     def add(self, key: str, line: str, *, is_last: bool = False) -> None:
         """Take note of a line; write it if it is the last one, or the one before is a minute old."""
         now = self._clock()
-        before = self._times.setdefault(key, now)
+        last = self._times.setdefault(key, now)
         self._waiting = line
-        if is_last or now - before >= _MINUTE:
+        if is_last or now - last >= _MINUTE:
             self._times[key] = now
             self._write()
 
@@ -87,15 +87,24 @@ def show_progress(results: Iterable[T], count: int, name: str, *, clock: Callabl
         lines.finish()
 
 
-def describe_progress(name: str, done: int, total: int | None, text: str = "") -> str:
+def describe_progress(name: str, count: int, total: int | None, text: str = "") -> str:
     """Return a line of a log.
+
+    Args:
+        name: What is done, as a participle.
+        count: How many are done.
+        total: How many there are; None if that is not known.
+        text: What else is said.
+
+    Returns:
+        The line.
 
     Example:
         >>> describe_progress("training", 1200, 3000, "loss 0.5")
         'training: 1,200 of 3,000, loss 0.5'
     """
     of = "" if total is None else f" of {total:,}"
-    return f"{name}: {done:,}{of}{text and f', {text}'}"
+    return f"{name}: {count:,}{of}{text and f', {text}'}"
 
 
 def _show_bar(results: Iterable[T], count: int, name: str, clock: Callable[[], float]) -> Iterator[T]:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-_Out = Annotated[Path, typer.Argument(help="Folder to write into; it gets the structure of the source.")]
+_FOLDER: Final = "Folder to write into; it gets the structure of the source."
+_Out = Annotated[Path | None, typer.Argument(help=_FOLDER)]
+_OutOption = Annotated[Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="The same, given by name.")]
 _Bank = Annotated[Path, typer.Option("--bank", metavar="FILE", help="The bank styles are drawn from.")]
 _Cross = Annotated[bool, typer.Option("--cross-domain", help="Styles of other domains only (sampler other_domain).")]
 _RANGE: Final = "A number from 0 to 1, or a range to draw from: 0.5-1."
@@ -31,10 +33,14 @@ _To = Annotated[str, typer.Option("--to", metavar="STYLE", help="The style: an i
 def register(app: typer.Typer) -> None:
     """Add the commands.
 
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [command.name for command in app.registered_commands]
-    ['augment', 'harmonise']
+    Args:
+        app: The application.
+
+    Example:
+        >>> app = typer.Typer()
+        >>> register(app)
+        >>> [command.name for command in app.registered_commands]
+        ['augment', 'harmonise']
     """
     app.command("augment")(augment)
     app.command("harmonise")(harmonise)
@@ -43,8 +49,9 @@ def register(app: typer.Typer) -> None:
 @with_options("eps_mode", "strict", "ties", strength=_Strength)
 def augment(
     source: common.Source,
-    out: _Out,
+    out: _Out = None,
     *,
+    folder: _OutOption = None,
     bank: _Bank,
     options: AugmentOptions,
     cross_domain: _Cross = False,
@@ -59,15 +66,17 @@ def augment(
 
     if cross_domain:
         options = replace(options, sampler="other_domain")
-    where = common.with_bar(where, "augmented")
-    _report(write_augmented(source, out, open_bank(bank), options, select, output, reading, where), out, as_json=as_json)
+    target, where = _choose_folder(out, folder), common.with_bar(where, "augmented")
+    result = write_augmented(source, target, open_bank(bank), options, select, output, reading, where)
+    _report(result, target, as_json=as_json)
 
 
 @with_options("eps_mode", "strict", "ties", "label_from", "domain_from")
 def harmonise(
     source: common.Source,
-    out: _Out,
+    out: _Out = None,
     *,
+    folder: _OutOption = None,
     to: _To,
     options: HarmoniseOptions,
     select: SourceOptions,
@@ -83,9 +92,18 @@ def harmonise(
     from recolorist.collections.one_file import open_style
     from recolorist.collections.tasks import write_harmonised
 
+    target = _choose_folder(out, folder)
     style = open_style(to, reading, options.match.space, options.mask)
     options, where = replace(options, style_name=Path(to).name), common.with_bar(where, "harmonised")
-    _report(write_harmonised(source, out, style, options, select, output, reading, where), out, as_json=as_json)
+    _report(write_harmonised(source, target, style, options, select, output, reading, where), target, as_json=as_json)
+
+
+def _choose_folder(out: Path | None, folder: Path | None) -> Path:
+    """Return the target folder, which is given by place or by name."""
+    target = folder if out is None else out
+    if target is None or (out is not None and folder is not None):
+        raise typer.BadParameter("give the folder to write into once: as the second argument, or with --out FOLDER")
+    return target
 
 
 def _report(result: RunResult, out: Path, *, as_json: bool) -> None:
@@ -108,9 +126,9 @@ def _report(result: RunResult, out: Path, *, as_json: bool) -> None:
     if {"inside", "outside"} & set(gate):
         summary["gate"] = dict(gate) | {"still_outside": beyond}
     if not as_json:
-        kept = f", {result.kept} kept from before" if result.kept else ""
+        from_before = f", {result.kept} kept from before" if result.kept else ""
         common.echo(
-            f"{summary['written']} written{kept}, {summary['failed']} failed; provenance.jsonl in {out} says what was done"
+            f"{summary['written']} written{from_before}, {summary['failed']} failed; provenance.jsonl in {out} says what was done"
         )
         if "gate" in summary:
             common.echo(f"{gate['inside']} inside the bank and left as they are, {gate['outside']} outside and moved")
@@ -129,7 +147,7 @@ def _report(result: RunResult, out: Path, *, as_json: bool) -> None:
             common.echo(
                 f"clipped {100 * summary['clipped_mean']:.2f} % on average, {100 * summary['clipped_worst']:.2f} % at worst"
             )
-    finish(summary, result.failures, result.passed, as_json=as_json)
+    finish(summary, result.failures, result.ignored, as_json=as_json)
 
 
 def _count_flagged(records: list[dict[str, Any]], flag: str) -> int:

@@ -20,10 +20,14 @@ _Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it 
 def register(app: typer.Typer) -> None:
     """Add the command.
 
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [command.name for command in app.registered_commands]
-    ['studio']
+    Args:
+        app: The application.
+
+    Example:
+        >>> app = typer.Typer()
+        >>> register(app)
+        >>> [command.name for command in app.registered_commands]
+        ['studio']
     """
     app.command("studio")(studio)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         open_bank,
         reference,
     )
-    from recolorist.collections.one_file import Matched, match_file
+    from recolorist.collections.one_file import MatchResult, match_file
     from recolorist.collections.options import Masks, OutputOptions
 
 __all__ = [
@@ -37,7 +37,7 @@ __all__ = [
     "Failure",
     "Limits",
     "Masks",
-    "Matched",
+    "MatchResult",
     "OutputOptions",
     "Reading",
     "RunResult",
@@ -53,7 +53,7 @@ __all__ = [
 ]
 
 # loaded when first asked for, so that a command that needs none of them starts quickly
-_ELSEWHERE: Final = {"Masks": "options", "Matched": "one_file", "OutputOptions": "options", "match_file": "one_file"}
+_ELSEWHERE: Final = {"Masks": "options", "MatchResult": "one_file", "OutputOptions": "options", "match_file": "one_file"}
 
 
 def __getattr__(name: str) -> Any:

@@ -12,14 +12,14 @@ import numpy as np
 
 from recolorist._version import __version__
 from recolorist.collections.flags import FLAGS, flags_of_summary
-from recolorist.collections.items import Item, collected
+from recolorist.collections.items import Item, open_collection
 from recolorist.collections.load import load
 from recolorist.collections.options import SourceOptions
 from recolorist.errors import RecoloristError
 from recolorist.io.images import Reading
 from recolorist.io.reading import display_path
 from recolorist.report.charts import clip_chart, spread_chart
-from recolorist.report.page import page
+from recolorist.report.page import chart, page
 from recolorist.report.thumbnails import data_uri
 
 if TYPE_CHECKING:
@@ -32,10 +32,10 @@ _SIDE: Final = 176
 _LISTED: Final = 200  # failures in the page
 _STYLE: Final = """
 .gallery .name span { display: inline-block; max-width: 100%; }
+.option { white-space: nowrap; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 430px), 1fr)); gap: 1.1rem; }
 .charts:empty { display: none; }
 .charts .card { align-content: start; }
-.charts .card svg { width: 100%; }
 @media (max-width: 640px) {
   .flags thead { display: none; }
   .flags tr { display: grid; grid-template-columns: 1fr auto; padding: 0.4rem 0; }
@@ -62,7 +62,7 @@ def audit_page(
     """
     summary = result.summary
     flagged = summary["images"] - summary["unflagged"]
-    with collected(source, SourceOptions(split=split, root=root)) as images:
+    with open_collection(source, SourceOptions(split=split, root=root)) as images:
         items = {item.key: item for item in images.items}
         name = display_path(images.name)
         galleries = [_gallery(flag, result.lines, items, reading) for flag in FLAGS if summary["flags"].get(flag)]
@@ -95,29 +95,29 @@ def _charts(result: AuditResult) -> list[str]:
     shares = [line["clip_median"] for line in result.lines if "clip_median" in line]
     if shares:
         middle = 100 * float(np.median(shares))
-        words = f"Half of the images would lose {middle:.2f} % of their values or less to clipping."
-        parts.append(f'<section class="card"><h2>Clipping</h2><p>{words}</p>{clip_chart(shares)}</section>')
+        text = f"Half of the images would lose {middle:.2f} % of their values or less to clipping."
+        parts.append(f'<section class="card"><h2>Clipping</h2><p>{text}</p>{chart(clip_chart(shares))}</section>')
     same = [line for line in result.lines if len(line["mean"]) == len(result.lines[0]["mean"])] if result.lines else []
     if same:
-        chart = spread_chart(
+        spread = spread_chart(
             np.array([line["mean"] for line in same]),
             np.array([line["std"] for line in same]),
             np.array([bool(line["flags"]) for line in same]),
         )
-        parts.append(f'<section class="card"><h2>The collection at a glance</h2>{chart}</section>')
+        parts.append(f'<section class="card"><h2>The collection at a glance</h2>{chart(spread)}</section>')
     return parts
 
 
 def _gallery(flag: str, lines: Sequence[dict[str, Any]], items: dict[str, Item], reading: Reading) -> str:
-    found = [line for line in lines if flag in line["flags"]]
-    worst = sorted(found, key=lambda line: _severity(flag, line), reverse=True)[:_SHOWN]
+    matches = [line for line in lines if flag in line["flags"]]
+    worst = sorted(matches, key=lambda line: _severity(flag, line), reverse=True)[:_SHOWN]
     figures = "".join(_figure(line, flag, items, reading) for line in worst)
-    noun = "image" if len(found) == 1 else "images"
-    count = f"{len(found):,} {noun}" if len(found) <= _SHOWN else f"the worst {_SHOWN} of {len(found):,} images"
+    noun = "image" if len(matches) == 1 else "images"
+    count = f"{len(matches):,} {noun}" if len(matches) <= _SHOWN else f"the worst {_SHOWN} of {len(matches):,} images"
     name = flag.replace("_", " ")
-    meaning = f"{_sentence(FLAGS[flag].meaning)} <strong>What to do:</strong> {escape(FLAGS[flag].remedy)}."
-    words = f'<h2>{name} <span class="muted small">{count}</span></h2><p class="small">{meaning}</p>'
-    return f'<section class="card">{words}<ul class="gallery">{figures}</ul></section>'
+    meaning = f"{_sentence(FLAGS[flag].meaning)} <strong>What to do:</strong> {_sentence(FLAGS[flag].remedy)}"
+    text = f'<h2>{name} <span class="muted small">{count}</span></h2><p class="small">{meaning}</p>'
+    return f'<section class="card">{text}<ul class="gallery">{figures}</ul></section>'
 
 
 def _figure(line: dict[str, Any], flag: str, items: dict[str, Item], reading: Reading) -> str:
@@ -129,13 +129,15 @@ def _figure(line: dict[str, Any], flag: str, items: dict[str, Item], reading: Re
     except (RecoloristError, KeyError):  # it was there a moment ago
         picture = ""
     image = f'<img src="{picture}" alt="{escape(key)}" loading="lazy">' if picture else ""
-    words = f'<span class="small name">{_breakable(key)}</span><span class="muted small">{_caption(line, flag)}</span>'
-    return f"<li>{image}{words}</li>"
+    text = f'<span class="small name">{_breakable(key)}</span><span class="muted small">{_caption(line, flag)}</span>'
+    return f"<li>{image}{text}</li>"
 
 
 def _caption(line: dict[str, Any], flag: str) -> str:
     if flag == "clips":
-        return f"{100 * line['clip_new_median']:.1f} % newly clipped, {100 * line['clip_worst']:.0f} % in the worst style"
+        return (
+            f"{100 * line['clip_new_median']:.1f}&nbsp;% newly clipped, {100 * line['clip_worst']:.0f}&nbsp;% in the worst style"
+        )
     if flag == "detail_lost":
         return f"{100 * line['loss_share']:.0f} % of the patches in the style of {_breakable(display_path(line['loss_style']))}"
     if flag == "saturated":
@@ -154,9 +156,9 @@ def _severity(flag: str, line: dict[str, Any]) -> float:
     return float(line["outlier_distance"]) if flag == "outlier" else -float(max(line["std"]))
 
 
-def _sentence(words: str) -> str:
-    """Return words as a sentence of HTML."""
-    return escape(words[:1].upper() + words[1:]) + "."
+def _sentence(text: str) -> str:
+    """Return words as a sentence of HTML; options of the command are not broken at their hyphens."""
+    return re.sub(r"(\(?--[a-z-]+\)?)", r'<span class="option">\1</span>', escape(text[:1].upper() + text[1:])) + "."
 
 
 def _breakable(name: str) -> str:
@@ -172,5 +174,5 @@ def _failures(result: AuditResult) -> list[str]:
         f"<li><code>{escape(display_path(one.key))}</code>: {escape(one.message)}</li>" for one in result.failures[:_LISTED]
     )
     more = len(result.failures) - _LISTED
-    rest = f'<p class="muted small">and {more:,} more</p>' if more > 0 else ""
-    return [f'<section class="card"><h2>Could not be read</h2><ul class="plain small">{rows}</ul>{rest}</section>']
+    note = f'<p class="muted small">and {more:,} more</p>' if more > 0 else ""
+    return [f'<section class="card"><h2>Could not be read</h2><ul class="plain small">{rows}</ul>{note}</section>']

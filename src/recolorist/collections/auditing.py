@@ -32,7 +32,7 @@ __all__ = [
     "AuditWork",
     "Levels",
     "Panel",
-    "Tried",
+    "PanelResult",
     "first_level",
     "flags_of",
     "loss_of",
@@ -73,9 +73,20 @@ class Panel(NamedTuple):
 
 
 def panel_of(bank: StyleBank, size: int = PANEL) -> Panel:
-    """Choose the styles of a panel: evenly spread over the bank, sorted by contrast, which decides most of the clipping."""
+    """Choose the styles of a panel: evenly spread over the bank, sorted by contrast, which decides most of the clipping.
+
+    Args:
+        bank: The bank.
+        size: How many styles.
+
+    Returns:
+        The panel.
+
+    Raises:
+        OptionError: The bank does not hold moments of RGB.
+    """
     if bank.space != "rgb":
-        raise OptionError(f"the bank holds moments of {bank.space!r}; an audit needs those of RGB")
+        raise OptionError(f"the bank holds moments of {bank.space!r}; an audit needs those of RGB; build one with space='rgb'")
     order = np.argsort(bank.std.mean(axis=1), kind="stable")
     places = np.arange(min(size, len(bank))) + 0.5
     rows = order[(places * len(bank) / len(places)).astype(np.int64)]
@@ -101,30 +112,39 @@ class AuditWork:
                 return Levels(item, count_strips(source), source.shape[:2], source.dtype.name)
         opened = loaded.opened
         if self.panel is not None and self.panel.mean.shape[1] != opened.channels:
-            raise ImageError(f"it has {opened.channels} channel(s), and the bank's styles have {self.panel.mean.shape[1]}")
+            raise ImageError(
+                f"it has {opened.channels} channel(s), and the bank's styles have {self.panel.mean.shape[1]}; they must agree"
+            )
         inside = rule_mask(opened, self.options.mask)
         mask = check.open_mask(inside, opened)
         counts = _counts(opened, mask)
         height, width = opened.array.shape[:2]
         loss = None
         if self.panel is not None:
-            style, found = loss_of(opened, counts, mask, self.panel, self.options.limits.max_gain)
-            loss = found.figures() | {"loss_style": style}
+            style, loss_found = loss_of(opened, counts, mask, self.panel, self.options.limits.max_gain)
+            loss = loss_found.figures() | {"loss_style": style}
         has_foreground = self.options.mask is None or inside is not None
         return Levels(item, counts, (height, width), _DTYPES[opened.kind], loss, has_foreground)
 
     def finish(self, values: list[Any]) -> list[Any]:
-        """One line per image; images with equal histograms' shapes are worked on together."""
+        """One line per image; images with equal histograms' shapes are worked on together.
+
+        Args:
+            values: The results of the work.
+
+        Returns:
+            A line for each image.
+        """
         lines: list[Any] = [None] * len(values)
         for shape in {value.counts.shape for value in values}:
-            chosen = [i for i, value in enumerate(values) if value.counts.shape == shape]
-            group = self._lines([values[i] for i in chosen])
-            for i, line in zip(chosen, group, strict=True):
+            places = [i for i, value in enumerate(values) if value.counts.shape == shape]
+            group = self._lines([values[i] for i in places])
+            for i, line in zip(places, group, strict=True):
                 lines[i] = line
         return lines
 
     def _lines(self, group: list[Levels]) -> list[dict[str, Any]]:
-        counts = np.stack([one.counts for one in group], dtype=np.int64, casting="unsafe")  # (images, channels, levels)
+        counts = np.stack([levels.counts for levels in group], dtype=np.int64, casting="unsafe")  # (images, channels, levels)
         total = counts.shape[-1] - 1.0
         pixels = counts.sum(axis=-1)
         mean, variance = mean_and_variance(counts, pixels)
@@ -132,21 +152,21 @@ class AuditWork:
         ends = counts[..., 0] / pixels, counts[..., -1] / pixels
         tried = None if self.panel is None else try_panel(counts, mean, std, self.panel, self.options.limits.max_gain)
         columns = [(mean / total).tolist(), (std / total).tolist(), *(end.tolist() for end in ends)]
-        lines = [_described(one, *figures) for one, *figures in zip(group, *columns, strict=True)]
-        found = [{}] * len(group) if tried is None else tried.figures()
-        for line, figures, one, is_blank in zip(lines, found, group, are_blank_levels(counts).tolist(), strict=True):
-            line.update(figures, **(one.loss or {}), blank=is_blank or not one.has_foreground)
+        lines = [_describe(levels, *figures) for levels, *figures in zip(group, *columns, strict=True)]
+        figures_of = [{}] * len(group) if tried is None else tried.figures()
+        for line, figures, levels, is_blank in zip(lines, figures_of, group, are_blank_levels(counts).tolist(), strict=True):
+            line.update(figures, **(levels.loss or {}), blank=is_blank or not levels.has_foreground)
             line["flags"] = flags_of(line, self.options.limits)
         return lines
 
 
-def _described(one: Levels, mean: list[float], std: list[float], at_zero: list[float], at_white: list[float]) -> dict[str, Any]:
+def _describe(levels: Levels, mean: list[float], std: list[float], at_zero: list[float], at_white: list[float]) -> dict[str, Any]:
     return {
-        "source": one.item.key,
-        "label": one.item.label,
-        "domain": one.item.domain,
-        "size": list(one.size),
-        "dtype": one.dtype,
+        "source": levels.item.key,
+        "label": levels.item.label,
+        "domain": levels.item.domain,
+        "size": list(levels.size),
+        "dtype": levels.dtype,
         "mean": mean,
         "std": std,
         "at_zero": at_zero,
@@ -154,7 +174,7 @@ def _described(one: Levels, mean: list[float], std: list[float], at_zero: list[f
     }
 
 
-class Tried(NamedTuple):
+class PanelResult(NamedTuple):
     """What the styles of a panel would do."""
 
     clipped: Array  #: (images, styles) share of values
@@ -187,12 +207,12 @@ def mean_and_variance(counts: Counts, pixels: Counts) -> tuple[Array, Array]:
     """
     levels = np.arange(counts.shape[-1], dtype=np.float64)
     sums, squares = np.moveaxis(counts.astype(np.float64) @ np.stack([levels, levels * levels], axis=-1), -1, 0)
-    whole = (part.ravel().tolist() for part in (pixels, sums.astype(np.int64), squares.astype(np.int64)))
-    exact = [(n * q - s * s) / (n * n) for n, s, q in zip(*whole, strict=True)]
+    sums_of = (counted.ravel().tolist() for counted in (pixels, sums.astype(np.int64), squares.astype(np.int64)))
+    exact = [(n * q - s * s) / (n * n) for n, s, q in zip(*sums_of, strict=True)]
     return sums / pixels, np.array(exact).reshape(sums.shape)
 
 
-def try_panel(counts: Counts, mean: Array, std: Array, panel: Panel, max_gain: float) -> Tried:
+def try_panel(counts: Counts, mean: Array, std: Array, panel: Panel, max_gain: float) -> PanelResult:
     """The exact share of values each style would clip, from cumulative histograms; all in levels.
 
     The plan is the public one, ``gain · x + offset`` with a capped gain, so the shares are those that an audit of the plan gives.
@@ -206,8 +226,8 @@ def try_panel(counts: Counts, mean: Array, std: Array, panel: Panel, max_gain: f
     last = first_level(gain, offset, total, total + 0.5, inclusive=int(total) % 2 == 1)
     inner, end = counts.copy(), int(_END * total) + 1
     inner[..., :end] = inner[..., -end:] = 0
-    shares = [_share_beyond(part, first, last, counts.sum(axis=-1)) for part in (counts, inner)]
-    return Tried(shares[0], shares[1], capped, panel.keys)
+    shares = [_share_beyond(counted, first, last, counts.sum(axis=-1)) for counted in (counts, inner)]
+    return PanelResult(shares[0], shares[1], capped, panel.keys)
 
 
 def _share_beyond(counts: Counts, first: NDArray[np.int64], last: NDArray[np.int64], pixels: Counts) -> Array:
@@ -274,26 +294,39 @@ def _median(rows: Array) -> Array:
 def flags_of(line: Mapping[str, Any], limits: Limits) -> list[str]:
     """The flags of one line.
 
-    >>> line = {"std": [0.0, 0.01], "blank": True, "at_white": [0.3, 0.0], "clip_new_median": 0.2, "capped_share": 0.0}
-    >>> flags_of(line, Limits()), flags_of(line | {"blank": False}, Limits())
-    (['flat', 'blank'], ['flat', 'clips'])
+    Args:
+        line: The line of one image.
+        limits: Where a figure becomes a flag.
+
+    Returns:
+        The names of the flags.
+
+    Example:
+        >>> line = {"std": [0.0, 0.01], "blank": True, "at_white": [0.3, 0.0], "clip_new_median": 0.2, "capped_share": 0.0}
+        >>> flags_of(line, Limits()), flags_of(line | {"blank": False}, Limits())
+        (['flat', 'blank'], ['flat', 'clips'])
     """
-    found = ["flat"] if min(line["std"]) == 0 else []
+    flags = ["flat"] if min(line["std"]) == 0 else []
     if line["blank"]:
-        return [*found, "blank"]  # it is not matched, so it cannot lose anything
+        return [*flags, "blank"]  # it is not matched, so it cannot lose anything
     if min(line["at_white"]) > limits.saturated:  # one channel at its end is a colour, such as peach
-        found.append("saturated")
+        flags.append("saturated")
     if line.get("clip_new_median", 0.0) > limits.clip:
-        found.append("clips")
+        flags.append("clips")
     if line.get("loss_share", 0.0) > limits.loss:
-        found.append("detail_lost")
+        flags.append("detail_lost")
     if line.get("capped_share", 0.0) > 0.5:
-        found.append("gain_capped")
-    return found
+        flags.append("gain_capped")
+    return flags
 
 
 def mark_outliers(lines: list[dict[str, Any]], limits: Limits) -> None:
-    """Flag images far from the rest of their domain, by medians: a few odd ones do not move the yardstick."""
+    """Flag images far from the rest of their domain, by medians: a few odd ones do not move the yardstick.
+
+    Args:
+        lines: The lines of all images.
+        limits: Where a figure becomes a flag.
+    """
     for kind in {(len(line["mean"]), line["domain"]) for line in lines}:
         group = [line for line in lines if (len(line["mean"]), line["domain"]) == kind]
         features = np.array([[*line["mean"], *line["std"]] for line in group])
@@ -306,7 +339,15 @@ def mark_outliers(lines: list[dict[str, Any]], limits: Limits) -> None:
 
 
 def summary_of(lines: list[dict[str, Any]], failures: int) -> dict[str, Any]:
-    """Counts, and the distribution of the clipped share where a bank was given."""
+    """Counts, and the distribution of the clipped share where a bank was given.
+
+    Args:
+        lines: The lines of all images.
+        failures: Files that could not be read.
+
+    Returns:
+        Plain values.
+    """
     clipped = [line["clip_median"] for line in lines if "clip_median" in line]
     summary: dict[str, Any] = {
         "images": len(lines),

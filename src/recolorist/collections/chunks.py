@@ -9,7 +9,7 @@ from recolorist.collections.items import Item
 from recolorist.collections.target import OutputError
 from recolorist.errors import RecoloristError
 
-__all__ = ["Chunk", "Failure", "Work", "chunks_of", "died", "do_chunk"]
+__all__ = ["Chunk", "Failure", "Work", "chunks_of", "do_chunk", "process_failure"]
 
 _MOST_PER_CHUNK: Final = 32
 _CHUNKS_PER_WORKER: Final = 8
@@ -29,7 +29,14 @@ class Work(Protocol):
         """Work on one image."""
 
     def finish(self, values: list[Any]) -> list[Any]:
-        """Work on a few results at once, where that is cheaper than one by one."""
+        """Work on a few results at once, where that is cheaper than one by one.
+
+        Args:
+            values: The results of the work.
+
+        Returns:
+            What is returned for each item.
+        """
 
 
 Chunk = tuple[int, Sequence[Item]]  # number of the first item, and the items
@@ -38,15 +45,27 @@ Chunk = tuple[int, Sequence[Item]]  # number of the first item, and the items
 def chunks_of(items: Sequence[Item], jobs: int) -> list[Chunk]:
     """Consecutive items, few enough per chunk that all workers have something to do until the end.
 
-    >>> [(start, len(chunk)) for start, chunk in chunks_of([Item(str(i), "") for i in range(20)], 1)]
-    [(0, 3), (3, 3), (6, 3), (9, 3), (12, 3), (15, 3), (18, 2)]
+    Yields:
+        Chunks.
+
+    Example:
+        >>> [(start, len(chunk)) for start, chunk in chunks_of([Item(str(i), "") for i in range(20)], 1)]
+        [(0, 3), (3, 3), (6, 3), (9, 3), (12, 3), (15, 3), (18, 2)]
     """
     size = max(1, min(_MOST_PER_CHUNK, -(-len(items) // (jobs * _CHUNKS_PER_WORKER))))
     return [(start, items[start : start + size]) for start in range(0, len(items), size)]
 
 
 def do_chunk(work: Work, items: Sequence[Item]) -> list[Any]:
-    """Work on a few images; what goes wrong with one of them is its result."""
+    """Work on a few images; what goes wrong with one of them is its result.
+
+    Args:
+        work: What is done with each item.
+        items: The images.
+
+    Returns:
+        A result or a failure for each.
+    """
     values = [_do(work, item) for item in items]
     good = [i for i, value in enumerate(values) if not isinstance(value, Failure)]
     for i, value in zip(good, work.finish([values[i] for i in good]), strict=True):
@@ -54,8 +73,15 @@ def do_chunk(work: Work, items: Sequence[Item]) -> list[Any]:
     return values
 
 
-def died(item: Item) -> Failure:
-    """What is said of an image whose worker did not survive it."""
+def process_failure(item: Item) -> Failure:
+    """What is said of an image whose worker did not survive it.
+
+    Args:
+        item: The image.
+
+    Returns:
+        The failure.
+    """
     return Failure(item.key, "the process working on it died twice; the file may be too large for the memory, or crash a decoder")
 
 

@@ -17,7 +17,7 @@ class Flag(NamedTuple):
     needs_bank: bool = False  #: an audit of a collection finds it only where a bank was given
 
 
-#: Flags of a collection in the order in which they are told; ``docs/collections.md`` has how often each occurs on real images.
+#: Flags of a collection in the order of reports; ``docs/collections.md`` has how often each occurs on real images.
 FLAGS: Final = MappingProxyType(
     {
         "flat": Flag(
@@ -64,14 +64,27 @@ _OF_ONE_MATCH: Final = {
 def describe_flags(names: Iterable[str]) -> list[str]:
     """Return one sentence for each flag of a match: its name, what it means and what to do.
 
+    Args:
+        names: Names of flags; repeated ones count once.
+
+    Returns:
+        A sentence for each flag, sorted.
+
     Example:
         >>> describe_flags(["collapsed"])[0].partition(":")[0]
         'collapsed'
     """
-    known = {**FLAGS, **_OF_ONE_MATCH}
-    return [f"{name}: {known[name].meaning}. What to do: {known[name].remedy}." for name in sorted(set(names))]
+    flags = {**FLAGS, **_OF_ONE_MATCH}
+    return [f"{name}: {flags[name].meaning}. What to do: {flags[name].remedy}." for name in sorted(set(names))]
 
 
 def flags_of_summary(summary: Mapping[str, Any]) -> dict[str, Flag]:
-    """Return the flags that a summary can hold; some need a bank."""
+    """Return the flags that a summary can hold; some need a bank.
+
+    Args:
+        summary: The summary of an audit.
+
+    Returns:
+        The flags by name.
+    """
     return {name: flag for name, flag in FLAGS.items() if not flag.needs_bank or "clip_median" in summary}

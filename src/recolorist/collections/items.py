@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,13 +20,13 @@ from recolorist import optional
 from recolorist.collections.options import SourceOptions
 from recolorist.errors import ImageError, OptionError, RecoloristError
 from recolorist.io.images import list_folder
-from recolorist.io.listing import Passed
+from recolorist.io.listing import Ignored
 from recolorist.io.npy import npy_header, npy_stack, refuse_bomb
 from recolorist.io.reading import display_path
 
 Source = str | Path | Sequence[str | Path]
 
-__all__ = ["Collection", "Item", "Source", "collected", "inside"]
+__all__ = ["Collection", "Item", "Source", "inside", "open_collection"]
 
 EVERYTHING: Final = SourceOptions()
 _MANIFESTS: Final = (".csv", ".tsv", ".parquet")
@@ -57,7 +58,7 @@ class Collection:
     name: str
     split: str | None = None
     splits: tuple[str, ...] = ()  #: what a manifest's column ``split`` holds
-    passed: Passed = field(default_factory=Passed)  #: what a folder holds and is not read
+    ignored: Ignored = field(default_factory=Ignored)  #: what a folder holds and is not read
 
     def __len__(self) -> int:
         """Number of images."""
@@ -65,11 +66,22 @@ class Collection:
 
 
 @contextmanager
-def collected(source: Source, select: SourceOptions = EVERYTHING) -> Iterator[Collection]:
+def open_collection(source: Source, select: SourceOptions = EVERYTHING) -> Iterator[Collection]:
     """List the images of a source. Inside the `with` block everything it names can be read.
 
     Manifests are CSV or Parquet with ``path`` and, as far as there are, ``label``, ``domain``, ``split``; their paths are
     relative to ``select.root``, or to the manifest.
+
+    Args:
+        source: A folder, a manifest, a list, a stack or an image.
+        select: Which images are meant.
+
+    Yields:
+        The images in order.
+
+    Raises:
+        ImageError: The source does not exist or holds no image.
+        OptionError: A manifest or a split cannot be used.
     """
     root, split = select.root, select.split
     if not isinstance(source, str | Path):
@@ -87,7 +99,7 @@ def collected(source: Source, select: SourceOptions = EVERYTHING) -> Iterator[Co
         lines = path.read_text("utf-8").splitlines()
         yield _of_paths([Path(line) for line in lines if line.strip()], root or path.parent, select)
     elif suffix == ".npz":
-        with _unpacked(path, split) as collection:
+        with _unpack(path, split) as collection:
             yield collection
     elif suffix == ".npy" and _is_stack(path):
         yield Collection(_stack_items(path, None), path.stem, split)
@@ -98,14 +110,14 @@ def collected(source: Source, select: SourceOptions = EVERYTHING) -> Iterator[Co
 def _of_folder(folder: Path, select: SourceOptions) -> Collection:
     listing = list_folder(folder, follow_links=select.follow_links)
     if not listing.names:
-        besides = "".join(f"; {sentence}" for sentence in listing.passed.sentences())
+        besides = "".join(f"; {sentence}" for sentence in listing.ignored.sentences())
         raise ImageError(f"{display_path(folder)} holds no image file{besides or '; check the path'}")
     start = "" if folder == Path() else os.path.join(folder, "")  # noqa: PTH118 - see `list_folder`
     items = []
     for name in listing.names:
         path = start + (name if os.sep == "/" else name.replace("/", os.sep))
         items.append(Item(name, path, *_labels(name.split("/")[:-1], select)))
-    return Collection(tuple(items), folder.resolve().name, select.split, passed=listing.passed)
+    return Collection(tuple(items), folder.resolve().name, select.split, ignored=listing.ignored)
 
 
 def _of_paths(paths: Sequence[Path], root: str | Path | None, select: SourceOptions) -> Collection:
@@ -124,8 +136,19 @@ def _of_paths(paths: Sequence[Path], root: str | Path | None, select: SourceOpti
 def inside(path: Path, root: Path) -> Path:
     """A path relative to a folder that it lies in; others are refused, so that no output leaves its folder either.
 
-    >>> inside(Path("data/a/b.png"), Path("data")).as_posix()
-    'a/b.png'
+    Args:
+        path: The path.
+        root: The folder.
+
+    Returns:
+        The relative path.
+
+    Raises:
+        OptionError: It lies elsewhere.
+
+    Example:
+        >>> inside(Path("data/a/b.png"), Path("data")).as_posix()
+        'a/b.png'
     """
     try:
         relative = path.relative_to(root)
@@ -154,15 +177,15 @@ def _of_manifest(path: Path, root: Path, split: str | None) -> Collection:
     splits = tuple(sorted({text for row in rows if (text := _text(row.get("split")))}))
     if split is not None and splits and split not in splits:
         raise OptionError(f"{display_path(path)} has no split {split!r}; it has {', '.join(splits)}")
-    chosen = [row for row in rows if split is None or not splits or _text(row.get("split")) == split]
-    items = tuple(_manifest_item(row, root) for row in chosen)
+    selected = [row for row in rows if split is None or not splits or _text(row.get("split")) == split]
+    items = tuple(_manifest_item(row, root) for row in selected)
     _refuse_repeats(items)
     return Collection(items, path.stem, split, splits)
 
 
 def _manifest_item(row: Mapping[str, Any], root: Path) -> Item:
-    given = Path(str(row["path"]))
-    full = given if given.is_absolute() else root / given
+    path = Path(str(row["path"]))
+    full = path if path.is_absolute() else root / path
     return Item(inside(full, root).as_posix(), str(full), _text(row.get("label")), _text(row.get("domain")))
 
 
@@ -190,11 +213,11 @@ def _text(value: Any) -> str | None:
 
 
 def _refuse_repeats(items: Sequence[Item]) -> None:
-    seen: set[str] = set()
+    keys: set[str] = set()
     for item in items:
-        if item.key in seen:
+        if item.key in keys:
             raise OptionError(f"{item.key!r} is listed twice; list every image once")
-        seen.add(item.key)
+        keys.add(item.key)
 
 
 # ---- stacks: many images in one file --------------------------------------------------------------------------------------
@@ -220,37 +243,37 @@ def _label(value: Any) -> str:
 
 
 @contextmanager
-def _unpacked(path: Path, split: str | None) -> Iterator[Collection]:
+def _unpack(path: Path, split: str | None) -> Iterator[Collection]:
     """An archive in MedMNIST layout; the images are unpacked once to a file that all processes map."""
     with tempfile.TemporaryDirectory(prefix="recolorist-") as folder:
         try:
             with zipfile.ZipFile(path) as archive:
-                member, chosen = _images_member(archive, split)
-                images = _extracted(archive, member, Path(folder) / "images.npy")
+                member, split_read = _images_member(archive, split)
+                images = _extract(archive, member, Path(folder) / "images.npy")
                 labels_name = member.removesuffix("images.npy") + "labels.npy"
                 labels = None
                 if labels_name != member and labels_name in archive.namelist():
-                    labels = np.load(_extracted(archive, labels_name, Path(folder) / "labels.npy"), allow_pickle=False)
-        except (OSError, ValueError, zipfile.BadZipFile, RuntimeError) as error:
+                    labels = np.load(_extract(archive, labels_name, Path(folder) / "labels.npy"), allow_pickle=False)
+        except (OSError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             if isinstance(error, RecoloristError):
                 raise type(error)(f"{display_path(path)}: {error}") from error
             raise ImageError(f"{display_path(path)} cannot be read as an archive of images: {error}") from error
-        yield Collection(_stack_items(images, labels), path.stem, chosen)
+        yield Collection(_stack_items(images, labels), path.stem, split_read)
 
 
 def _images_member(archive: zipfile.ZipFile, split: str | None) -> tuple[str, str | None]:
     names = archive.namelist()
     if len(names) == 1:
         return names[0], split
-    found = [name.removesuffix("_images.npy") for name in names if name.endswith("_images.npy")]
-    if split is None and len(found) == 1:
-        return f"{found[0]}_images.npy", found[0]
-    if split is None or split not in found:
-        raise OptionError(f"it has the splits {', '.join(found) or 'none'}, and {split!r} was asked for; pass split='NAME'")
+    splits = [name.removesuffix("_images.npy") for name in names if name.endswith("_images.npy")]
+    if split is None and len(splits) == 1:
+        return f"{splits[0]}_images.npy", splits[0]
+    if split is None or split not in splits:
+        raise OptionError(f"it has the splits {', '.join(splits) or 'none'}, and {split!r} was asked for; pass split='NAME'")
     return f"{split}_images.npy", split
 
 
-def _extracted(archive: zipfile.ZipFile, member: str, target: Path) -> Path:
+def _extract(archive: zipfile.ZipFile, member: str, target: Path) -> Path:
     info = archive.getinfo(member)
     refuse_bomb(info)
     with archive.open(info) as packed, target.open("wb") as file:

@@ -30,15 +30,23 @@ class Journal:
             self._file = self._path.open("ab", buffering=0)
             self._file.write(b"\n")  # ends a line that a kill cut off
         except OSError as error:
-            raise OutputError(f"{display_path(self._path)} cannot be written: {error.strerror}") from error
+            raise OutputError(f"{display_path(self._path)} cannot be written: {error.strerror}; choose another folder") from error
 
     def add(self, lines: Iterable[str]) -> None:
-        """Note what was done."""
+        """Note what was done.
+
+        Args:
+            lines: One line for each output.
+        """
         with output_errors(JOURNAL):
             self._file.write("".join(f"{line}\n" for line in lines).encode())
 
     def close(self, lines: Iterable[str] | None) -> None:
-        """Write the final list and drop the journal; None keeps the journal for a resume."""
+        """Write the final list and drop the journal; None keeps the journal for a resume.
+
+        Args:
+            lines: The final list; None keeps the journal.
+        """
         self._file.close()
         if lines is not None:
             atomic_write(self._final, "".join(f"{line}\n" for line in lines).encode())
@@ -46,8 +54,15 @@ class Journal:
 
 
 def read_records(target: Target) -> list[dict[str, Any]]:
-    """Return the records of earlier runs; lines that are cut off or are no records are passed over."""
-    found = []
+    """Return the records of earlier runs; lines that are cut off or are no records are passed over.
+
+    Args:
+        target: The folder that is written into.
+
+    Returns:
+        The records, earlier ones first.
+    """
+    records = []
     for name in (PROVENANCE, JOURNAL):
         path = Path(target.folder) / name
         lines = path.read_bytes().split(b"\n") if path.is_file() else []
@@ -55,14 +70,21 @@ def read_records(target: Target) -> list[dict[str, Any]]:
             with suppress(ValueError, RecursionError):
                 record = json.loads(line)
                 if isinstance(record, dict) and {"source", "output", "sha256"} <= record.keys():
-                    found.append(record)
-    return found
+                    records.append(record)
+    return records
 
 
 def as_line(record: dict[str, Any]) -> str:
     r"""One line of JSON, ASCII only: names with line breaks or broken characters stay on it and come back as they were.
 
-    >>> as_line({"source": "a\nb"})
-    '{"source": "a\\nb"}'
+    Args:
+        record: Plain values.
+
+    Returns:
+        The line, without its end.
+
+    Example:
+        >>> as_line({"source": "a\nb"})
+        '{"source": "a\\nb"}'
     """
     return _JSON.encode(record)

@@ -37,12 +37,21 @@ class Loaded:
 
     @property
     def opened(self) -> check.Opened:
-        """The pixels, through the door."""
+        """Return the pixels, checked."""
         return check.open_image(self.pixels, self.data_range)
 
 
 def load(item: Item, reading: Reading, *, digest: bool = False) -> Loaded:
-    """Read one item, as strips where it is too large to be decoded as a whole."""
+    """Read one item, as strips where it is too large to be decoded as a whole.
+
+    Args:
+        item: The image.
+        reading: The options of reading.
+        digest: Whether the content is hashed.
+
+    Returns:
+        The pixels, or a way to read them by rows.
+    """
     if item.index is not None:
         pixels = _stack(item.path)[item.index]
         checksum = _sha256(pixels) if digest else ""
@@ -60,7 +69,15 @@ def load(item: Item, reading: Reading, *, digest: bool = False) -> Loaded:
 
 
 def source_digest(item: Item, reading: Reading) -> str:
-    """The digest that `load` would tell, without decoding."""
+    """The digest that `load` would tell, without decoding.
+
+    Args:
+        item: The image.
+        reading: The options of reading.
+
+    Returns:
+        The SHA-256 of the content.
+    """
     if item.index is not None:
         return _sha256(_stack(item.path)[item.index])
     _, data = open_file(item.path, reading)
@@ -70,8 +87,16 @@ def source_digest(item: Item, reading: Reading) -> str:
 def name_of(item: Item, copy: int | None = None) -> str:
     """What an output of an item is called; copies are numbered from 1.
 
-    >>> name_of(Item("a/x.dcm", "a/x.dcm")), name_of(Item("a/x.jpg", "a/x.jpg"), 2), name_of(Item("7", "stack.npy", index=7))
-    ('a/x.png', 'a/x_2.jpg', '000007.png')
+    Args:
+        item: The image.
+        copy: The number of the copy; None if there is one.
+
+    Returns:
+        The path below the target.
+
+    Example:
+        >>> name_of(Item("a/x.dcm", "a/x.dcm")), name_of(Item("a/x.jpg", "a/x.jpg"), 2), name_of(Item("7", "stack.npy", index=7))
+        ('a/x.png', 'a/x_2.jpg', '000007.png')
     """
     name = item.key if item.index is None else f"{item.index:06d}.png"
     stem, dot, suffix = name.rpartition(".")
@@ -83,11 +108,20 @@ def name_of(item: Item, copy: int | None = None) -> str:
 
 
 def rule_mask(opened: check.Opened, rule: str | None, *, or_all: bool = True) -> NDArray[np.bool_] | None:
-    """Return the foreground a named rule finds; where it finds nothing, all pixels or, not ``or_all``, none."""
+    """Return the foreground a named rule finds; where it finds nothing, all pixels or, not ``or_all``, none.
+
+    Args:
+        opened: The opened image.
+        rule: The name of a foreground rule; None: none.
+        or_all: What a rule that finds nothing means.
+
+    Returns:
+        The mask; None: all pixels.
+    """
     if rule is None:
         return None
-    known = foreground.RULES[check.option(rule, foreground.RULES, "mask")]
-    return foreground.find_foreground(known, opened.colour, opened.data_range, or_all=or_all)
+    find = foreground.RULES[check.option(rule, foreground.RULES, "mask")]
+    return foreground.find_foreground(find, opened.colour, opened.data_range, or_all=or_all)
 
 
 @lru_cache(maxsize=4)
@@ -100,13 +134,13 @@ def _sha256(pixels: NDArray[Any]) -> str:
 
 
 def _digest(path: str, data: bytes | None) -> str:
-    """Of a file, from its bytes where they are here; a folder (Zarr) is told by the names and contents of its files."""
+    """Of a file, from its bytes where they are here; a folder (Zarr) is identified by the names and contents of its files."""
     if data is not None:
         return hashlib.sha256(data).hexdigest()
     if not Path(path).is_dir():
         return file_digest(path)
-    whole = hashlib.sha256()
-    for part in sorted(Path(path).rglob("*")):
-        if part.is_file():
-            whole.update(f"{part.relative_to(path).as_posix()}\0{file_digest(part)}\n".encode())
-    return whole.hexdigest()
+    digest = hashlib.sha256()
+    for file in sorted(Path(path).rglob("*")):
+        if file.is_file():
+            digest.update(f"{file.relative_to(path).as_posix()}\0{file_digest(file)}\n".encode())
+    return digest.hexdigest()

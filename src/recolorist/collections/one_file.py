@@ -23,7 +23,7 @@ from recolorist.collections.tasks import open_bank, reference
 from recolorist.core import foreground
 from recolorist.core import image as check
 from recolorist.core.apply import make_target
-from recolorist.core.audit import Audit
+from recolorist.core.audit import Audit, audit_written
 from recolorist.core.match import StylePixels, match_opened
 from recolorist.core.moments import Moments, measure_opened
 from recolorist.core.options import MatchOptions
@@ -33,7 +33,7 @@ from recolorist.io.images import FORMATS, HugeError, Reading, open_strips, read_
 from recolorist.io.reading import display_path
 from recolorist.io.write import encode, format_of
 
-__all__ = ["Matched", "match_file", "open_style", "style_of"]
+__all__ = ["MatchResult", "match_file", "open_style", "style_of"]
 
 Mask = NDArray[np.bool_] | None
 _OPTIONS: Final = MatchOptions()
@@ -43,7 +43,7 @@ _READING: Final = Reading()
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class MatchResult:
     """What was done: the plan (none for histogram methods), its audit (none for images that went through in strips)."""
 
     plan: Plan | None
@@ -65,7 +65,7 @@ def match_file(
     output: OutputOptions = _OUTPUT,
     reading: Reading = _READING,
     pyramid: bool = False,
-) -> Matched:
+) -> MatchResult:
     """Match a file of any size and write the result.
 
     Args:
@@ -114,21 +114,40 @@ def match_file(
             _warn_of_no_foreground("mask", masks.mask)
         plan, contrast = _plan_strips(measured, style, masks, reading)
         write_strips(target, path.name, source, plan, measured.changed, pyramid=pyramid)
-        return Matched(plan, None, None, None, None, source.shape[:2], contrast)
+        return MatchResult(plan, None, None, None, None, source.shape[:2], contrast)
 
 
 def open_style(name: str | Path, reading: Reading, space: str, mask: str | None = None) -> StyleBank | Moments:
-    """Return what a style is given by: a bank, the styles of one of its domains (``bank:domain``), or the moments of an image."""
-    named = _bank_named(name)
-    if named is None:
+    """Return what a style is given by: a bank, the styles of one of its domains (``bank:domain``), or the moments of an image.
+
+    Args:
+        name: An image, a bank, or ``bank:domain``.
+        reading: The options of reading.
+        space: The space of the moments.
+        mask: A foreground rule or a mask file for an image.
+
+    Returns:
+        A bank, or the moments of an image.
+    """
+    bank_name = _bank_named(name)
+    if bank_name is None:
         return style_of(name, reading, space, mask)
-    file, domain = named
+    file, domain = bank_name
     bank = open_bank(file)
     return bank if domain is None else bank.subset(domain=domain)
 
 
 def style_of(name: str | Path, reading: Reading, space: str, mask: str | None = None) -> Moments:
     """Return the moments of a style given as an image of any size, a bank, or ``bank:domain``.
+
+    Args:
+        name: An image, a bank, or ``bank:domain``.
+        reading: The options of reading.
+        space: The space of the moments.
+        mask: A foreground rule or a mask file for an image.
+
+    Returns:
+        The moments.
 
     Example:
         >>> import tempfile
@@ -145,9 +164,9 @@ def _style(
     name: str | Path, reading: Reading, space: str, mask: str | None, content_mask: str | None = None
 ) -> tuple[Moments, NDArray[Any] | None]:
     """Return the moments of a style and, if it is an image in memory, its pixels."""
-    named = _bank_named(name)
-    if named is not None:
-        file, domain = named
+    bank_name = _bank_named(name)
+    if bank_name is not None:
+        file, domain = bank_name
         bank = open_bank(file)
         warn_of_other_mask(bank.mask, content_mask, "the content")
         return reference(bank, domain), None
@@ -160,14 +179,16 @@ def _style(
     return moments, loaded.pixels
 
 
-def _match_whole(loaded: Loaded, style: str | Path | Plan, options: MatchOptions, masks: Masks, reading: Reading) -> Matched:
+def _match_whole(loaded: Loaded, style: str | Path | Plan, options: MatchOptions, masks: Masks, reading: Reading) -> MatchResult:
     opened, pixels = loaded.opened, loaded.pixels
     inside = _mask(masks.mask, opened, reading, "mask")
     size = (opened.array.shape[0], opened.array.shape[1])
     keep = inside if options.apply_to == "mask" else None
     if isinstance(style, Plan):
         output = rc.apply(pixels, style, mask=keep, data_range=loaded.data_range)
-        return Matched(style, rc.audit(pixels, style, mask=keep, data_range=loaded.data_range), pixels, None, output, size)
+        return MatchResult(
+            style, audit_written(opened, output.reshape(opened.array.shape), style, keep), pixels, None, output, size
+        )
     goal: Moments | StylePixels
     style_pixels: NDArray[Any] | None
     if options.needs_pixels:
@@ -176,13 +197,13 @@ def _match_whole(loaded: Loaded, style: str | Path | Plan, options: MatchOptions
         goal, style_pixels = _style(style, reading, options.measured_space, masks.style_mask, masks.mask)
         style_pixels = _small_slide(style, reading) if style_pixels is None else style_pixels
     output, target = make_target(opened, None)
-    done = match_opened(opened, inside, goal, target, options)
-    if done is None:
-        audit = rc.audit(pixels, output, mask=keep, data_range=loaded.data_range)
-        return Matched(None, audit, pixels, style_pixels, output, size)
-    plan = done.plan()
-    audit = rc.audit(pixels, plan, mask=done.mask, data_range=loaded.data_range)
-    return Matched(plan, audit, pixels, style_pixels, output, size, done.contrast)
+    applied = match_opened(opened, inside, goal, target, options)
+    if applied is None:
+        return MatchResult(None, audit_written(opened, target, None, keep), pixels, style_pixels, output, size)
+    plan = applied.plan()
+    return MatchResult(
+        plan, audit_written(opened, target, plan, applied.mask), pixels, style_pixels, output, size, applied.contrast
+    )
 
 
 def _style_pixels(style: str | Path, options: MatchOptions, masks: Masks, reading: Reading) -> tuple[StylePixels, NDArray[Any]]:
@@ -213,10 +234,10 @@ def _mask(mask: str | None, opened: check.Opened, reading: Reading, name: str) -
     if mask is None:
         return None
     if mask in foreground.RULES:
-        found = rule_mask(opened, mask)
-        if found is None:
+        inside = rule_mask(opened, mask)
+        if inside is None:
             _warn_of_no_foreground(name, mask)
-        return check.open_mask(found, opened, name)
+        return check.open_mask(inside, opened, name)
     pixels = read_picture(mask, Reading(reading.max_pixels, convert=True)).pixels
     if pixels.ndim == 3:
         raise ImageError(

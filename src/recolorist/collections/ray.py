@@ -14,7 +14,7 @@ from contextlib import redirect_stdout
 from typing import Any, Final
 
 from recolorist import optional
-from recolorist.collections.chunks import Chunk, Work, died, do_chunk
+from recolorist.collections.chunks import Chunk, Work, do_chunk, process_failure
 from recolorist.collections.target import OutputError
 from recolorist.errors import RecoloristError
 
@@ -31,17 +31,17 @@ def run_on_ray(work: Work, chunks: list[Chunk], jobs: int, address: str | None) 
 
 
 def _run(work: Work, chunks: list[Chunk], jobs: int, address: str | None) -> Iterator[tuple[int, Any]]:
-    ray = _started(jobs, address)
+    ray = _start_ray(jobs, address)
     owner = address is None
     try:
         ahead = _AHEAD * (jobs if owner else max(1, int(ray.cluster_resources().get("CPU", 1))))
         remote = ray.remote(do_chunk).options(max_retries=_RETRIES, num_cpus=1)
-        yield from _gathered(ray, remote, ray.put(work), deque(chunks), ahead)
+        yield from _gather(ray, remote, ray.put(work), deque(chunks), ahead)
     finally:
         ray.shutdown()
 
 
-def _started(jobs: int, address: str | None) -> Any:
+def _start_ray(jobs: int, address: str | None) -> Any:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anyone
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     ray = optional.load("ray", "run with engine='ray'")
@@ -51,12 +51,12 @@ def _started(jobs: int, address: str | None) -> Any:
             ray.init(address="local", num_cpus=jobs, include_dashboard=False, **quiet)  # and not one that happens to run here
         else:
             ray.init(address=address, **quiet)
-    except Exception as error:  # Ray's own errors: no cluster there, wrong version, no room
+    except Exception as error:  # Ray's own errors: no cluster there, wrong version, no space
         raise RecoloristError(f"Ray could not be started or reached: {error}") from error
     return ray
 
 
-def _gathered(ray: Any, remote: Any, work: Any, waiting: deque[Chunk], ahead: int) -> Iterator[tuple[int, Any]]:
+def _gather(ray: Any, remote: Any, work: Any, waiting: deque[Chunk], ahead: int) -> Iterator[tuple[int, Any]]:
     running: dict[Any, Chunk] = {}
     while waiting or running:
         while waiting and len(running) < ahead:
@@ -70,7 +70,7 @@ def _gathered(ray: Any, remote: Any, work: Any, waiting: deque[Chunk], ahead: in
             raise _cause(error) from error
         except ray.exceptions.RayError:  # the worker died every time
             if len(items) == 1:
-                yield start, died(items[0])
+                yield start, process_failure(items[0])
             waiting.extend((start + i, [item]) for i, item in enumerate(items) if len(items) > 1)
 
 

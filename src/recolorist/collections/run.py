@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from multiprocessing.connection import wait as wait_for
 from typing import Any, Final, NoReturn
 
-from recolorist.collections.chunks import Chunk, Work, chunks_of, died, do_chunk
+from recolorist.collections.chunks import Chunk, Work, chunks_of, do_chunk, process_failure
 from recolorist.collections.items import Item
 from recolorist.collections.options import Where
 from recolorist.errors import RecoloristError
 from recolorist.io.files import remove_parts
 
-__all__ = ["run", "terminated_like_interrupted", "usable_cores"]
+__all__ = ["interrupt_on_termination", "run", "usable_cores"]
 
 HERE: Final = Where()
 _MOST_DEATHS: Final = 8  # in a row
@@ -42,7 +42,7 @@ def run(work: Work, items: Sequence[Item], where: Where = HERE) -> Iterator[tupl
         items: The images.
         where: Processes or cluster; results do not depend on it.
     """
-    with terminated_like_interrupted():
+    with interrupt_on_termination():
         results = _run(work, items, where)
         yield from where.progress(results, len(items)) if where.progress else results
 
@@ -62,7 +62,11 @@ def _run(work: Work, items: Sequence[Item], where: Where) -> Iterator[tuple[int,
 
 
 def usable_cores() -> int:
-    """Cores this process may use."""
+    """Cores this process may use.
+
+    Returns:
+        At least 1.
+    """
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -85,7 +89,7 @@ def _run_in_processes(work: Work, chunks: list[Chunk], jobs: int) -> Iterator[tu
             deaths = deaths + 1 if alone else 0
             if deaths > _MOST_DEATHS:
                 raise RecoloristError("worker processes die whatever they work on; is there memory left? Try --jobs 1")
-            yield from ((i, died(item)) for _ in alone)
+            yield from ((i, process_failure(item)) for _ in alone)
 
 
 def _one_pool(work: Work, waiting: deque[Chunk], jobs: int, lost: list[Chunk]) -> Iterator[tuple[int, Any]]:
@@ -162,12 +166,12 @@ def _stop(pool: ProcessPoolExecutor) -> None:
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
     """Processes are the parallelism; libraries in them should not start threads for every core as well."""
-    before = {name: os.environ.get(name) for name in _ONE_THREAD}
+    values = {name: os.environ.get(name) for name in _ONE_THREAD}
     os.environ.update({name: os.environ.get(name) or "1" for name in _ONE_THREAD})
     try:
         yield
     finally:
-        for name, value in before.items():
+        for name, value in values.items():
             if value is None:
                 os.environ.pop(name, None)
             else:
@@ -175,7 +179,7 @@ def _one_thread_each() -> Iterator[None]:
 
 
 @contextmanager
-def terminated_like_interrupted() -> Iterator[None]:
+def interrupt_on_termination() -> Iterator[None]:
     """A scheduler's SIGTERM ends a run as Ctrl-C does: cleanly, ready to be resumed."""
     if threading.current_thread() is not threading.main_thread() or sys.platform == "win32":
         yield
@@ -184,8 +188,8 @@ def terminated_like_interrupted() -> Iterator[None]:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    handler = signal.signal(signal.SIGTERM, interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, handler)

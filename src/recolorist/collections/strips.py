@@ -22,6 +22,7 @@ from recolorist.core.apply import apply
 from recolorist.core.blank import are_blank_levels, is_blank, is_low
 from recolorist.core.clipping import level_counts, predicted_share
 from recolorist.core.detail import DetailLoss, Patches, lay_patches
+from recolorist.core.disc import Disc, Outline, find_disc, find_outline
 from recolorist.core.limits import Fit, fit_to_limits, sampled_loss
 from recolorist.core.moments import Moments, measure_opened
 from recolorist.core.options import MatchOptions
@@ -52,7 +53,16 @@ def write_strips(
     *,
     pyramid: bool = False,
 ) -> None:
-    """Write an image through a plan (None: as it is) as tiled TIFF, NPY or Zarr, by the name's suffix."""
+    """Write an image through a plan (None: as it is) as tiled TIFF, NPY or Zarr, by the name's suffix.
+
+    Args:
+        target: The folder that is written into.
+        name: Its path below the target.
+        source: The image, read by rows.
+        plan: The map.
+        mask: The pixels that count; None: all.
+        pyramid: Whether smaller levels are added.
+    """
     if isinstance(mask, Strips):
         refuse_other_size(source, mask)
     if source.orientation != 1:
@@ -71,6 +81,9 @@ def rule_in_use(source: Strips, rule: str | None, measured: Moments) -> str | No
     """Return the foreground rule that an image was measured with; None if it chose all pixels or too few to be used.
 
     A rule that finds next to nothing counts as no mask, as it does for whole images; then all pixels were measured.
+
+    Returns:
+        The rule, or None.
     """
     return None if measured.count == source.shape[0] * source.shape[1] else rule
 
@@ -78,21 +91,30 @@ def rule_in_use(source: Strips, rule: str | None, measured: Moments) -> str | No
 def measure_strips(source: Strips, mask: str | Strips | None = None, space: str = "rgb") -> Moments:
     """Moments of the whole image; ``mask`` is the name of a foreground rule, or an image of the same size (0 is outside).
 
-    >>> image = np.random.default_rng(0).integers(0, 256, (700, 40, 3), dtype=np.uint8)
-    >>> from recolorist import measure
-    >>> from recolorist.io.strips import ArrayStrips
-    >>> measure_strips(ArrayStrips(image, step=100)) == measure(image)
-    True
+    Args:
+        source: The image, read by rows.
+        mask: The pixels that count; None: all.
+        space: The space of the moments.
+
+    Returns:
+        The moments.
+
+    Example:
+        >>> image = np.random.default_rng(0).integers(0, 256, (700, 40, 3), dtype=np.uint8)
+        >>> from recolorist import measure
+        >>> from recolorist.io.strips import ArrayStrips
+        >>> measure_strips(ArrayStrips(image, step=100)) == measure(image)
+        True
     """
     check.option(space, SPACES, "space")
     inside: list[Moments] = []
     everything: list[Moments] = []
-    for _, opened, chosen in _masked_bands(source, mask):
-        if chosen is None or chosen.any():
-            inside.append(measure_opened(opened, chosen, space))
+    for _, opened, inside_band in _masked_bands(source, mask):
+        if inside_band is None or inside_band.any():
+            inside.append(measure_opened(opened, inside_band, space))
         if isinstance(mask, str):
             everything.append(measure_opened(opened, None, space))
-    return _added(inside, everything, source)
+    return _add_moments(inside, everything, source)
 
 
 def are_strips_blank(source: Strips, rule: str | None, moments: Moments) -> bool:
@@ -102,13 +124,16 @@ def are_strips_blank(source: Strips, rule: str | None, moments: Moments) -> bool
         source: The image.
         rule: The foreground rule that chose the measured pixels; an image without foreground is blank.
         moments: What :func:`measure_strips` returned.
+
+    Returns:
+        True for a blank image.
     """
     if rule is not None and moments.count == source.shape[0] * source.shape[1] and _finds_nothing(source, rule):
         return True
     if moments.space == "rgb" and not is_low(moments):
         return False
     if source.dtype.kind != "u":
-        return all(is_blank(opened, chosen) for _, opened, chosen in _masked_bands(source, rule))
+        return all(is_blank(opened, inside_band) for _, opened, inside_band in _masked_bands(source, rule))
     counts = count_strips(source, rule)[None]
     return bool(are_blank_levels(counts if source.data_range is None else counts[..., : int(source.data_range) + 1])[0])
 
@@ -116,26 +141,43 @@ def are_strips_blank(source: Strips, rule: str | None, moments: Moments) -> bool
 def _finds_nothing(source: Strips, rule: str) -> bool:
     """Whether a rule finds so little that all pixels are measured instead."""
     inside = 0
-    for _, _, chosen in _masked_bands(source, rule):
-        inside += 0 if chosen is None else int(np.count_nonzero(chosen))
+    for _, _, inside_band in _masked_bands(source, rule):
+        inside += 0 if inside_band is None else int(np.count_nonzero(inside_band))
     return inside < foreground.LEAST * source.shape[0] * source.shape[1]
 
 
 def count_strips(source: Strips, mask: str | Strips | None = None) -> NDArray[np.uint64]:
-    """Count the levels of a whole integer image, (channels, levels); only pixels inside the mask count."""
+    """Count the levels of a whole integer image, (channels, levels); only pixels inside the mask count.
+
+    Args:
+        source: The image, read by rows.
+        mask: The pixels that count; None: all.
+
+    Returns:
+        Counts, (channels, levels).
+    """
     total: NDArray[np.uint64] | None = None
-    for _, opened, chosen in _masked_bands(source, mask):
-        counts = level_counts(opened, chosen)
+    for _, opened, inside_band in _masked_bands(source, mask):
+        counts = level_counts(opened, inside_band)
         total = counts if total is None else total + counts
     if total is None:
-        raise ImageError("it has no rows")
+        raise ImageError("it has no rows; remove it, or write it again")
     return total
 
 
 def apply_strips(source: Strips, plan: Plan, mask: str | Strips | None = None) -> Iterator[NDArray[Any]]:
-    """The image through the plan, band after band; pixels outside ``mask`` stay as they are."""
-    for pixels, _, chosen in _masked_bands(source, mask):
-        yield apply(pixels, plan, mask=chosen, data_range=source.data_range)
+    """The image through the plan, band after band; pixels outside ``mask`` stay as they are.
+
+    Args:
+        source: The image, read by rows.
+        plan: The map.
+        mask: The pixels that count; None: all.
+
+    Yields:
+        Bands of the output.
+    """
+    for pixels, _, inside_band in _masked_bands(source, mask):
+        yield apply(pixels, plan, mask=inside_band, data_range=source.data_range)
 
 
 class StripLimits:
@@ -158,18 +200,32 @@ class StripLimits:
         return self.options.max_loss is None or self.loss(plan).share <= self.options.max_loss
 
     def clipped(self, plan: Plan) -> float:
-        """Return the share of values that a plan clips: from the levels where they are enough, else by another pass."""
+        """Return the share of values that a plan clips: from the levels where they are enough, else by another pass.
+
+        Args:
+            plan: The map.
+
+        Returns:
+            The share of values.
+        """
         if self.source.dtype.kind == "u" and plan.is_diagonal and plan.is_linear_space:
             return float(plan.predicted_clipping(self._counts).mean())
         values = clipped = 0.0
-        for _, opened, chosen in _masked_bands(self.source, self.mask):
-            count = opened.array[..., 0].size if chosen is None else int(chosen.sum())
+        for _, opened, inside_band in _masked_bands(self.source, self.mask):
+            count = opened.array[..., 0].size if inside_band is None else int(inside_band.sum())
             if count:
-                values, clipped = values + count, clipped + count * predicted_share(opened, plan, chosen)
+                values, clipped = values + count, clipped + count * predicted_share(opened, plan, inside_band)
         return clipped / max(values, 1.0)
 
     def loss(self, plan: Plan) -> DetailLoss:
-        """Measure the detail that a plan takes from the image."""
+        """Measure the detail that a plan takes from the image.
+
+        Args:
+            plan: The map.
+
+        Returns:
+            The loss of every patch.
+        """
         patches, sample, inside = self._sample
         return sampled_loss(sample, plan, inside, patches)
 
@@ -183,19 +239,19 @@ class StripLimits:
         patches = lay_patches(*self.source.shape[:2])
         inside = None if self.mask is None else np.ones(patches.lines.shape, np.bool_)
         start, sample = 0, None
-        for _, opened, chosen in _masked_bands(self.source, self.mask):
+        for _, opened, inside_band in _masked_bands(self.source, self.mask):
             stop = start + opened.array.shape[0]
-            here = (patches.lines >= start) & (patches.lines < stop)
-            where = patches.lines[here] - start, patches.places[here]
+            in_band = (patches.lines >= start) & (patches.lines < stop)
+            where = patches.lines[in_band] - start, patches.places[in_band]
             if sample is None:
                 pixels = np.zeros((*patches.lines.shape, opened.channels), opened.array.dtype)
                 sample = check.Opened(pixels, opened.channels, opened.kind, opened.data_range, pixels.shape, from_pil=False)
-            sample.array[here] = opened.colour[where]
-            if inside is not None and chosen is not None:
-                inside[here] = chosen[where]
+            sample.array[in_band] = opened.colour[where]
+            if inside is not None and inside_band is not None:
+                inside[in_band] = inside_band[where]
             start = stop
         if sample is None:
-            raise ImageError("it has no rows")
+            raise ImageError("it has no rows; remove it, or write it again")
         return patches, sample, inside
 
 
@@ -229,7 +285,15 @@ class MeasuredStrips:
         return StripLimits(self.source, self.changed, self.options)
 
     def fit(self, styles: Sequence[Moments], options: MatchOptions) -> Fit:
-        """Plan the map to the first of the styles that keeps the limits, else to the last one as closely as they allow."""
+        """Plan the map to the first of the styles that keeps the limits, else to the last one as closely as they allow.
+
+        Args:
+            styles: The style, and others to try if a limit is exceeded.
+            options: How to match.
+
+        Returns:
+            The map, and what was given up for the limits.
+        """
         if options.is_limited:
             return fit_to_limits(self.moments, styles, options, self.moments.data_range, self.limits)
         return Fit(decide(self.moments, styles[0], options), options.strength)
@@ -240,12 +304,29 @@ def _masked_bands(
 ) -> Iterator[tuple[NDArray[Any], check.Opened, NDArray[np.bool_] | None]]:
     """Yield each band as read, as a checked image, and the mask of the rule or the mask file."""
     rule = foreground.PIXELS[check.option(mask, foreground.RULES, "mask")] if isinstance(mask, str) else None
+    disc = _find_disc(source) if mask in foreground.DISCS else None
     for start, pixels in source.bands():
         opened = check.open_image(pixels, source.data_range)
-        if rule is not None:
+        if disc is not None:
+            yield pixels, opened, disc.rows(start, start + opened.array.shape[0], opened.array.shape[1])
+        elif rule is not None:
             yield pixels, opened, rule(opened.colour, opened.data_range)
         else:
             yield pixels, opened, mask_rows(mask, opened, start) if isinstance(mask, Strips) else None
+
+
+def _find_disc(source: Strips) -> Disc | None:
+    """Find the disc of a fundus photograph by a pass of its own; None where there is none, as for whole images."""
+    outline: Outline | None = None
+    bright = 0
+    for _, pixels in source.bands():
+        opened = check.open_image(pixels, source.data_range)
+        below = find_outline(opened.colour, opened.data_range)
+        outline = below if outline is None else outline.join(below)
+        bright += int(np.count_nonzero(foreground.PIXELS["fundus"](opened.colour, opened.data_range)))
+    if outline is None or bright < foreground.LEAST * math.prod(source.shape[:2]):
+        return None
+    return find_disc(outline)
 
 
 def mask_rows(mask: Strips, opened: check.Opened, start: int) -> NDArray[np.bool_] | None:
@@ -257,13 +338,15 @@ def mask_rows(mask: Strips, opened: check.Opened, start: int) -> NDArray[np.bool
 def refuse_other_size(source: Strips, mask: Strips | None) -> None:
     """A mask belongs to its image."""
     if mask is not None and mask.shape[:2] != source.shape[:2]:
-        raise ImageError(f"the mask is {mask.shape[0]} x {mask.shape[1]} and the image {source.shape[0]} x {source.shape[1]}")
+        raise ImageError(
+            f"the mask is {mask.shape[0]} x {mask.shape[1]} and the image {source.shape[0]} x {source.shape[1]}; they must agree"
+        )
 
 
-def _added(inside: list[Moments], everything: list[Moments], source: Strips) -> Moments:
+def _add_moments(inside: list[Moments], everything: list[Moments], source: Strips) -> Moments:
     """The sum of all bands; a rule that found next to nothing is not used, as for whole images."""
-    found = sum(moments.count for moments in inside)
-    use = everything if everything and found < foreground.LEAST * math.prod(source.shape[:2]) else inside
+    count = sum(moments.count for moments in inside)
+    use = everything if everything and count < foreground.LEAST * math.prod(source.shape[:2]) else inside
     if not use:
         raise ImageError("the mask selects no pixel; check that True or 255 marks the inside")
     total = use[0]

@@ -59,7 +59,14 @@ class Target:
             raise OutputError(f"{display_path(self.folder)} cannot be made: {error.strerror}; choose another folder") from error
 
     def exists(self, name: str) -> bool:
-        """Return whether something of this name is there, a broken link included."""
+        """Return whether something of this name is there, a broken link included.
+
+        Args:
+            name: The path below the folder.
+
+        Returns:
+            True if there is something.
+        """
         return os.path.lexists(os.path.join(self.folder, name))  # noqa: PTH118
 
     def place(self, name: str, data: bytes) -> None:
@@ -100,28 +107,39 @@ class Target:
         final = Path(self.folder) / name
         with output_errors(name):
             self._open_parent(name)  # makes the folders and refuses links among them
-            with atomic_path(final) as part:
-                make(part)
+            with atomic_path(final) as temporary:
+                make(temporary)
                 if self.exists(name) and not self.force:
                     raise ImageError(f"{display_path(name)} exists in the target; pass force=True to replace it")
                 if final.is_dir() and not final.is_symlink():
                     shutil.rmtree(final)
 
     def digest(self, name: str) -> str | None:
-        """Return the SHA-256 of the file of this name; None if there is none, or a link."""
+        """Return the SHA-256 of the file of this name; None if there is none, or a link.
+
+        Args:
+            name: The path below the folder.
+
+        Returns:
+            Hexadecimal digits, or None.
+        """
         path = Path(self.folder) / name
         if path.is_symlink() or not path.is_file():
             return None
         return file_digest(path)
 
     def sweep(self) -> int:
-        """Remove what a run that was killed left half-written, and return how many files and folders that were."""
+        """Remove what a run that was killed left half-written, and return how many files and folders that were.
+
+        Returns:
+            Their number.
+        """
         parts = list(Path(self.folder).rglob(f".*{PART_SUFFIX}"))
-        for part in parts:
-            if part.is_dir() and not part.is_symlink():
-                shutil.rmtree(part, ignore_errors=True)
+        for leftover in parts:
+            if leftover.is_dir() and not leftover.is_symlink():
+                shutil.rmtree(leftover, ignore_errors=True)
             else:
-                part.unlink(missing_ok=True)
+                leftover.unlink(missing_ok=True)
         return len(parts)
 
     def _open_parent(self, name: str) -> tuple[int | str, str]:
@@ -133,7 +151,9 @@ class Target:
             parent = Path(self.folder, *_split(folder))
             parent.mkdir(parents=True, exist_ok=True)
             if not parent.resolve().is_relative_to(Path(self.folder).resolve()):
-                raise OutputError(f"{display_path(parent)} leads out of the target folder")
+                raise OutputError(
+                    f"{display_path(parent)} leads out of the target folder; remove the link, or choose another target"
+                )
             return str(parent), last
         key = (os.path.abspath(self.folder), folder)  # noqa: PTH100 - a relative path means another folder after a chdir
         if key not in _folders:
@@ -188,14 +208,14 @@ def _read(folder: int | str, name: str) -> bytes | None:
 def _split(folder: str) -> list[str]:
     """Return the folders on the way, none of them leading elsewhere; what came ends in a slash, if there are any."""
     parts = folder.split("/")[:-1]
-    for part in parts:
-        _refuse_odd(folder, part)
+    for name_part in parts:
+        _refuse_odd(folder, name_part)
     return parts
 
 
-def _refuse_odd(name: str, part: str) -> None:
-    if part in ("", ".", "..") or "\0" in part or os.sep in part:
-        raise OptionError(f"{display_path(name)!r} cannot be the name of an output")
+def _refuse_odd(name: str, name_part: str) -> None:
+    if name_part in ("", ".", "..") or "\0" in name_part or os.sep in name_part:
+        raise OptionError(f"{display_path(name)!r} cannot be the name of an output; use a relative path without '..'")
 
 
 @contextmanager
@@ -214,6 +234,13 @@ def output_errors(name: str) -> Iterator[None]:
 
 
 def file_digest(path: str | Path) -> str:
-    """Return the SHA-256 of a file, read in pieces."""
+    """Return the SHA-256 of a file, read in pieces.
+
+    Args:
+        path: The file.
+
+    Returns:
+        Hexadecimal digits.
+    """
     with open(path, "rb") as file:  # noqa: PTH123
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -24,7 +24,7 @@ from recolorist.bank.style_bank import StyleBank
 from recolorist.bank.table import Row
 from recolorist.collections.auditing import AuditWork, mark_outliers, panel_of, summary_of
 from recolorist.collections.chunks import Failure
-from recolorist.collections.items import Collection, Item, Source, collected
+from recolorist.collections.items import Collection, Item, Source, open_collection
 from recolorist.collections.journal import PROVENANCE, Journal, as_line, read_records
 from recolorist.collections.load import name_of
 from recolorist.collections.options import (
@@ -40,11 +40,11 @@ from recolorist.collections.options import (
 )
 from recolorist.collections.run import run
 from recolorist.collections.target import Target
-from recolorist.collections.work import Augment, Harmonise, Kept, Measure, Recolour, group_of
+from recolorist.collections.work import Augment, Harmonise, KeptItem, Measure, Recolour, group_of
 from recolorist.core.moments import Moments
 from recolorist.errors import ImageError, OptionError, StatisticsError
 from recolorist.io.images import Reading
-from recolorist.io.listing import Passed
+from recolorist.io.listing import Ignored
 from recolorist.io.reading import display_path
 
 __all__ = [
@@ -74,7 +74,7 @@ class BankResult:
 
     bank: StyleBank
     failures: list[Failure]
-    passed: Passed = field(default_factory=Passed)
+    ignored: Ignored = field(default_factory=Ignored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class AuditResult:
     lines: list[dict[str, Any]]
     failures: list[Failure]
     summary: dict[str, Any]
-    passed: Passed = field(default_factory=Passed)
+    ignored: Ignored = field(default_factory=Ignored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class DriftResult:
     lines: list[dict[str, Any]]
     measured: StyleBank
     failures: list[Failure]
-    passed: Passed = field(default_factory=Passed)
+    ignored: Ignored = field(default_factory=Ignored)
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class RunResult:
     lines: list[str]
     failures: list[Failure]
     kept: int = 0
-    passed: Passed = field(default_factory=Passed)
+    ignored: Ignored = field(default_factory=Ignored)
 
     @cached_property
     def records(self) -> list[dict[str, Any]]:
@@ -120,7 +120,7 @@ class RunResult:
 
 def measure_bank(source: Source, options: BankOptions, select: SourceOptions, reading: Reading, where: Where) -> BankResult:
     """Measure a collection; see :func:`recolorist.collections.build_bank`."""
-    with collected(source, select) as images:
+    with open_collection(source, select) as images:
         if select.split is None and len(images.splits) > 1 and not options.any_split:
             raise OptionError(
                 f"the manifest has the splits {', '.join(images.splits)}; say which one the bank is made of (split='train'), or "
@@ -147,7 +147,7 @@ def write_augmented(
     work = Augment(Target(str(out), output.force), reading, output, identity, options, bank)
     work.refuse_early()
     warn_of_other_mask(bank.mask, options.mask, "these images")
-    with collected(source, select) as images:
+    with open_collection(source, select) as images:
         return _write_all(work, images, source, where)
 
 
@@ -174,9 +174,9 @@ def write_harmonised(
     identity = style.fingerprint if isinstance(style, StyleBank) else style.to_dict()
     decisive = options.to_dict() | {"quality": output.quality, "icc": output.keep_icc, "style": identity}
     identity = identity_of("harmonise", decisive, options.style_name, reading)
-    with collected(source, select) as images:
+    with open_collection(source, select) as images:
         measure = Measure(reading, MeasureOptions(options.mask, options.match.space))
-        pooled, bad = _pooled(images.items, measure, where) if options.pool else (None, [])
+        pooled, bad = _pool_moments(images.items, measure, where) if options.pool else (None, [])
         work = Harmonise(Target(str(out), output.force), reading, output, identity, options, harmoniser, pooled)
         failed = {failure.key for failure in bad}
         usable = replace(images, items=tuple(item for item in images.items if item.key not in failed))
@@ -189,12 +189,12 @@ def audit_images(
 ) -> AuditResult:
     """Audit every image; see :func:`recolorist.collections.auditing`."""
     work = AuditWork(reading, options, None if bank is None else panel_of(StyleBank.of(bank)))
-    with collected(source, select) as images:
+    with open_collection(source, select) as images:
         values = _in_order(run(work, images.items, where), len(images))
     failures = [value for value in values if isinstance(value, Failure)]
     lines = [value for value in values if not isinstance(value, Failure)]
     mark_outliers(lines, options.limits)
-    return AuditResult(lines, failures, summary_of(lines, len(failures)), images.passed)
+    return AuditResult(lines, failures, summary_of(lines, len(failures)), images.ignored)
 
 
 def compare_images(
@@ -213,14 +213,14 @@ def compare_images(
     groups, units = [new.domain(row) or "" for row in range(len(new))], _patients(new, options.patients)
 
     def judge(name: str, rows: NDArray[np.bool_]) -> drift_numbers.Group:
-        chosen = None if units is None else units[rows]
-        return drift_numbers.group_of(name, region, new.mean[rows], new.cov[rows], chosen, options.alpha)
+        patients = None if units is None else units[rows]
+        return drift_numbers.group_of(name, region, new.mean[rows], new.cov[rows], patients, options.alpha)
 
     names = sorted(set(groups)) if len(set(groups)) > 1 else []
     parts = [judge(name, np.array([group == name for group in groups])) for name in names]
     overall = judge("all", np.ones(len(new), bool))
     lines = drift_numbers.image_lines(region, new.keys, groups, new.mean, new.std, distance)
-    return DriftResult(region, overall, parts, lines, new, result.failures, result.passed)
+    return DriftResult(region, overall, parts, lines, new, result.failures, result.ignored)
 
 
 def _patients(bank: StyleBank, pattern: str | None) -> NDArray[np.str_] | None:
@@ -259,7 +259,7 @@ def _bank_of(images: Collection, values: list[Any], options: BankOptions) -> Ban
         mask=options.measure.mask or ALL_PIXELS,
         with_blank=options.with_blank,
     )
-    return BankResult(bank, failures, images.passed)
+    return BankResult(bank, failures, images.ignored)
 
 
 def _one_kind(items: Sequence[Item], values: list[Any]) -> list[Any]:
@@ -276,7 +276,7 @@ def _one_kind(items: Sequence[Item], values: list[Any]) -> list[Any]:
     ]
 
 
-def _pooled(items: Sequence[Item], work: Measure, where: Where) -> tuple[dict[str, Moments], list[Failure]]:
+def _pool_moments(items: Sequence[Item], work: Measure, where: Where) -> tuple[dict[str, Moments], list[Failure]]:
     """The moments of each folder: those of its images, added up in order."""
     sums: dict[str, Moments] = {}
     failures = []
@@ -303,15 +303,15 @@ def _write_all(work: Recolour, images: Collection, source: Source, where: Where)
     names = {item.key: [name_of(item, number) for number in numbers] for item in images.items}
     resume = work.output.resume
     _refuse_clash(names, source, target)
-    before = {record["output"]: record for record in read_records(target)}
+    earlier = {record["output"]: record for record in read_records(target)}
     if not resume and not target.force:
         _refuse_overwriting(target, names)
     target.prepare()
     target.sweep()
-    items = [_with_done(item, names[item.key], before if resume else {}, work.run) for item in images.items]
+    items = [_with_done(item, names[item.key], earlier if resume else {}, work.run) for item in images.items]
     journal = Journal(target)
     try:
-        values = _noted(run(work, items, where), journal, len(items))
+        values = _note(run(work, items, where), journal, len(items))
     except BaseException:
         journal.close(None)
         raise
@@ -319,22 +319,22 @@ def _write_all(work: Recolour, images: Collection, source: Source, where: Where)
         line
         for value in values
         if not isinstance(value, Failure)
-        for line in ([as_line(before[name]) for name in value.outputs] if isinstance(value, Kept) else value)
+        for line in ([as_line(earlier[name]) for name in value.outputs] if isinstance(value, KeptItem) else value)
     ]
     ours = {name for item, value in zip(items, values, strict=True) if not isinstance(value, Failure) for name in names[item.key]}
-    journal.close([*(as_line(old) for name, old in before.items() if name not in ours and target.exists(name)), *lines])
-    kept = sum(len(value.outputs) for value in values if isinstance(value, Kept))
-    return RunResult(lines, [value for value in values if isinstance(value, Failure)], kept, images.passed)
+    journal.close([*(as_line(old) for name, old in earlier.items() if name not in ours and target.exists(name)), *lines])
+    kept = sum(len(value.outputs) for value in values if isinstance(value, KeptItem))
+    return RunResult(lines, [value for value in values if isinstance(value, Failure)], kept, images.ignored)
 
 
-def _noted(results: Iterable[tuple[int, Any]], journal: Journal, count: int) -> list[Any]:
+def _note(results: Iterable[tuple[int, Any]], journal: Journal, count: int) -> list[Any]:
     """Results in order; what was written is in the journal as soon as it is known."""
     values: list[Any] = [None] * count
     waiting: list[str] = []
     try:
         for i, value in results:
             values[i] = value
-            if not isinstance(value, Failure | Kept):
+            if not isinstance(value, Failure | KeptItem):
                 waiting.extend(value)
             if len(waiting) >= _TOGETHER:
                 journal.add(waiting)
@@ -346,42 +346,43 @@ def _noted(results: Iterable[tuple[int, Any]], journal: Journal, count: int) -> 
 
 def _with_done(item: Item, names: list[str], records: Mapping[str, Mapping[str, Any]], identity: str) -> Item:
     """Add what an earlier run with the same options recorded of this item, if that is all of its outputs."""
-    found = [records[name] for name in names if name in records]
-    same = [one for one in found if one.get("run") == identity and one["source"] == item.key]
+    matching = [records[name] for name in names if name in records]
+    same = [record for record in matching if record.get("run") == identity and record["source"] == item.key]
     if len(same) < len(names):
         return item
-    return replace(item, done=tuple((one["output"], one["sha256"], one.get("source_sha256", "")) for one in same))
+    return replace(item, done=tuple((record["output"], record["sha256"], record.get("source_sha256", "")) for record in same))
 
 
 def _refuse_clash(names: Mapping[str, list[str]], source: Source, target: Target) -> None:
-    taken = Counter(name for several in names.values() for name in several)
-    name, times = taken.most_common(1)[0]
+    counts = Counter(name for outputs in names.values() for name in outputs)
+    name, times = counts.most_common(1)[0]
     if times > 1:
-        keys = [key for key, several in names.items() if name in several]
+        keys = [key for key, outputs in names.items() if name in outputs]
         raise OptionError(f"{' and '.join(keys[:2])} would both be written as {name}; put them into different folders")
     if isinstance(source, str | Path) and Path(source).is_dir():
         inside = Path(target.folder).resolve()
         if inside == Path(source).resolve() or inside.is_relative_to(Path(source).resolve()):
             raise OptionError(
-                f"the target {display_path(target.folder)} lies inside the source; its files would be sources next time"
+                f"the target {display_path(target.folder)} lies inside the source; its files would be sources next "
+                "time; choose a folder outside it"
             )
 
 
 def _refuse_overwriting(target: Target, names: Mapping[str, list[str]]) -> None:
-    there = [name for several in names.values() for name in several if target.exists(name)]
+    existing = [name for outputs in names.values() for name in outputs if target.exists(name)]
     if target.exists(PROVENANCE):
-        there.append(PROVENANCE)
-    if there:
+        existing.append(PROVENANCE)
+    if existing:
         raise OptionError(
-            f"{len(there)} of the outputs exist in {display_path(target.folder)} already ({display_path(there[0])} is one); pass "
-            "resume=True to go on with an earlier run, or force=True to replace them"
+            f"{len(existing)} of the outputs exist in {display_path(target.folder)} already ({display_path(existing[0])} is one)"
+            "; pass resume=True to go on with an earlier run, or force=True to replace them"
         )
 
 
-def identity_of(what: str, options: Mapping[str, Any], style: str, reading: Reading) -> str:
+def identity_of(task: str, options: Mapping[str, Any], style: str, reading: Reading) -> str:
     """A short digest of everything that decides the outputs."""
     facts = {
-        "what": what,
+        "what": task,
         "library": __version__,
         "options": options,
         "style": style,

@@ -14,7 +14,6 @@ from typing import Any, Final, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-import recolorist as rc
 from recolorist.augment.colorist import Colorist, Decision, Draw, PreprocessingWarning, Recolouring
 from recolorist.augment.harmoniser import Harmoniser, Judgement
 from recolorist.augment.samplers import Style
@@ -30,7 +29,7 @@ from recolorist.collections.target import Target
 from recolorist.core import foreground
 from recolorist.core import image as check
 from recolorist.core.apply import make_target
-from recolorist.core.audit import add_loss
+from recolorist.core.audit import add_loss, audit_written
 from recolorist.core.blank import is_blank, is_low
 from recolorist.core.clipping import maps_levels
 from recolorist.core.limits import Fit, measure_loss
@@ -42,7 +41,7 @@ from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import Reading
 from recolorist.io.write import encode
 
-__all__ = ["Augment", "Done", "Harmonise", "Kept", "Measure", "Recolour", "Written", "group_of"]
+__all__ = ["Augment", "Harmonise", "KeptItem", "Measure", "Outcome", "Recolour", "WrittenFile", "group_of"]
 
 Mask = NDArray[np.bool_] | None
 
@@ -83,13 +82,13 @@ def _left_blank(channels: int) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptItem:
     """An item that an earlier run finished; its outputs were read again and are what was recorded."""
 
     outputs: tuple[str, ...]
 
 
-class Done(NamedTuple):
+class Outcome(NamedTuple):
     """What was done to one image, and what is said of it."""
 
     style: str | None
@@ -101,20 +100,20 @@ class Done(NamedTuple):
     contrast: float = 1.0  #: share of the style's contrast that the limits left
 
 
-class Written(NamedTuple):
+class WrittenFile(NamedTuple):
     """One output: its names and digests, and what was done."""
 
     facts: dict[str, Any]
-    done: Done
+    done: Outcome
 
     def line(self, run: str) -> str:
         """Its line of provenance."""
         style, row, strength, plan, audit, facts, contrast = self.done
-        drawn = {"style": style, "row": row, "strength": strength, "contrast": contrast, "audit": audit, **facts, "run": run}
-        return f'{as_line(self.facts | drawn)[:-1]}, "plan": {"null" if plan is None else plan.to_json()}}}'
+        choices = {"style": style, "row": row, "strength": strength, "contrast": contrast, "audit": audit, **facts, "run": run}
+        return f'{as_line(self.facts | choices)[:-1]}, "plan": {"null" if plan is None else plan.to_json()}}}'
 
 
-@dataclass(frozen=True, eq=False)  # told apart by identity: there is one per process
+@dataclass(frozen=True, eq=False)  # compared by identity: there is one per process
 class Recolour(ABC):
     """Give every image other colours and write it, with a record of what was done."""
 
@@ -123,10 +122,10 @@ class Recolour(ABC):
     output: OutputOptions
     run: str  #: identifies the options; a record of another run is not taken for done
 
-    def __call__(self, item: Item) -> list[Written] | Kept:
+    def __call__(self, item: Item) -> list[WrittenFile] | KeptItem:
         """Read once, write every copy; returns what is known of each."""
-        if item.done and self._verified(item):
-            return Kept(tuple(output for output, _, _ in item.done))
+        if item.done and self._is_verified(item):
+            return KeptItem(tuple(output for output, _, _ in item.done))
         loaded = load(item, self.reading, digest=True)
         if loaded.strips is None:
             return [self._copy(item, loaded, copy) for copy in range(self.copies)]
@@ -134,45 +133,45 @@ class Recolour(ABC):
             measured = MeasuredStrips(source, self.rule, self.match)
             return [self._copy(item, loaded, copy, measured) for copy in range(self.copies)]
 
-    def _copy(self, item: Item, loaded: Loaded, copy: int, measured: MeasuredStrips | None = None) -> Written:
+    def _copy(self, item: Item, loaded: Loaded, copy: int, measured: MeasuredStrips | None = None) -> WrittenFile:
         name = name_of(item, None if self.copies == 1 else copy + 1)
         if measured is not None:
-            decision, known = self.planned(item, measured, copy)
+            decision, facts = self.plan_strips(item, measured, copy)
             blank = decision.applied and self.may_keep(item) and are_strips_blank(measured.source, self.rule, measured.moments)
             decision = Decision(False) if blank else decision
             mask = measured.changed if decision.applied and self.rule is not None else None
             write_strips(self.target, name, measured.source, decision.plan, mask)
             audit = _left_blank(measured.source.shape[2]) if blank else self._audit_strips(measured, decision)
-            done = Done(decision.style, decision.row, decision.strength, decision.plan, audit, known, decision.contrast)
+            done = Outcome(decision.style, decision.row, decision.strength, decision.plan, audit, facts, decision.contrast)
             digest = self.target.digest(name)
         else:
-            done, pixels = self.recoloured(item, loaded, copy)
+            done, pixels = self.match_loaded(item, loaded, copy)
             icc = loaded.icc if self.output.keep_icc else None
             data = encode(pixels, "." + name.rpartition(".")[2], icc=icc, quality=self.output.quality)
             self.target.place(name, data)
             digest = hashlib.sha256(data).hexdigest()
         facts = {"source": item.key, "output": name, "copy": copy, "source_sha256": loaded.digest, "sha256": digest}
-        return Written(facts, done)
+        return WrittenFile(facts, done)
 
     def finish(self, values: list[Any]) -> list[Any]:
         """One line of provenance for each copy; cheaper for many in a row than each between two images."""
-        return [value if isinstance(value, Kept) else [written.line(self.run) for written in value] for value in values]
+        return [value if isinstance(value, KeptItem) else [written.line(self.run) for written in value] for value in values]
 
-    def recoloured(self, item: Item, loaded: Loaded, copy: int) -> tuple[Done, NDArray[Any]]:
+    def match_loaded(self, item: Item, loaded: Loaded, copy: int) -> tuple[Outcome, NDArray[Any]]:
         """Return what was done to an image in memory, and the pixels after it."""
         opened = loaded.opened
         mask = check.open_mask(rule_mask(opened, self.rule, or_all=self.match.blank == "match"), opened)
         result, target = make_target(opened, None)
         done, facts = self.recolour(item, opened, mask, copy, target)
         if done is None:
-            return Done(None, None, 0.0, None, UNTOUCHED, facts), loaded.pixels  # type: ignore[return-value]
+            return Outcome(None, None, 0.0, None, UNTOUCHED, facts), loaded.pixels  # type: ignore[return-value]
         if done.map is not None and done.map.is_blank:
-            return Done(None, None, 0.0, None, _left_blank(opened.channels), facts), loaded.pixels  # type: ignore[return-value]
-        audit = self._audit(loaded, result, mask, done.map)
+            return Outcome(None, None, 0.0, None, _left_blank(opened.channels), facts), loaded.pixels  # type: ignore[return-value]
+        audit = self._audit(opened, target, mask, done.map)
         contrast = 1.0 if done.map is None else done.map.contrast
-        return Done(done.style.name, done.style.row, done.strength, done.map, audit, facts, contrast), result
+        return Outcome(done.style.name, done.style.row, done.strength, done.map, audit, facts, contrast), result
 
-    def _audit(self, loaded: Loaded, result: NDArray[Any], mask: Mask, done: AffineMap | None) -> dict[str, Any]:
+    def _audit(self, opened: check.Opened, target: NDArray[Any], mask: Mask, done: AffineMap | None) -> dict[str, Any]:
         """Return exact figures of what was written; those that look at all pixels again only where they are needed or wanted."""
         short = done is not None and not self.output.full_audit and done.content.is_integer
         if done is not None and short and (self.match.by_channel or maps_levels(done.content, done.plan())):
@@ -183,8 +182,7 @@ class Recolour(ABC):
             return figures | loss.figures()
         keep = (mask if self.match.apply_to == "mask" else None) if done is None else done.mask
         plan = None if done is None else done.plan()
-        audit = rc.audit(loaded.pixels, result, plan=plan, mask=keep, data_range=loaded.data_range)
-        figures = json.loads(audit.to_json())
+        figures = json.loads(audit_written(opened, target, plan, keep).to_json())
         return figures if self.output.full_audit else {name: figures[name] for name in figures if name != "loss"}
 
     def _audit_strips(self, measured: MeasuredStrips, decision: Decision) -> dict[str, Any] | None:
@@ -206,7 +204,7 @@ class Recolour(ABC):
         """Match an image in memory and write it to ``target``; returns None where it stays as it is, and facts to record."""
 
     @abstractmethod
-    def planned(self, item: Item, measured: MeasuredStrips, copy: int) -> tuple[Decision, dict[str, Any]]:
+    def plan_strips(self, item: Item, measured: MeasuredStrips, copy: int) -> tuple[Decision, dict[str, Any]]:
         """Decide what is done to an image that is read in strips; returns facts to record as well."""
 
     @property
@@ -224,13 +222,13 @@ class Recolour(ABC):
         """Copies of each image."""
         return 1
 
-    def _verified(self, item: Item) -> bool:
+    def _is_verified(self, item: Item) -> bool:
         """Whether outputs and source are what was recorded; an output that was changed since is nobody's to replace."""
         for output, digest, _ in item.done:
-            found = self.target.digest(output)
-            if found is None:
+            present = self.target.digest(output)
+            if present is None:
                 return False
-            if found != digest and not self.target.force:
+            if present != digest and not self.target.force:
                 raise ImageError(f"{output} in the target differs from what was recorded; remove it, or pass force=True")
         checksum = source_digest(item, self.reading)
         return all(self.target.digest(output) == digest and source == checksum for output, digest, source in item.done)
@@ -266,7 +264,7 @@ class Augment(Recolour):
         draw = aug.draw(item.key, epoch=copy, label=item.label, domain=item.domain)
         return None if draw is None else aug.recolour_opened(opened, mask, draw, target), {}
 
-    def planned(self, item: Item, measured: MeasuredStrips, copy: int) -> tuple[Decision, dict[str, Any]]:
+    def plan_strips(self, item: Item, measured: MeasuredStrips, copy: int) -> tuple[Decision, dict[str, Any]]:
         """Draw as the augmentation does, and plan from moments."""
         aug = _colorist(self)
         if self.match.needs_pixels:
@@ -285,7 +283,7 @@ class Augment(Recolour):
 @lru_cache(maxsize=8)
 def _colorist(work: Augment) -> Colorist:
     size = work.bank.size or (1, 1)
-    with warnings.catch_warnings():  # a collection is of all sizes; another mask is told once, before the work begins
+    with warnings.catch_warnings():  # a collection is of all sizes; another mask is reported once, before the work begins
         warnings.simplefilter("ignore", PreprocessingWarning)
         aug = Colorist(work.bank, **work.options.for_colorist())
         probe = np.zeros((size[0] + 1, size[1], work.bank.channels), np.uint8)
@@ -348,7 +346,7 @@ class Harmonise(Recolour):
         """Say whether this image stays as it is if it is blank; a tile of a slide that is not goes with its slide."""
         return super().may_keep(item) and (self.pooled is None or is_low(self.pooled[group_of(item)]))
 
-    def planned(self, item: Item, measured: MeasuredStrips, copy: int) -> tuple[Decision, dict[str, Any]]:  # noqa: ARG002
+    def plan_strips(self, item: Item, measured: MeasuredStrips, copy: int) -> tuple[Decision, dict[str, Any]]:  # noqa: ARG002
         """Decide from the moments of the image, or from those of its group."""
         content = measured.moments if self.pooled is None else self.pooled[group_of(item)]
         judgement = self.harmoniser.judge(content)

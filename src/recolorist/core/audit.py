@@ -21,7 +21,7 @@ from recolorist.core.limits import measure_loss
 from recolorist.core.plan import Plan
 from recolorist.errors import ImageError, StatisticsError
 
-__all__ = ["DETAIL_LOST", "Array", "Audit", "Mask", "add_loss", "audit"]
+__all__ = ["DETAIL_LOST", "Array", "Audit", "Mask", "add_loss", "audit", "audit_written"]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_] | None
@@ -103,6 +103,31 @@ def audit(
     return cast("Audit", tuple(each))  # type checkers cannot see whether an array is a batch
 
 
+def audit_written(content: check.Opened, target: NDArray[Any], plan: Plan | None, mask: Mask) -> Audit:
+    """Audit an image that was matched, from what was opened and written for that.
+
+    Args:
+        content: The image before.
+        target: What was written, shaped like ``content.array``.
+        plan: The plan that wrote it; None for the methods that have none.
+        mask: The pixels that were open to change; None: all.
+
+    Returns:
+        The same figures as :func:`audit` of the two images. Nothing is opened or applied a second time.
+
+    Example:
+        >>> ramp = check.open_image(np.arange(256, dtype=np.uint8)[None])
+        >>> audit_written(ramp, ramp.array, None, None).inversions
+        0
+    """
+    by_levels = plan is not None and _has_levels(content, plan)
+    return _audit_one(content, None if by_levels else _as_opened(content, target), plan, mask, "raise")
+
+
+def _as_opened(content: check.Opened, target: NDArray[Any]) -> check.Opened:
+    return check.Opened(target, content.channels, content.kind, content.data_range, target.shape, from_pil=False)
+
+
 def _are_plans(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and all(isinstance(one, Plan) for one in value)
 
@@ -149,7 +174,7 @@ def _figures(content: check.Opened, output: check.Opened | None, plan: Plan | No
     if output is None:
         _, target = make_target(content, None)
         apply_opened(content, cast("Plan", plan), target, mask, clip=True)
-        output = check.Opened(target, content.channels, content.kind, content.data_range, target.shape, from_pil=False)
+        output = _as_opened(content, target)
     with np.errstate(all="ignore"):  # undeclared ranges may hold numbers whose squares overflow; those figures become NaN
         return _audit_pixels(content, output, plan, mask)
 

@@ -1,4 +1,7 @@
-"""Measuring and mapping pixels in a colour space that is not linear; they are converted a chunk at a time and never stored."""
+"""Measuring and mapping pixels in a colour space that is not linear; they are converted a chunk at a time and never stored.
+
+8-bit images are converted in float32 and summed exactly, as whole steps; all others are converted and summed in float64.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,52 @@ from recolorist.core import image as check
 from recolorist.core import kernels
 from recolorist.errors import ImageError
 
-__all__ = ["join_pixels", "map_pixels"]
+__all__ = ["are_levels", "join_pixels", "level_sums", "map_pixels"]
 
 _CHUNK: Final = 512  # pixels whose mean is joined with the others, as the loops have it
 _STAGE: Final = 65_536  # values copied at a time where pixels are masked, strided or byte-swapped
 Mask = NDArray[np.bool_] | None
+
+
+def are_levels(opened: check.Opened) -> bool:
+    """Whether an image has all 256 levels of 8 bits, whose sums are exact in every space."""
+    return opened.kind == "B" and opened.data_range == 255.0
+
+
+def level_sums(
+    opened: check.Opened, mask: Mask, space: str, name: str, reach: int
+) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+    """Measure an 8-bit image in a space exactly, whatever its pieces and their order.
+
+    Args:
+        opened: The image, for which :func:`are_levels` holds.
+        mask: The pixels that are measured; None: all.
+        space: The name of a space that is not linear.
+        name: What to call the image in messages.
+        reach: 1 for squares alone, 3 for all products.
+
+    Returns:
+        Count, sums and sums of products, in whole steps of the channels.
+
+    Raises:
+        ImageError: The image has no three channels.
+    """
+    refuse_other_depth(opened, space, name)
+    array = opened.array
+    if mask is None and array.flags.c_contiguous:
+        return (array.shape[0] * array.shape[1], *kernels.loops.moments_levels(array, array.shape[-1], space, reach))
+    count, sums, products = 0, (0,) * 3, (0,) * (3 * reach)
+    for piece in _whole_chunks(opened, mask):
+        more_sums, more_products = kernels.loops.moments_levels(piece, 3, space, reach)
+        count, sums = count + len(piece), tuple(a + b for a, b in zip(sums, more_sums, strict=True))
+        products = tuple(a + b for a, b in zip(products, more_products, strict=True))
+    return count, sums, products
+
+
+def refuse_other_depth(opened: check.Opened, space: str, name: str) -> None:
+    """Refuse images that have no three colour channels."""
+    if opened.channels != 3:
+        raise ImageError(f"{name} has {opened.channels} channels; space={space!r} needs three")
 
 
 def join_pixels(
@@ -37,8 +81,7 @@ def join_pixels(
     Raises:
         ImageError: The image cannot be converted, or holds values that are not finite or outside its range.
     """
-    if opened.channels != 3:
-        raise ImageError(f"{name} has {opened.channels} channels; space={space!r} needs three")
+    refuse_other_depth(opened, space, name)
     check.refuse_unknown_white(opened, space, name)
     joined = np.zeros(16)  # count, means, products of deviations, first pixel, 1 where others differ from it
     kind = "f" if opened.kind == "e" else opened.kind

@@ -36,6 +36,7 @@ _MOST: Final = 256  # patches along the longer side
 _FLOOR: Final = 1.0 / 64.0  # of the range: the deviation from which a channel has detail
 _WEAK: Final = 0.5  # of the deviation of the strongest channel: a weaker channel does not take part
 _ENOUGH: Final = _GRID * _GRID // 4  # compared pixels that must lie inside a mask
+_DIGITS: Final = np.frombuffer(b"0123456789.", np.uint8)  # of a map of losses: tenths, and no detail
 
 
 class Patches(NamedTuple):
@@ -88,7 +89,8 @@ def draw_map(patches: Array) -> list[str]:
         >>> draw_map(np.array([[0.0, 0.42], [1.0, np.nan]]))
         ['04', '9.']
     """
-    return ["".join("." if math.isnan(loss) else str(min(9, int(10 * loss))) for loss in row) for row in patches.tolist()]
+    tenths = np.where(np.isnan(patches), len(_DIGITS) - 1, np.minimum(10 * patches, 9)).astype(np.intp)
+    return [row.tobytes().decode() for row in _DIGITS[tenths]]
 
 
 @lru_cache(maxsize=64)
@@ -180,9 +182,10 @@ def _columns(values: NDArray[Any], mask: Mask, dtype: type[np.floating[Any]]) ->
 
 def _covariance(first: NDArray[Any], second: NDArray[Any], count: Any) -> Array:
     """Return the covariance in each column; what is rounding noise becomes zero."""
-    product = np.einsum("kp,kp->p", first, second) / np.float64(count)
-    sums = first.sum(axis=0, dtype=first.dtype), second.sum(axis=0, dtype=second.dtype)
-    covariance = product - (sums[0] / np.float64(count)) * (sums[1] / np.float64(count))
+    # float64 by name: NumPy 1 would keep float32 when it divides by a scalar
+    product = np.einsum("kp,kp->p", first, second).astype(np.float64) / count
+    sums = (values.sum(axis=0, dtype=values.dtype).astype(np.float64) / count for values in (first, second))
+    covariance = product - next(sums) * next(sums)
     return np.where(np.abs(covariance) > 1e-12 * np.abs(product), covariance, 0.0)
 
 

@@ -9,7 +9,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LEAST", "PIXELS", "RULES", "Rule", "find_foreground", "fundus", "tissue"]
+from recolorist.core.disc import find_disc, find_outline
+
+__all__ = ["DISCS", "LEAST", "PIXELS", "RULES", "Rule", "find_foreground", "fundus", "tissue"]
 
 Rule = Callable[[NDArray[Any], float], NDArray[np.bool_] | None]
 
@@ -23,15 +25,17 @@ def tissue(pixels: NDArray[Any], data_range: float) -> NDArray[np.bool_] | None:
 
     >>> slide = np.full((2, 4, 3), 240, np.uint8)
     >>> slide[:, :2] = (150, 80, 160)
-    >>> tissue(slide, 255.0).sum()
-    np.int64(4)
+    >>> int(tissue(slide, 255.0).sum())
+    4
     """
     return _enough(_not_glass(pixels, data_range))
 
 
 def fundus(pixels: NDArray[Any], data_range: float) -> NDArray[np.bool_] | None:
-    """Pixels that are not near-black: the brightest channel is above camera noise."""
-    return _enough(_not_black(pixels, data_range))
+    """The disc of a fundus photograph; where the image shows none, pixels whose brightest channel is above camera noise."""
+    mask = _enough(_not_black(pixels, data_range))
+    disc = None if mask is None else find_disc(find_outline(pixels, data_range))
+    return mask if disc is None else _enough(disc.rows(0, *pixels.shape[:2]))
 
 
 def _not_glass(pixels: NDArray[Any], data_range: float) -> NDArray[np.bool_]:
@@ -50,6 +54,8 @@ def _enough(mask: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
 RULES: Final = MappingProxyType({"tissue": tissue, "fundus": fundus})
 #: What each rule says of a pixel, without looking at how many there are: for images that are read piece by piece.
 PIXELS: Final = MappingProxyType({"tissue": _not_glass, "fundus": _not_black})
+#: Rules that look for a disc first; their pixels count only where there is none.
+DISCS: Final = frozenset({"fundus"})
 
 
 def find_foreground(rule: Rule, pixels: NDArray[Any], data_range: float, *, or_all: bool) -> NDArray[np.bool_] | None:
@@ -66,8 +72,8 @@ def find_foreground(rule: Rule, pixels: NDArray[Any], data_range: float, *, or_a
 
     Example:
         >>> glass = np.full((2, 4, 3), 240, np.uint8)
-        >>> find_foreground(tissue, glass, 255.0, or_all=False).any(), find_foreground(tissue, glass, 255.0, or_all=True)
-        (np.False_, None)
+        >>> int(find_foreground(tissue, glass, 255.0, or_all=False).sum()), find_foreground(tissue, glass, 255.0, or_all=True)
+        (0, None)
     """
     if pixels.ndim == 4:
         each = [find_foreground(rule, image, data_range, or_all=or_all) for image in pixels]

@@ -1,4 +1,4 @@
-"""The one door: what comes in as an image or a mask is checked here and nowhere else."""
+"""Check images and masks, and open them as arrays. Functions inside the library take opened images and check nothing again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ACCEPTED = (
 
 @dataclass(slots=True)  # never changed, but not frozen: that would double the cost of a small call
 class Opened:
-    """An image that passed the door."""
+    """An image that was checked."""
 
     array: NDArray[Any]  #: (H, W, C) or (N, H, W, C), alpha included; a view of what came
     channels: int  #: colour channels, alpha not counted

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.core.apply import apply_opened
+from recolorist.core.apply import apply_opened, limits, write_affine
 from recolorist.core.clipping import colour_values, predicted_share, unclipped_values
 from recolorist.core.detail import DetailLoss, Patches, compare_patches, lay_patches, sample_mask, sample_pixels
 from recolorist.core.gains import Pairs
@@ -123,8 +123,11 @@ def measure_loss(content: Opened, numbers: ChannelMap | Plan, mask: Mask) -> Det
 
 def sampled_loss(sample: Opened, numbers: ChannelMap | Plan, mask: Mask, patches: Patches) -> DetailLoss:
     """Measure the detail that a map takes from the sampled pixels of an image."""
-    plan = numbers if isinstance(numbers, Plan) else numbers.plan()
     target: NDArray[Any] = np.empty_like(sample.array)
+    if isinstance(numbers, ChannelMap) and numbers.options.space == "rgb":
+        write_affine(sample, target, numbers.gain, numbers.offset, limits(sample, clip=True))
+        return compare_patches(sample, target, mask, patches, numbers.gain)
+    plan = numbers if isinstance(numbers, Plan) else numbers.plan()
     apply_opened(sample, plan, target, None, clip=True)
     expected: Any = plan.matrix.diagonal().tolist()
     if not (plan.is_linear_space and plan.is_diagonal):

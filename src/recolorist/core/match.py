@@ -23,11 +23,12 @@ from recolorist.core.apply import (
 )
 from recolorist.core.blank import blank_map, is_blank
 from recolorist.core.clipping import clipped_share
+from recolorist.core.converted import are_levels
 from recolorist.core.gains import Flags, Pairs
 from recolorist.core.histograms import match_pixels
 from recolorist.core.image import OnNonFinite, Opened, open_image, open_mask
 from recolorist.core.limits import Fit, ImageLimits, fit_to_limits
-from recolorist.core.moments import Moments, float_pairs, integer_pairs, measure_opened
+from recolorist.core.moments import Moments, float_pairs, integer_pairs, level_pairs, measure_opened
 from recolorist.core.options import MATCHERS, EpsMode, MatchOptions, Ties, match_options
 from recolorist.core.plan import ChannelMap, Plan, plan_map
 from recolorist.core.spaces import SPACES
@@ -208,13 +209,15 @@ def plan_opened(
     if options.blank == "keep" and mask is not None and not mask.any():
         return None
     measured = measure_for(content, mask, options)
-    if options.blank == "keep" and is_blank(content, mask, measured):
+    in_rgb = options.measured_space == "rgb"
+    if options.blank == "keep" and is_blank(content, mask, measured if in_rgb else None):
         return None
     goal = style if isinstance(style, Moments) else _measure_style(style, measured, content.data_range, options)
+    unit = content.data_range if in_rgb else 1.0  # other spaces have units of their own
     if not options.is_limited:
-        return Fit(plan_map(measured, goal, options, content.data_range), options.strength)
+        return Fit(plan_map(measured, goal, options, unit), options.strength)
     keeps = ImageLimits(content, changed_pixels(content, mask, options), options)
-    return fit_to_limits(measured, [goal, *alternatives], options, content.data_range, keeps)
+    return fit_to_limits(measured, [goal, *alternatives], options, unit, keeps)
 
 
 def leave_blank(content: Opened, target: NDArray[Any]) -> AffineMap:
@@ -228,7 +231,7 @@ def measure_for(opened: Opened, mask: Mask, options: MatchOptions) -> Pairs | Mo
 
     Nothing else decides between the two. The numbers they share are equal to the last bit.
     """
-    pairs = _measure_channels(opened, mask, options, "content") if options.by_channel else None
+    pairs = _measure_channels(opened, mask, options, "content")
     if pairs is not None:
         return pairs
     if options.clip or not SPACES[options.space].is_linear:
@@ -268,6 +271,9 @@ def changed_pixels(content: Opened, mask: Mask, options: MatchOptions) -> Mask:
 
 def _measure_channels(opened: Opened, mask: Mask, options: MatchOptions, name: str) -> Pairs | None:
     """Measure each channel on its own: all integers, and floats that lie in memory as the loops count; None for others."""
+    if not options.by_channel:
+        alone = options.method == "mean_std" and options.measured_space != "rgb" and are_levels(opened)
+        return level_pairs(opened, mask, options.space, name) if alone else None
     if opened.is_integer:
         return integer_pairs(opened, mask, name)
     array = opened.array
@@ -283,7 +289,7 @@ def _measure_style(style: StylePixels, content: Pairs | Moments, data_range: flo
     """Measure the style as the content was, where it is in the same units."""
     opened, mask = style
     pairs = None
-    if isinstance(content, list) and opened.data_range == data_range:
+    if isinstance(content, list) and (opened.data_range == data_range or options.measured_space != "rgb"):
         pairs = _measure_channels(opened, mask, options, "style")
     return measure_opened(opened, mask, options.space, options.on_nonfinite, "style") if pairs is None else pairs
 

@@ -10,12 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.core import image as check
-from recolorist.core.converted import join_pixels
+from recolorist.core.converted import are_levels, join_pixels, level_sums
 from recolorist.core.spaces import SPACES
 from recolorist.core.sums import float_sums, integer_sums
 from recolorist.errors import ImageError, StatisticsError
 
-__all__ = ["Moments", "Pairs", "finite_pixels", "float_pairs", "integer_pairs", "measure", "measure_opened", "trusted_moments"]
+__all__ = [
+    "Moments",
+    "Pairs",
+    "finite_pixels",
+    "float_pairs",
+    "integer_pairs",
+    "level_pairs",
+    "measure",
+    "measure_opened",
+    "trusted_moments",
+]
 
 Pairs = list[tuple[float, float]]  #: mean and variance of each channel
 
@@ -68,7 +78,7 @@ class Moments:
             if self._sums is None:
                 self.pairs = list(zip(self.mean.tolist(), self.cov.diagonal().tolist(), strict=True))
             else:
-                self.pairs = _exact_pairs(self.count, *self._sums)
+                self.pairs = _pairs_in(self.space, self.count, *self._sums)
         elif name in ("mean", "cov") and self._sums is not None:
             self._fill_arrays(*self._sums)
         else:
@@ -78,11 +88,16 @@ class Moments:
     def _fill_arrays(self, sums: tuple[int, ...], products: tuple[int, ...]) -> None:
         """Turn integers into the nearest float64, once: Python divides integers of any size correctly rounded."""
         channels, square = len(sums), self.count * self.count
+        steps = None if self.space == "rgb" else [1 << bits for bits in SPACES[self.space].bits]
         self.mean, self.cov = np.array([total / self.count for total in sums]), np.empty((channels, channels))
         for d in range(channels):
             for i in range(channels - d):
                 exact = self.count * products[d * channels + i] - sums[i] * sums[i + d]
-                self.cov[i, i + d] = self.cov[i + d, i] = exact / square
+                self.cov[i, i + d] = self.cov[i + d, i] = exact / (square if steps is None else square * steps[i] * steps[i + d])
+        if steps is not None:
+            self.mean /= steps
+            self.cov[[not variance for _, variance in self.pairs]] = 0.0
+            self.cov[:, [not variance for _, variance in self.pairs]] = 0.0
         self._freeze()
 
     @property
@@ -149,6 +164,7 @@ class Moments:
                 tuple(a + b for a, b in zip(self._sums[0], other._sums[0], strict=True)),
                 tuple(a + b for a, b in zip(self._sums[1], other._sums[1], strict=True)),
                 self.data_range,
+                self.space,
             )
         return self._merged(other)
 
@@ -242,19 +258,17 @@ def measure(
 
 
 def measure_opened(
-    opened: check.Opened,
-    mask: NDArray[np.bool_] | None,
-    space: str = "rgb",
-    on_nonfinite: str = "raise",
-    name: str = "image",
+    opened: check.Opened, mask: NDArray[np.bool_] | None, space: str = "rgb", on_nonfinite: str = "raise", name: str = "image"
 ) -> Moments:
-    """Measure one image that has passed the door."""
+    """Measure one image that was checked."""
     check.refuse_empty(mask, name)
     if opened.is_integer:
         check.refuse_levels_above(opened, name)
         if SPACES[space].is_linear:
             count, sums, products = integer_sums(opened, mask, opened.channels)
             return _from_sums(count, sums, products, opened.data_range)
+        if are_levels(opened):
+            return _from_sums(*level_sums(opened, mask, space, name, 3), 1.0, space)
         return _measure_converted(opened, mask, space, name)
     if on_nonfinite == "mask":
         mask = finite_pixels(opened, mask, name)
@@ -318,6 +332,26 @@ def _exact_pairs(count: int, sums: tuple[int, ...], products: tuple[int, ...]) -
     return [(s / count, (count * q - s * s) / square) for s, q in zip(sums, products, strict=False)]
 
 
+def level_pairs(opened: check.Opened, mask: NDArray[np.bool_] | None, space: str, name: str) -> Pairs:
+    """Mean and variance per channel of an 8-bit image in a space that is not linear."""
+    check.refuse_empty(mask, name)
+    return _pairs_in(space, *level_sums(opened, mask, space, name, 1))
+
+
+def _pairs_in(space: str, count: int, sums: tuple[int, ...], products: tuple[int, ...]) -> Pairs:
+    """Mean and variance per channel from exact sums; in a space that is not linear these are sums of whole steps.
+
+    A channel that deviates by less than a step is flat: that is the rounding of its conversion.
+    """
+    if space == "rgb":
+        return _exact_pairs(count, sums, products)
+    square, pairs = count * count, []
+    for total, products_of, bits in zip(sums, products, SPACES[space].bits, strict=False):
+        spread = count * products_of - total * total
+        pairs.append((total / (count << bits), spread / (square << 2 * bits) if spread > square else 0.0))
+    return pairs
+
+
 def float_pairs(pixels: NDArray[Any], data_range: float, name: str) -> Pairs:
     """Mean and variance per channel of contiguous float pixels: the numbers of :func:`measure` without the rest."""
     mean, squares, lows, highs = float_sums(pixels, name, diagonal=True)
@@ -341,10 +375,10 @@ def _flatten(moments: Moments) -> None:
         moments._freeze()  # noqa: SLF001
 
 
-def _from_sums(count: int, sums: tuple[int, ...], products: tuple[int, ...], data_range: float) -> Moments:
+def _from_sums(count: int, sums: tuple[int, ...], products: tuple[int, ...], data_range: float, space: str = "rgb") -> Moments:
     """Take over exact sums; mean and covariance are worked out when asked for."""
     moments = Moments.__new__(Moments)
-    moments.count, moments.data_range, moments.space = count, data_range, "rgb"
+    moments.count, moments.data_range, moments.space = count, data_range, space
     moments._sums, moments._extremes = (sums, products), None  # noqa: SLF001 - same module
     return moments
 

@@ -355,12 +355,9 @@ def _refuse_other_space(measured: Moments, name: str, options: MatchOptions) -> 
 
 def _plan_line(*values: Any) -> str:
     """The fields of a plan, in order, as one line of JSON."""
-    return _JSON.encode({"format": _FORMAT} | dict(zip(_FIELDS, map(_or_inf, values), strict=True)))
-
-
-def _or_inf(value: Any) -> Any:
-    """JSON has no infinity; of a plan only limits can be infinite."""
-    return "inf" if value == math.inf and isinstance(value, float) else value
+    # JSON has no infinity; of a plan only limits can be infinite
+    finite = ["inf" if isinstance(value, float) and value == math.inf else value for value in values]
+    return _JSON.encode({"format": _FORMAT} | dict(zip(_FIELDS, finite, strict=True)))
 
 
 def _entries(text: str) -> dict[str, Any]:

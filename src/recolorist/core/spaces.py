@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.core import kernels
+from recolorist.core.kernels.fallback_spaces import conversions
 
 __all__ = ["SPACES", "Convert", "Mixing", "Pixels", "Rows", "Space", "WholeRows", "mix_channels"]
 
@@ -98,6 +99,8 @@ class Space:
     basis: Mixing | None = field(default=None, repr=False)  #: linear: rows up to scale, all that mean–std matching sees
     matrix: Mixing | None = field(default=None, repr=False)  #: linear: the conversion without its offset
     whole: WholeRows | None = field(default=None, repr=False)  #: linear: the basis as whole numbers
+    #: not linear: channels of 8-bit images are summed exactly, as whole multiples of two to the power of minus these
+    bits: tuple[int, int, int] = field(default=(0, 0, 0), repr=False)
 
     @property
     def is_linear(self) -> bool:
@@ -158,7 +161,8 @@ def _converted(name: str, channels: tuple[str, str, str]) -> Space:
         kernels.loops.convert(source, target, name, inverse)
         return target
 
-    return Space(name, channels, partial(convert, inverse=False), partial(convert, inverse=True))
+    ways = partial(convert, inverse=False), partial(convert, inverse=True)
+    return Space(name, channels, *ways, bits=conversions[name].bits)
 
 
 _LUMA: Final = (0.299, 0.587, 0.114)

@@ -1,4 +1,4 @@
-"""Show matched pairs: clipped pixels as a picture, channels as an SVG chart, all pairs on one HTML page."""
+"""Show the demonstration: clipped pixels as a picture, charts as SVG, everything on one HTML page."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import numpy as np
 from PIL import Image
 
 from recolorist.core.plan import Plan
+from recolorist.demo.hospitals import KINDS, TRAININGS, Score, make_hospitals
 from recolorist.demo.pairs import Bytes, Mask, Pair
-from recolorist.report.page import page
-from recolorist.report.svg import Drawing, Panel, density
+from recolorist.report.page import chart, page
+from recolorist.report.svg import ACCENT, NEUTRAL, Drawing, Panel, density
 
-__all__ = ["channels_chart", "clipped_picture", "contact_sheet", "png"]
+__all__ = ["accuracy_chart", "channels_chart", "clipped_picture", "index_page", "png"]
 
 _BELOW, _ABOVE = "#0072b2", "#d81b8c"  # pixels that fell below 0, and above 255
 _LEVELS: Final = np.linspace(0.0, 255.0, 256)
@@ -36,13 +37,18 @@ h2 .muted {{ font-weight: normal; margin-left: 0.6rem; }}
 @media (min-width: 1900px) {{ main {{ max-width: 2300px; grid-template-columns: 1fr 1fr; }}
   header, footer {{ grid-column: 1 / -1; }} }}
 @media (max-width: 700px) {{ .sheet {{ grid-template-columns: repeat(2, 1fr); }} }}
+.hospitals {{ display: grid; grid-template-columns: repeat(3, 1fr); gap: 1rem; margin: 0; }}
+.hospitals figure {{ margin: 0; }}
+th[scope="row"] {{ white-space: normal; }}
+.hospitals img {{ width: 100%; display: block; border-radius: 4px; image-rendering: auto; }}
 """
 _HEAD: Final = """<header><h1>Recolorist</h1>
 <p class="lead">The content takes on the colours of the style, by one gain and one offset per channel.
 Every shape stays where it is.</p>
 <p class="formula">output = gain × content + offset
 <span class="muted small">gain = SD of style / SD of content; offset = mean of style − gain × mean of content</span></p>
-</header>"""
+{link}</header>"""
+_LINK: Final = '<p>Try it with your own images: <a href="{path}">open the Studio</a>, a page that works without a server.</p>'
 _FOOT: Final = """<footer class="muted small"><p><span class="mark above"></span>clipped, above 255
 &ensp;<span class="mark below"></span>clipped, below 0</p>
 <p>Error: mean absolute difference from the same scene as the style's scanner or camera shows it. SD: standard deviation.</p>
@@ -97,13 +103,43 @@ def channels_chart(pair: Pair) -> str:
     return drawing.render()
 
 
-def contact_sheet(pairs: Sequence[Pair]) -> str:
-    """Show all pairs on one HTML page that needs no other file.
+def accuracy_chart(scores: Sequence[Score]) -> str:
+    """Draw the accuracy on the unseen hospital for every hospital and training.
+
+    Returns:
+        The chart as SVG.
+    """
+    unseen = list(dict.fromkeys(score.unseen for score in scores))
+    drawing = Drawing(_WIDTH, 330, "Accuracy on the unseen hospital")
+    panel = Panel(drawing, 70, 60, 980, 190, (-0.5, len(unseen) - 0.5), (30.0, 100.0))
+    panel.frame("Accuracy on the unseen hospital, per cent", "", "", numbers_across=False)
+    panel.curve(np.array([-0.5, len(unseen) - 0.5]), np.array([50.0, 50.0]), "line dashed")
+    colours = dict(zip(TRAININGS, ((NEUTRAL, NEUTRAL), ("none", ACCENT), (ACCENT, ACCENT)), strict=True))
+    for score in scores:
+        place = unseen.index(score.unseen) + 0.22 * (list(TRAININGS).index(score.training) - 1)
+        panel.dots(np.array([[place, 100 * score.target]]), [colours[score.training][0]], [colours[score.training][1]], 6.0)
+        drawing.text(panel.x(place) + 10, panel.y(100 * score.target) + 4, f"{100 * score.target:.0f}", "small")
+    for place, name in enumerate(unseen):
+        drawing.text(panel.x(place), 276, f"{name} unseen", "muted", "middle")
+    for place, training in enumerate(TRAININGS):
+        drawing.key(80 + 190 * place, 312, training, *colours[training])
+    drawing.text(80 + 190 * len(TRAININGS), 312, "dashed: guessing", "muted small")
+    return drawing.render()
+
+
+def index_page(pairs: Sequence[Pair], scores: Sequence[Score], studio: str | None = None) -> str:
+    """Show everything that the demonstration made on one HTML page that needs no other file.
+
+    Args:
+        pairs: The matched pairs.
+        scores: The accuracies of the classifier.
+        studio: Path of the Studio, for a link.
 
     Returns:
         The page as HTML.
     """
-    return page("Recolorist", "\n".join([_HEAD, *map(_section, pairs), _FOOT]), _STYLE)
+    head = _HEAD.format(link=_LINK.format(path=escape(studio)) if studio else "")
+    return page("Recolorist", "\n".join([head, *map(_section, pairs), _classifier(scores), _FOOT]), _STYLE)
 
 
 def png(picture: Bytes) -> bytes:
@@ -129,7 +165,36 @@ def _section(pair: Pair) -> str:
         _figure("Clipped", f"{100 * pair.clipped:.2f} % of pixels", marked),
     )
     title = f'<h2>{escape(case.title)}<span class="muted small">{escape(case.note)}</span></h2>'
-    return f'<section class="card">{title}<div class="sheet">{"".join(figures)}</div>{channels_chart(pair)}</section>'
+    return f'<section class="card">{title}<div class="sheet">{"".join(figures)}</div>{chart(channels_chart(pair))}</section>'
+
+
+def _classifier(scores: Sequence[Score]) -> str:
+    """Show the hospitals, what was trained, and how accurate it was."""
+    tiles = [
+        _figure(f"Hospital {hospital.name}", " and ".join(KINDS), _side_by_side(hospital.tiles[:: len(hospital.tiles) // 2]))
+        for hospital in make_hospitals()
+    ]
+    words = (
+        f"Three synthetic hospitals with {scores[0].images} tiles each. A logistic regression on 15 features (colour, "
+        f"contrast, texture) learns to tell {' from '.join(KINDS)} tissue in two of them and is tested on the third. These "
+        "are drawings, one seed and a setting chosen to show the mechanism: not how much Colorist helps on your images."
+    )
+    rows = "".join(
+        f'<tr><th scope="row">{score.unseen} unseen, {score.training}</th><td>{100 * score.source:.1f} %</td>'
+        f"<td>{100 * score.target:.1f} %</td></tr>"
+        for score in scores
+    )
+    head = '<thead><tr><th scope="col">training</th><th scope="col">the two seen</th><th scope="col">the third</th></tr></thead>'
+    return (
+        f'<section class="card"><h2>What it is for: an unseen hospital</h2><p>{words}</p>'
+        f'<div class="hospitals">{"".join(tiles)}</div>'
+        f"{chart(accuracy_chart(scores))}<table>{head}<tbody>{rows}</tbody></table></section>"
+    )
+
+
+def _side_by_side(tiles: Bytes) -> Bytes:
+    """Join two tiles with a white line between them."""
+    return np.hstack([tiles[0], np.full((len(tiles[0]), 2, 3), 255, np.uint8), tiles[1]])
 
 
 def _figure(name: str, words: str, picture: Bytes) -> str:

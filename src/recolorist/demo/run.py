@@ -1,4 +1,4 @@
-"""Match the pairs of the demonstration and write their pictures, plans and page."""
+"""Match the pairs of the demonstration, train its classifier, and write pictures, plans and one page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from recolorist.demo.figure import channels_chart, clipped_picture, contact_sheet, png
+from recolorist.demo.figure import accuracy_chart, channels_chart, clipped_picture, index_page, png
+from recolorist.demo.hospitals import Score, compare
 from recolorist.demo.pairs import Pair, cases, match_case
 from recolorist.errors import RecoloristError
 from recolorist.io.files import atomic_write
@@ -18,31 +19,38 @@ __all__ = ["DemoResult", "run"]
 
 @dataclass(frozen=True)
 class DemoResult:
-    """The files of a demonstration and its matched pairs."""
+    """The files of a demonstration, its matched pairs and the scores of its classifier."""
 
     folder: Path
     files: tuple[Path, ...]
     pairs: tuple[Pair, ...]
+    scores: tuple[Score, ...]
 
     @property
-    def sheet(self) -> Path:
-        """Path of the contact sheet."""
-        return self.folder / "contact_sheet.html"
+    def page(self) -> Path:
+        """Path of the page that shows everything."""
+        return self.folder / "index.html"
 
     def to_json(self) -> str:
-        """Return the table and the names of the files as JSON."""
-        rows = [pair.row() for pair in self.pairs]
-        return json.dumps({"folder": str(self.folder), "files": [path.name for path in self.files], "pairs": rows}, indent=2)
+        """Return the tables and the names of the files as JSON."""
+        facts = {
+            "folder": str(self.folder),
+            "files": [path.name for path in self.files],
+            "pairs": [pair.row() for pair in self.pairs],
+            "scores": [score.row() for score in self.scores],
+        }
+        return json.dumps(facts, indent=2)
 
 
-def run(out_dir: str | os.PathLike[str] = "recolorist-demo") -> DemoResult:
-    """Match the demonstration's pairs and write their files; those of an earlier run are replaced.
+def run(out_dir: str | os.PathLike[str] = "recolorist-demo", *, studio: str | None = None) -> DemoResult:
+    """Match pairs, train a classifier on synthetic hospitals and write the files; those of an earlier run are replaced.
 
     Args:
         out_dir: The folder; made if it is not there.
+        studio: Path of the Studio from the folder, for a link in the page.
 
     Returns:
-        The files and the pairs.
+        The files, the pairs and the scores.
 
     Raises:
         RecoloristError: The folder cannot be made or written to.
@@ -51,8 +59,8 @@ def run(out_dir: str | os.PathLike[str] = "recolorist-demo") -> DemoResult:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     result = run(folder)
-        ...     result.sheet.name, result.sheet.exists(), len(result.pairs)
-        ('contact_sheet.html', True, 4)
+        ...     result.page.name, result.page.exists(), len(result.pairs)
+        ('index.html', True, 4)
     """
     folder = Path(out_dir)
     pairs = tuple(match_case(case) for case in cases())
@@ -62,12 +70,13 @@ def run(out_dir: str | os.PathLike[str] = "recolorist-demo") -> DemoResult:
         raise RecoloristError(
             f"the demo could not write into {folder} ({error.strerror}); choose another folder with --out"
         ) from error
-    files = tuple(atomic_write(folder / name, data) for name, data in _files(pairs))
-    return DemoResult(folder, files, pairs)
+    scores = compare()
+    files = tuple(atomic_write(folder / name, data) for name, data in _files(pairs, scores, studio))
+    return DemoResult(folder, files, pairs, scores)
 
 
-def _files(pairs: tuple[Pair, ...]) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and the bytes of every file; the contact sheet comes last."""
+def _files(pairs: tuple[Pair, ...], scores: tuple[Score, ...], studio: str | None) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and the bytes of every file; the page comes last."""
     for pair in pairs:
         pictures = {
             "content": pair.case.content,
@@ -79,4 +88,5 @@ def _files(pairs: tuple[Pair, ...]) -> Iterator[tuple[str, bytes]]:
             yield f"{pair.case.key}_{name}.png", png(picture)
         yield f"{pair.case.key}_channels.svg", channels_chart(pair).encode()
         yield f"{pair.case.key}_plan.json", pair.plan.to_json().encode()
-    yield "contact_sheet.html", contact_sheet(pairs).encode()
+    yield "hospitals.svg", accuracy_chart(scores).encode()
+    yield "index.html", index_page(pairs, scores, studio).encode()

@@ -31,6 +31,13 @@ _GROUPS: Final = ("SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSeq
 def read_dicom(path: Path, reading: Reading) -> Picture:
     """Decode one frame, grey or RGB and unsigned. The range is that of the bits stored.
 
+    Args:
+        path: The file.
+        reading: The options of reading.
+
+    Returns:
+        The pixels and their range.
+
     Raises:
         ImageError: If the file holds several frames, signed or rescaled pixels, colours of another kind, or values above the
             bits stored; or if it would unpack to far more than its size.
@@ -42,8 +49,8 @@ def read_dicom(path: Path, reading: Reading) -> Picture:
         warnings.simplefilter("ignore")  # about unusual tags, which are not kept
         data = _read_elements(path, pydicom)
         frames = int(data.get("NumberOfFrames", 1) or 1)
-        refuse_huge(int(_required(data, "Rows")) * int(_required(data, "Columns")) * frames, reading.max_pixels)
-        form = str(_required(data, "PhotometricInterpretation"))
+        refuse_huge(int(_require(data, "Rows")) * int(_require(data, "Columns")) * frames, reading.max_pixels)
+        form = str(_require(data, "PhotometricInterpretation"))
         _refuse_unsupported(data, form, frames)
         _refuse_rescaled(data)
         high = 2 ** _bits_stored(data) - 1
@@ -76,7 +83,7 @@ def _bits_stored(data: Any) -> int:
     Raises:
         ImageError: If they are not the lowest bits of a pixel of 8 or 16 bits.
     """
-    allocated, stored = int(_required(data, "BitsAllocated")), int(_required(data, "BitsStored"))
+    allocated, stored = int(_require(data, "BitsAllocated")), int(_require(data, "BitsStored"))
     if allocated not in (8, 16) or not 1 <= stored <= allocated:
         raise ImageError(f"it declares {stored} bits stored of {allocated} allocated; accepted are pixels of 8 or 16 bits")
     highest = int(data.get("HighBit", stored - 1))
@@ -88,8 +95,8 @@ def _bits_stored(data: Any) -> int:
 def _refuse_rescaled(data: Any) -> None:
     """Refuse pixels that mean something else than their number on the scale of the bits stored."""
     remedy = "apply it and save the values as floats (.tif or .npy) with a declared range"
-    for part in (data, *_transformations(data)):
-        slope, intercept = float(part.get("RescaleSlope", 1) or 1), float(part.get("RescaleIntercept", 0) or 0)
+    for element in (data, *_transformations(data)):
+        slope, intercept = float(element.get("RescaleSlope", 1) or 1), float(element.get("RescaleIntercept", 0) or 0)
         if (slope, intercept) != (1, 0):
             raise ImageError(f"its values are rescaled (slope {slope:g}, intercept {intercept:g}); {remedy}")
     if "ModalityLUTSequence" in data:
@@ -107,7 +114,7 @@ def _read_elements(path: Path, pydicom: Any) -> Any:
     """Read everything up to the pixels, with limits that pydicom does not set: a deflated file is unpacked piece by piece."""
     meta = pydicom.filereader.read_file_meta_info(path)
     syntax = meta.TransferSyntaxUID
-    start = _META_START + int(_required(meta, "FileMetaInformationGroupLength"))
+    start = _META_START + int(_require(meta, "FileMetaInformationGroupLength"))
     count = 0
 
     def stop(tag: Any, *_: Any) -> bool:
@@ -126,7 +133,7 @@ def _read_elements(path: Path, pydicom: Any) -> Any:
     return data
 
 
-def _required(data: Any, name: str) -> Any:
+def _require(data: Any, name: str) -> Any:
     value = data.get(name)
     if value is None or value == "":
         raise ImageError(f"it lacks {name}, which every DICOM image must have; save it again with a DICOM tool")
@@ -153,7 +160,7 @@ def _refuse_larger_inside(data: Any, pydicom: Any) -> None:
     syntax = data.file_meta.TransferSyntaxUID
     if not syntax.is_encapsulated or syntax == pydicom.uid.RLELossless:
         return
-    frame = pydicom.encaps.get_frame(_required(data, "PixelData"), 0, number_of_frames=1)
+    frame = pydicom.encaps.get_frame(_require(data, "PixelData"), 0, number_of_frames=1)
     try:
         with Image.open(io.BytesIO(frame), formats=("JPEG", "JPEG2000")) as inside:
             size = inside.size

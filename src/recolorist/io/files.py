@@ -163,7 +163,11 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 
 def flush_folder(folder: Path) -> None:
-    """Flush the names in a folder to the disk; systems that cannot open folders do this on their own."""
+    """Flush the names in a folder to the disk; systems that cannot open folders do this on their own.
+
+    Args:
+        folder: The folder.
+    """
     try:
         _flush(folder, os.O_RDONLY)
     except PermissionError:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from recolorist.errors import ImageError
-from recolorist.io.reading import display_path
+from recolorist.io.reading import describe_unopened, display_path
 
 __all__ = ["FORMATS", "HUGE_FORMATS", "WHOLE_FORMATS", "format_from_start", "sniff"]
 
@@ -95,30 +95,42 @@ def sniff(path: str | Path) -> str:
         Traceback (most recent call last):
         recolorist.errors.ImageError: .../a.png is not what its name says: it begins like PostScript; export it as PNG
     """
-    named = FORMATS.get(Path(path).suffix.lower())
+    declared = FORMATS.get(Path(path).suffix.lower())
     try:
         mode = os.stat(path).st_mode  # noqa: PTH116 - a Path would be made for every file of a collection
         if stat.S_ISDIR(mode):
-            return _folder_format(Path(path), named)
+            return _folder_format(Path(path), declared)
         if not stat.S_ISREG(mode):
             raise ImageError(f"{display_path(path)} is neither a file nor a folder; pipes and devices are not read")
         with open(path, "rb", buffering=0) as file:  # noqa: PTH123
             start = file.read(_START)
     except OSError as error:
-        raise ImageError(f"{display_path(path)} cannot be opened: {error.strerror or error}") from error
-    return format_from_start(start, named, path)
+        raise ImageError(describe_unopened(path, error)) from error
+    return format_from_start(start, declared, path)
 
 
-def format_from_start(start: bytes, named: str | None, path: str | Path) -> str:
-    """Find the format from the first 132 bytes, and compare it with the format that the name says."""
-    if named == "SLIDE":  # dozens of vendors' formats; OpenSlide tells them apart
-        return named
+def format_from_start(start: bytes, declared: str | None, path: str | Path) -> str:
+    """Find the format from the first 132 bytes, and compare it with the format that the name says.
+
+    Args:
+        start: The first 132 bytes of the file.
+        declared: The format that the name says; None if it says none.
+        path: The file, for messages.
+
+    Returns:
+        One of the values of `FORMATS`.
+
+    Raises:
+        ImageError: It is not of an accepted format, or of another one than its name says.
+    """
+    if declared == "SLIDE":  # dozens of vendors' formats; OpenSlide tells them apart
+        return declared
     form = _recognise(start)
     if form is None:
-        raise ImageError(_explain_unknown(start, named, path))
-    if named in (form, None) or {named, form} <= set(_PICTURES):
+        raise ImageError(_explain_unknown(start, declared, path))
+    if declared in (form, None) or {declared, form} <= set(_PICTURES):
         return form
-    raise ImageError(f"{display_path(path)} is named like {named} and begins like {form}; rename it to what it is")
+    raise ImageError(f"{display_path(path)} is named like {declared} and begins like {form}; rename it to what it is")
 
 
 def _recognise(start: bytes) -> str | None:
@@ -129,7 +141,7 @@ def _recognise(start: bytes) -> str | None:
     return next((form for magic, form in _MAGIC if start.startswith(magic)), None)
 
 
-def _explain_unknown(start: bytes, named: str | None, path: str | Path) -> str:
+def _explain_unknown(start: bytes, declared: str | None, path: str | Path) -> str:
     """Return the message for a file of no known format; its name is blamed only if it names one."""
     name = display_path(path)
     if not start:
@@ -140,16 +152,16 @@ def _explain_unknown(start: bytes, named: str | None, path: str | Path) -> str:
         kind = next((kind for magic, kind in _OTHERS if start.startswith(magic)), None)
     formats = ", ".join(dict.fromkeys(FORMATS.values()))
     begins = f"it begins like {kind or f'no format that is read here ({formats})'}"
-    if named is not None:
+    if declared is not None:
         return f"{name} is not what its name says: {begins}"
     if kind is not None:
         return f"{name} is not read: {begins}"
     return f"{name} is of a kind that is not read; formats that are: {formats}. Save it as one of them"
 
 
-def _folder_format(path: Path, named: str | None) -> str:
+def _folder_format(path: Path, declared: str | None) -> str:
     markers = ("zarr.json", ".zarray", ".zgroup")
     if any((path / marker).is_file() for marker in markers):
         return "ZARR"
-    problem = "has a Zarr's name but not its files" if named == "ZARR" else "is a folder, and an image was expected"
+    problem = "has a Zarr's name but not its files" if declared == "ZARR" else "is a folder, and an image was expected"
     raise ImageError(f"{display_path(path)} {problem}")

@@ -22,6 +22,7 @@ from recolorist.io.reading import (
     Picture,
     Reading,
     describe_error,
+    describe_unopened,
     display_path,
     refuse_huge_shape,
     refuse_large_file,
@@ -103,17 +104,39 @@ def read_picture(path: str | Path, reading: Reading = DEFAULT) -> Picture:
 
 
 def open_file(path: str | Path, reading: Reading = DEFAULT) -> tuple[str, bytes | None]:
-    """Return the format of a file and, for `WHOLE_FORMATS`, its bytes: opened once for sniffing, hashing and decoding."""
-    named = FORMATS.get("." + os.fspath(path).rpartition(".")[2].lower())
-    data = _read_regular(path, reading.max_pixels) if named in WHOLE_FORMATS else None
+    """Return the format of a file and, for `WHOLE_FORMATS`, its bytes: opened once for sniffing, hashing and decoding.
+
+    Args:
+        path: The file.
+        reading: The options of reading.
+
+    Returns:
+        The format, and the bytes of formats that are decoded as a whole; else None.
+    """
+    declared = FORMATS.get("." + os.fspath(path).rpartition(".")[2].lower())
+    data = _read_regular(path, reading.max_pixels) if declared in WHOLE_FORMATS else None
     if data is None:
         return sniff(path), None
-    form = format_from_start(data[:132], named, path)
+    form = format_from_start(data[:132], declared, path)
     return form, data if form in WHOLE_FORMATS else None
 
 
 def decode(path: str | Path, form: str, reading: Reading, data: bytes | None = None) -> Picture:
-    """Decode a file whose format is known; ``data`` are its bytes if the caller has them already."""
+    """Decode a file whose format is known; ``data`` are its bytes if the caller has them already.
+
+    Args:
+        path: The file.
+        form: Its format.
+        reading: The options of reading.
+        data: Its bytes, if they were read already.
+
+    Returns:
+        The pixels, their range and the colour profile.
+
+    Raises:
+        ImageError: The file cannot be decoded; the message names it.
+        HugeError: It has more pixels than the limit.
+    """
     try:
         picture = _decode(Path(path), form, reading, data)
         return picture._replace(pixels=spread_grey(picture.pixels, reading))
@@ -218,7 +241,18 @@ def _open_rows(path: Path, form: str, reading: Reading) -> Strips:
 
 
 def read_bytes(path: str | Path, max_pixels: int) -> bytes:
-    """Read the whole file, unless it is larger than any image within the limit."""
+    """Read the whole file, unless it is larger than any image within the limit.
+
+    Args:
+        path: The file.
+        max_pixels: The largest number of pixels.
+
+    Returns:
+        The bytes.
+
+    Raises:
+        HugeError: The file is larger than any image within the limit.
+    """
     handle = os.open(path, os.O_RDONLY | _BINARY)
     try:
         return _read_all(handle, os.fstat(handle).st_size, max_pixels)
@@ -244,6 +278,6 @@ def _read_regular(path: str | Path, max_pixels: int) -> bytes | None:
         finally:
             os.close(handle)
     except OSError as error:
-        raise ImageError(f"{display_path(path)} cannot be opened: {error.strerror or error}") from error
+        raise ImageError(describe_unopened(path, error)) from error
     except HugeError as error:
         raise HugeError(f"{display_path(path)}: {error}") from error

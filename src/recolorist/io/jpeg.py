@@ -31,6 +31,13 @@ _BITS: Final = 8
 def read_jpeg(data: bytes, reading: Reading) -> Picture:
     """Decode a JPEG file, upright.
 
+    Args:
+        data: The bytes of the file.
+        reading: The options of reading.
+
+    Returns:
+        The pixels, upright, and the colour profile.
+
     Raises:
         ImageError: If the file is damaged, cut off or has a mode that is not accepted.
     """
@@ -49,6 +56,14 @@ def read_jpeg(data: bytes, reading: Reading) -> Picture:
 def encode_jpeg(pixels: NDArray[Any], icc: bytes | None = None, quality: int = QUALITY) -> bytes:
     r"""Encode 8-bit grey or RGB pixels. Colour is what was changed, so it is kept in full: no subsampling.
 
+    Args:
+        pixels: The pixels, (H, W) or (H, W, C).
+        icc: The colour profile to store; None: none.
+        quality: 1 to 100.
+
+    Returns:
+        The bytes of the file.
+
     Example:
         >>> encode_jpeg(np.zeros((2, 3, 3), np.uint8))[:3]
         b'\xff\xd8\xff'
@@ -60,22 +75,28 @@ def encode_jpeg(pixels: NDArray[Any], icc: bytes | None = None, quality: int = Q
 def plain_size(data: bytes) -> tuple[int, int] | None:
     r"""Return width and height of a plain JPEG, and None for one with an orientation, a profile or other segments.
 
+    Args:
+        data: The bytes of the file.
+
+    Returns:
+        Width and height; None if the file is not plain.
+
     Example:
         >>> plain_size(b"\xff\xd8\xff\xc0\x00\x11\x08\x00\x04\x00\x05\x03" + bytes(9))
         (5, 4)
     """
-    place, last = 2, len(data) - 10
+    position, last = 2, len(data) - 10
     if not data.startswith(_START):
         return None
-    while place < last and data[place] == 0xFF:
-        marker = data[place + 1]
+    while position < last and data[position] == 0xFF:
+        marker = data[position + 1]
         if marker in _FRAMES:
-            bits, channels = data[place + 4], data[place + 9]
-            height, width = data[place + 5] << 8 | data[place + 6], data[place + 7] << 8 | data[place + 8]
+            bits, channels = data[position + 4], data[position + 9]
+            height, width = data[position + 5] << 8 | data[position + 6], data[position + 7] << 8 | data[position + 8]
             return (width, height) if (bits, channels) == (_BITS, 3) and width and height else None
         if marker not in _SKIPPED:
             return None
-        place += 2 + (data[place + 2] << 8 | data[place + 3])
+        position += 2 + (data[position + 2] << 8 | data[position + 3])
     return None
 
 
@@ -99,6 +120,12 @@ def _read_plain(data: bytes, max_pixels: int) -> NDArray[Any] | None:
 
 def has_end(data: bytes) -> bool:
     r"""Say whether the end marker comes after the last scan began; the end marker of a thumbnail comes before.
+
+    Args:
+        data: The bytes of the file.
+
+    Returns:
+        Whether the file is complete.
 
     Example:
         >>> has_end(b"\xff\xd8\xff\xda\x00"), has_end(b"\xff\xd8\xff\xda\x00\xff\xd9")

@@ -12,11 +12,11 @@ from recolorist.errors import ImageError
 from recolorist.io.formats import FORMATS
 from recolorist.io.reading import display_path
 
-__all__ = ["Listing", "Passed", "list_folder", "list_images"]
+__all__ = ["Ignored", "Listing", "list_folder", "list_images"]
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class Ignored:
     """What a folder holds and is not read.
 
     Args:
@@ -24,7 +24,7 @@ class Passed:
         links: Links that were not followed, because they lead out of the folder or nowhere.
 
     Example:
-        >>> print(*Passed({".svs": 2, ".txt": 10}, ("a.png",)).sentences(), sep="; ")
+        >>> print(*Ignored({".svs": 2, ".txt": 10}, ("a.png",)).sentences(), sep="; ")
         12 files of other kinds were ignored: .txt 10, .svs 2; 1 link leads out of the folder or nowhere (a.png) ...
     """
 
@@ -32,24 +32,33 @@ class Passed:
     links: tuple[str, ...] = ()
 
     def sentences(self) -> list[str]:
-        """Return what is to be said of it, without a full stop; nothing if there is nothing."""
+        """Return what is to be said of it, without a full stop; nothing if there is nothing.
+
+        Returns:
+            Sentences without a full stop; none if nothing was ignored.
+        """
         parts = []
         if self.kinds:
-            several, verb = ("file", "was") if (count := sum(self.kinds.values())) == 1 else ("files", "were")
+            count = sum(self.kinds.values())
+            files, verb = ("file", "was") if count == 1 else ("files", "were")
             ordered = sorted(self.kinds.items(), key=lambda kind: (-kind[1], kind[0]))
             kinds = ", ".join(f"{display_path(suffix) or 'without a suffix'} {number}" for suffix, number in ordered)
-            parts.append(f"{count} {several} of other kinds {verb} ignored: {kinds}")
+            parts.append(f"{count} {files} of other kinds {verb} ignored: {kinds}")
         if self.links:
-            lead = "link leads" if len(self.links) == 1 else "links lead"
-            first = display_path(self.links[0]) + ("" if len(self.links) == 1 else " is one")
-            what = "was not followed" if len(self.links) == 1 else "were not followed"
+            is_one = len(self.links) == 1
+            links, verb = ("1 link leads", "was") if is_one else (f"{len(self.links)} links lead", "were")
+            first = display_path(self.links[0]) + ("" if is_one else " is one")
             parts.append(
-                f"{len(self.links)} {lead} out of the folder or nowhere ({first}) and {what}; pass follow_links=True to read them"
+                f"{links} out of the folder or nowhere ({first}) and {verb} not followed; pass follow_links=True to read them"
             )
         return parts
 
     def to_dict(self) -> dict[str, object]:
-        """Return plain values."""
+        """Return plain values.
+
+        Returns:
+            The counts and the links.
+        """
         return {"kinds": dict(self.kinds), "links": list(self.links)}
 
 
@@ -58,7 +67,7 @@ class Listing:
     """The image files below a folder, relative to it and with slashes, and what was passed over."""
 
     names: list[str]
-    passed: Passed
+    ignored: Ignored
 
 
 def list_images(folder: str | Path) -> list[Path]:
@@ -99,7 +108,7 @@ def list_folder(folder: str | Path, *, follow_links: bool = False) -> Listing:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     _ = Path(folder, "notes.txt").write_text("")
-        ...     list_folder(folder).passed.kinds
+        ...     list_folder(folder).ignored.kinds
         {'.txt': 1}
     """
     root = Path(folder)
@@ -107,8 +116,8 @@ def list_folder(folder: str | Path, *, follow_links: bool = False) -> Listing:
         raise ImageError(f"{display_path(folder)} is not a folder; give one with image files in it")
     walk = _Walk(root.resolve(), follow_links=follow_links)
     walk.visit(str(root), "", (os.path.realpath(root),))
-    passed = Passed(dict(walk.kinds), tuple(sorted(walk.links, key=_sort_key)))
-    return Listing(sorted(walk.names, key=_sort_key), passed)
+    ignored = Ignored(dict(walk.kinds), tuple(sorted(walk.links, key=_sort_key)))
+    return Listing(sorted(walk.names, key=_sort_key), ignored)
 
 
 def _sort_key(name: str) -> list[str]:
@@ -125,8 +134,8 @@ class _Walk:
         self.kinds: Counter[str] = Counter()
         self.links: list[str] = []
 
-    def visit(self, folder: str, before: str, above: tuple[str, ...]) -> None:
-        """Add what a folder holds; ``above`` are the real paths of it and the folders on the way, so that no loop is followed."""
+    def visit(self, folder: str, prefix: str, ancestors: tuple[str, ...]) -> None:
+        """Add what a folder holds; ``ancestors`` are the real paths of it and its parents, so that no loop is followed."""
         with os.scandir(folder) as entries:
             for entry in entries:
                 name = entry.name
@@ -134,11 +143,11 @@ class _Walk:
                     continue
                 suffix = os.path.splitext(name)[1].lower()  # noqa: PTH122 - a Path would be made for every file
                 if entry.is_dir(follow_symlinks=False):
-                    self._add_folder(entry, before, above, suffix)
+                    self._add_folder(entry, prefix, ancestors, suffix)
                 elif entry.is_file(follow_symlinks=False):
-                    self._add_file(before + name, suffix)
+                    self._add_file(prefix + name, suffix)
                 elif entry.is_symlink():
-                    self._add_link(entry, before, above, suffix)
+                    self._add_link(entry, prefix, ancestors, suffix)
 
     def _add_file(self, name: str, suffix: str) -> None:
         if suffix in FORMATS and suffix != ".zarr":
@@ -146,24 +155,24 @@ class _Walk:
         else:
             self.kinds[suffix] += 1
 
-    def _add_folder(self, entry: os.DirEntry[str], before: str, above: tuple[str, ...], suffix: str) -> None:
+    def _add_folder(self, entry: os.DirEntry[str], prefix: str, ancestors: tuple[str, ...], suffix: str) -> None:
         if suffix == ".zarr":
-            self.names.append(before + entry.name)
+            self.names.append(prefix + entry.name)
             return
         real = os.path.realpath(entry.path) if self._follow_links else entry.path
-        if real not in above:
-            self.visit(entry.path, f"{before}{entry.name}/", (*above, real))
+        if real not in ancestors:
+            self.visit(entry.path, f"{prefix}{entry.name}/", (*ancestors, real))
 
-    def _add_link(self, entry: os.DirEntry[str], before: str, above: tuple[str, ...], suffix: str) -> None:
-        name, place = before + entry.name, _resolve(entry.path)
-        if place is not None and place.is_dir():
+    def _add_link(self, entry: os.DirEntry[str], prefix: str, ancestors: tuple[str, ...], suffix: str) -> None:
+        name, target = prefix + entry.name, _resolve(entry.path)
+        if target is not None and target.is_dir():
             if self._follow_links:
-                self._add_folder(entry, before, above, suffix)
-            elif not place.is_relative_to(self._root):
+                self._add_folder(entry, prefix, ancestors, suffix)
+            elif not target.is_relative_to(self._root):
                 self.links.append(name)
-        elif place is None or not place.is_file():
+        elif target is None or not target.is_file():
             self.links.append(name)
-        elif self._follow_links or place.is_relative_to(self._root) or suffix not in FORMATS:
+        elif self._follow_links or target.is_relative_to(self._root) or suffix not in FORMATS:
             self._add_file(name, suffix)
         else:
             self.links.append(name)

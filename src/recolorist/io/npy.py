@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import tokenize
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,11 +19,23 @@ from recolorist.io.strips import Strips
 
 __all__ = ["NpyStrips", "encode_npy", "npy_header", "npy_stack", "read_npy", "read_npz", "refuse_bomb", "write_npy"]
 
+_MOST_HEADER: Final = 2**16  # bytes; NumPy itself takes headers of 10,000
 _MOST_RATIO: Final = 200  # of unpacked to packed size; photographs pack to a tenth, masks to a hundredth
 
 
 def read_npy(path: Path, reading: Reading) -> Picture:
-    """Read one image, (H, W) or (H, W, C); raise ImageError for any other array and for a file that is cut off."""
+    """Read one image, (H, W) or (H, W, C); raise ImageError for any other array and for a file that is cut off.
+
+    Args:
+        path: The file.
+        reading: The options of reading.
+
+    Returns:
+        The pixels and their range.
+
+    Raises:
+        ImageError: It is no image, or cut off.
+    """
     with path.open("rb") as file:
         shape, fortran, dtype = npy_header(file)
         _refuse_shape(shape, dtype, reading)
@@ -37,7 +50,18 @@ def read_npy(path: Path, reading: Reading) -> Picture:
 
 
 def read_npz(path: Path, reading: Reading) -> Picture:
-    """Read an archive with one array in it, which is the image."""
+    """Read an archive with one array in it, which is the image.
+
+    Args:
+        path: The file.
+        reading: The options of reading.
+
+    Returns:
+        The pixels and their range.
+
+    Raises:
+        ImageError: It holds several arrays, no image, or more than it declares.
+    """
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
         if len(names) != 1:
@@ -54,17 +78,40 @@ def read_npz(path: Path, reading: Reading) -> Picture:
 
 
 def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return shape, Fortran order and dtype of a .npy file, and leave the file at its first pixel."""
-    version = np.lib.format.read_magic(file)  # type: ignore[arg-type,unused-ignore]
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, fortran, dtype = read(file)  # type: ignore[arg-type,unused-ignore]
+    """Return shape, Fortran order and dtype of a .npy file, and leave the file at its first pixel.
+
+    Args:
+        file: The file, at its start.
+
+    Returns:
+        Shape, whether columns come first, and dtype.
+
+    Raises:
+        ImageError: Its header cannot be read, or it holds Python objects.
+    """
+    start = file.tell()
+    head = io.BytesIO(file.read(_MOST_HEADER))  # a damaged header may declare a length of gigabytes
+    try:
+        version = np.lib.format.read_magic(head)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, fortran, dtype = read(head)
+    except (ValueError, SyntaxError, tokenize.TokenError) as error:
+        raise ImageError(f"its header cannot be read ({error}); save the array again") from error
+    file.seek(start + head.tell())
     if dtype.hasobject or any(side < 0 for side in shape):
         raise ImageError("it holds Python objects, which are never unpacked here")
     return shape, bool(fortran), dtype
 
 
 def refuse_bomb(info: zipfile.ZipInfo) -> None:
-    """Raise ImageError for a member of an archive that would unpack to far more than its size."""
+    """Raise ImageError for a member of an archive that would unpack to far more than its size.
+
+    Args:
+        info: The entry of the archive.
+
+    Raises:
+        ImageError: It would unpack to over 200 times its size.
+    """
     if info.file_size > _MOST_RATIO * max(info.compress_size, 1):
         raise ImageError(
             f"{info.filename!r} would unpack to {info.file_size:,} bytes, over {_MOST_RATIO} times its size; refused"
@@ -72,10 +119,25 @@ def refuse_bomb(info: zipfile.ZipInfo) -> None:
 
 
 def npy_stack(path: Path) -> NDArray[Any]:
-    """Map a .npy of many images (N, H, W) or (N, H, W, C) into memory without reading it."""
+    """Map a .npy of many images (N, H, W) or (N, H, W, C) into memory without reading it.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The array, mapped.
+
+    Raises:
+        ImageError: It cannot be read, or is no stack of images.
+    """
     try:
-        stack = np.load(path, mmap_mode="r", allow_pickle=False)
-        refuse_dtype(stack.dtype)
+        with path.open("rb") as file:
+            shape, fortran, dtype = npy_header(file)
+            start = file.tell()
+        refuse_dtype(dtype)
+        if path.stat().st_size - start < math.prod(shape) * dtype.itemsize:
+            raise ImageError("it declares more pixels than it holds; it is cut off")
+        stack = np.memmap(path, dtype, "r", start, shape, "F" if fortran else "C") if 0 not in shape else np.empty(shape, dtype)
     except (OSError, ValueError) as error:
         raise ImageError(f"{display_path(path)} cannot be read as a stack of images: {error}") from error
     if stack.ndim not in (3, 4):
@@ -85,6 +147,12 @@ def npy_stack(path: Path) -> NDArray[Any]:
 
 def encode_npy(pixels: NDArray[Any]) -> bytes:
     r"""Encode an array as the bytes of a .npy file.
+
+    Args:
+        pixels: The array.
+
+    Returns:
+        The bytes of the file.
 
     Example:
         >>> encode_npy(np.zeros((2, 3), np.uint8))[:6]
@@ -116,7 +184,15 @@ class NpyStrips(Strips):
         self.step = 1
 
     def rows(self, start: int, stop: int) -> NDArray[Any]:
-        """Read the rows."""
+        """Read the rows.
+
+        Args:
+            start: The first row.
+            stop: The row after the last one.
+
+        Returns:
+            The pixels, (stop - start, W, C).
+        """
         _, width, depth = self.shape
         self._file.seek(self._start + start * width * depth * self.dtype.itemsize)
         count = (stop - start) * width * depth
@@ -129,7 +205,13 @@ class NpyStrips(Strips):
 
 
 def write_npy(path: Path, bands: Iterator[NDArray[Any]], like: Strips) -> None:
-    """Write bands of rows as one array."""
+    """Write bands of rows as one array.
+
+    Args:
+        path: The file.
+        bands: The rows of the image, from top to bottom.
+        like: An image of the same shape and dtype.
+    """
     shape = like.shape if like.shape[2] > 1 else like.shape[:2]
     with path.open("wb") as file:
         header = {"descr": np.lib.format.dtype_to_descr(like.dtype), "fortran_order": False, "shape": shape}

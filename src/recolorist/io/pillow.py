@@ -23,6 +23,13 @@ _ORIENTATION: Final = 0x0112
 def pixels_of(image: Image.Image, reading: Reading) -> NDArray[Any]:
     """Decode an opened image, converting its mode where ``reading`` allows it.
 
+    Args:
+        image: The image.
+        reading: The options of reading.
+
+    Returns:
+        The pixels.
+
     Raises:
         ImageError: If the mode is not accepted.
     """
@@ -37,7 +44,15 @@ def pixels_of(image: Image.Image, reading: Reading) -> NDArray[Any]:
 
 
 def refuse_mode(mode: str, reading: Reading) -> None:
-    """Raise ImageError for a mode that is not accepted, or accepted only with ``convert``."""
+    """Raise ImageError for a mode that is not accepted, or accepted only with ``convert``.
+
+    Args:
+        mode: Pillow's name of the mode.
+        reading: The options of reading.
+
+    Raises:
+        ImageError: The mode is not accepted.
+    """
     if reading.convert and mode in _CONVERTED:
         return
     hint = "pass convert=True to turn it into grey or RGB" if mode in _CONVERTED else "convert it first"
@@ -45,7 +60,21 @@ def refuse_mode(mode: str, reading: Reading) -> None:
 
 
 def encode_image(pixels: NDArray[Any], form: str, depths: tuple[int, ...], dtypes: tuple[str, ...], **options: Any) -> bytes:
-    """Encode pixels through Pillow, after checking that the format can hold them."""
+    """Encode pixels through Pillow, after checking that the format can hold them.
+
+    Args:
+        pixels: The pixels, (H, W) or (H, W, C).
+        form: Pillow's name of the format.
+        depths: Numbers of channels it can hold.
+        dtypes: Names of the dtypes it can hold.
+        **options: Options of Pillow.
+
+    Returns:
+        The bytes of the file.
+
+    Raises:
+        ImageError: The format cannot hold the pixels.
+    """
     depth = pixels.shape[2] if pixels.ndim == 3 else 1
     if depth not in depths or pixels.dtype.name not in dtypes:
         raise ImageError(f"{form} cannot hold {depth} channel(s) of {pixels.dtype}; write a .tif or .npy instead")
@@ -56,6 +85,12 @@ def encode_image(pixels: NDArray[Any], form: str, depths: tuple[int, ...], dtype
 
 def read_orientation(exif: bytes) -> int:
     r"""Return the orientation (1 to 8) of an EXIF block; 1 if it is missing or damaged.
+
+    Args:
+        exif: The block.
+
+    Returns:
+        A number from 1 to 8.
 
     Example:
         >>> read_orientation(b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0")
@@ -68,8 +103,8 @@ def read_orientation(exif: bytes) -> int:
     try:
         (start,) = struct.unpack_from(f"{order}4xI", block)
         (count,) = struct.unpack_from(f"{order}H", block, start)
-        for place in range(start + 2, start + 2 + 12 * count, 12):
-            tag, kind, _, value = struct.unpack_from(f"{order}HHIH", block, place)
+        for entry in range(start + 2, start + 2 + 12 * count, 12):
+            tag, kind, _, value = struct.unpack_from(f"{order}HHIH", block, entry)
             if tag == _ORIENTATION and kind == 3:
                 return int(value) if 1 <= value <= 8 else 1
     except struct.error:
@@ -79,6 +114,13 @@ def read_orientation(exif: bytes) -> int:
 
 def turn_upright(pixels: NDArray[Any], orientation: int) -> NDArray[Any]:
     """Undo the orientation of the camera; numbers outside 1 to 8 change nothing.
+
+    Args:
+        pixels: The pixels, (H, W) or (H, W, C).
+        orientation: The number that EXIF gives.
+
+    Returns:
+        The pixels, upright.
 
     Example:
         >>> turn_upright(np.array([[1, 2]], np.uint8), 6).tolist()

@@ -28,6 +28,13 @@ def read_png(data: bytes, reading: Reading) -> Picture:
 
     The class is called directly: `Image.open` would look for other formats and apply its own limit.
 
+    Args:
+        data: The bytes of the file.
+        reading: The options of reading.
+
+    Returns:
+        The pixels and the colour profile.
+
     Raises:
         ImageError: If the file is damaged, cut off or has a mode that is not accepted.
         MissingExtraError: If it has 16-bit colour and imagecodecs is not installed.
@@ -46,6 +53,13 @@ def read_png(data: bytes, reading: Reading) -> Picture:
 
 def encode_png(pixels: NDArray[Any], icc: bytes | None = None) -> bytes:
     r"""Encode pixels (H, W) or (H, W, C) of 8 or 16 bits, with nothing else in the file but a profile if one is given.
+
+    Args:
+        pixels: The pixels, (H, W) or (H, W, C).
+        icc: The colour profile to store; None: none.
+
+    Returns:
+        The bytes of the file.
 
     Example:
         >>> encode_png(np.zeros((2, 3, 3), np.uint8))[:8]

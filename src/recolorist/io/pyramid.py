@@ -42,7 +42,14 @@ class Spool:
         return len(self._shapes)
 
     def through(self, bands: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
-        """Yield the bands unchanged and keep their halves."""
+        """Yield the bands unchanged and keep their halves.
+
+        Args:
+            bands: The rows of the image, from top to bottom.
+
+        Yields:
+            The same bands.
+        """
         halver = _Halver(self._files)
         for band in bands:
             halver.add(band, 0)
@@ -50,7 +57,11 @@ class Spool:
         halver.finish()
 
     def levels(self) -> Iterator[tuple[tuple[int, int, int], Iterator[NDArray[Any]]]]:
-        """Yield shape and rows of each smaller level, the largest first."""
+        """Yield shape and rows of each smaller level, the largest first.
+
+        Yields:
+            A shape and the rows of it.
+        """
         for file, shape in zip(self._files, self._shapes, strict=True):
             yield shape, self._rows(file, shape)
 
@@ -94,6 +105,12 @@ class _Halver:
 
 def halve(rows: NDArray[Any]) -> NDArray[Any]:
     """Return the means of 2 x 2 pixels, rounded half to even; an odd last column is used twice.
+
+    Args:
+        rows: An even number of rows, (H, W, C).
+
+    Returns:
+        Half as many rows and columns.
 
     Example:
         >>> halve(np.array([[[0], [2], [9]], [[2], [4], [9]]], np.uint8))[..., 0].tolist()

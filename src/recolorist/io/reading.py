@@ -23,6 +23,7 @@ __all__ = [
     "Reading",
     "check_whole",
     "describe_error",
+    "describe_unopened",
     "display_path",
     "refuse_dtype",
     "refuse_huge",
@@ -41,7 +42,17 @@ _HEADER_BYTES: Final = 16 << 20  # what profiles, thumbnails and comments may ad
 
 
 def check_whole(value: Any, low: int, high: int | None, name: str) -> None:
-    """Raise OptionError unless the value is a whole number within the limits."""
+    """Raise OptionError unless the value is a whole number within the limits.
+
+    Args:
+        value: What was given.
+        low: The least number.
+        high: The largest; None: any.
+        name: The name of the option.
+
+    Raises:
+        OptionError: It is something else.
+    """
     if not isinstance(value, int) or isinstance(value, bool) or value < low or (high is not None and value > high):
         raise OptionError(f"{name}={value!r}; accepted are whole numbers from {low}{'' if high is None else f' to {high}'}")
 
@@ -85,6 +96,12 @@ class Reading:
     def range_of(self, dtype: np.dtype[Any]) -> float | None:
         """Return the range to declare for pixels of this dtype; None for the dtype's own.
 
+        Args:
+            dtype: The dtype of the pixels.
+
+        Returns:
+            The value of white, or None.
+
         Example:
             >>> Reading(bits=12).range_of(np.dtype(np.uint16)), Reading(bits=12).range_of(np.dtype(np.uint8))
             (4095.0, None)
@@ -112,6 +129,13 @@ class Picture(NamedTuple):
 def spread_grey(pixels: NDArray[Any], reading: Reading) -> NDArray[Any]:
     """Return grey pixels (H, W) or (H, W, 1) as three equal channels, if ``reading`` asks for it; all others as they are.
 
+    Args:
+        pixels: The pixels, (H, W) or (H, W, C).
+        reading: The options of reading.
+
+    Returns:
+        The pixels, (H, W, 3) if they were grey.
+
     Example:
         >>> spread_grey(np.zeros((2, 3), np.uint8), Reading(grey="rgb")).shape
         (2, 3, 3)
@@ -122,13 +146,28 @@ def spread_grey(pixels: NDArray[Any], reading: Reading) -> NDArray[Any]:
 
 
 def refuse_huge(pixels: int, limit: int) -> None:
-    """Raise HugeError if a header declares more pixels than the limit."""
+    """Raise HugeError if a header declares more pixels than the limit.
+
+    Args:
+        pixels: The number of pixels.
+        limit: The largest number of pixels.
+
+    Raises:
+        HugeError: It is over the limit.
+    """
     if pixels > limit:
         raise HugeError(f"it declares {pixels:,} pixels, over the limit of {limit:,}; raise max_pixels if you trust it")
 
 
 def refuse_huge_shape(shape: Sequence[int], limit: int) -> None:
     """Raise HugeError if a shape (H, W) or (H, W, C) has more pixels than the limit; every four channels count as a pixel.
+
+    Args:
+        shape: The shape.
+        limit: The largest number of pixels.
+
+    Raises:
+        HugeError: It is over the limit.
 
     Example:
         >>> refuse_huge_shape((10, 10, 400), 5_000)
@@ -139,25 +178,54 @@ def refuse_huge_shape(shape: Sequence[int], limit: int) -> None:
 
 
 def refuse_huge_tiles(pixels: int, limit: int) -> None:
-    """Raise HugeError if a file stores its pixels in tiles or chunks so large that one of them exceeds the limit."""
+    """Raise HugeError if a file stores its pixels in tiles or chunks so large that one of them exceeds the limit.
+
+    Args:
+        pixels: Pixels of one tile.
+        limit: The largest number of pixels.
+
+    Raises:
+        HugeError: It is over the limit.
+    """
     if pixels > limit:
         raise HugeError(f"its tiles have {pixels:,} pixels each, over the limit of {limit:,}; raise max_pixels if you trust it")
 
 
 def refuse_large_file(size: int, max_pixels: int) -> None:
-    """Raise HugeError if a file has more bytes than any image within the limit needs."""
+    """Raise HugeError if a file has more bytes than any image within the limit needs.
+
+    Args:
+        size: Bytes of the file.
+        max_pixels: The largest number of pixels.
+
+    Raises:
+        HugeError: It has more bytes than any image within the limit needs.
+    """
     if size > _MOST_BYTES_PER_PIXEL * max_pixels + _HEADER_BYTES:
         raise HugeError(f"it has {size:,} bytes, more than an image of {max_pixels:,} pixels can need; raise max_pixels")
 
 
 def refuse_dtype(dtype: np.dtype[Any]) -> None:
-    """Raise ImageError for pixels that cannot be matched, while the name of the file is still known."""
+    """Raise ImageError for pixels that cannot be matched, while the name of the file is still known.
+
+    Args:
+        dtype: The dtype of the pixels.
+
+    Raises:
+        ImageError: Pixels of this dtype cannot be matched.
+    """
     if dtype.kind not in "uf" or dtype.itemsize > (2 if dtype.kind == "u" else 8):
         raise ImageError(f"its pixels are {dtype}; accepted are unsigned integers of 8 or 16 bits and floats")
 
 
 def describe_error(error: BaseException) -> str:
     """Return the message of an error, or its class name if it has none.
+
+    Args:
+        error: The error.
+
+    Returns:
+        A text that is not empty.
 
     Example:
         >>> describe_error(KeyError()), describe_error(OSError("full"))
@@ -166,8 +234,33 @@ def describe_error(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
+def describe_unopened(path: str | Path, error: OSError) -> str:
+    """Return the sentence for a file that cannot be opened.
+
+    Args:
+        path: The file.
+        error: What the system said.
+
+    Returns:
+        A sentence without a full stop. A missing file is said to be missing.
+
+    Example:
+        >>> describe_unopened("a.png", FileNotFoundError(2, "No such file or directory"))
+        'a.png does not exist; check its name and its folder'
+    """
+    if isinstance(error, FileNotFoundError):
+        return f"{display_path(path)} does not exist; check its name and its folder"
+    return f"{display_path(path)} cannot be opened: {error.strerror or error}"
+
+
 def display_path(path: str | Path) -> str:
     r"""Return a path as printable text on one line, whatever characters its name holds.
+
+    Args:
+        path: The path.
+
+    Returns:
+        The text.
 
     Example:
         >>> display_path("a\nb.png")

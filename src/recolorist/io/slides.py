@@ -39,7 +39,18 @@ class SlideStrips(Strips):
         self.shape, self.dtype, self.step, self.packed = (height, width, 3), np.dtype(np.uint8), _ROWS, True
 
     def rows(self, start: int, stop: int) -> NDArray[Any]:
-        """Read the rows in pieces of a few columns."""
+        """Read the rows in pieces of a few columns.
+
+        Args:
+            start: The first row.
+            stop: The row after the last one.
+
+        Returns:
+            The pixels, (stop - start, W, 3).
+
+        Raises:
+            ImageError: They cannot be decoded.
+        """
         out = np.empty((stop - start, self.shape[1], 3), np.uint8)
         try:
             for left in range(0, self.shape[1], _COLUMNS):

@@ -33,7 +33,15 @@ class Strips(ABC):
 
     @abstractmethod
     def rows(self, start: int, stop: int) -> NDArray[Any]:
-        """Return the rows from start to stop, (stop - start, W, C)."""
+        """Return the rows from start to stop, (stop - start, W, C).
+
+        Args:
+            start: The first row.
+            stop: The row after the last one.
+
+        Returns:
+            The pixels.
+        """
 
     @abstractmethod
     def close(self) -> None:
@@ -60,7 +68,11 @@ class Strips(ABC):
         return rows // TILE * TILE if rows > TILE and self.step == 1 else rows  # whole tiles of the output, where one is free
 
     def bands(self) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Yield the whole image: the first row of each band, and its pixels."""
+        """Yield the whole image: the first row of each band, and its pixels.
+
+        Yields:
+            The first row of each band, and its pixels.
+        """
         for start in range(0, self.shape[0], self.band):
             yield start, self.rows(start, min(start + self.band, self.shape[0]))
 
@@ -80,7 +92,15 @@ class ArrayStrips(Strips):
         self.shape, self.dtype, self.data_range, self.step = (height, width, depth), array.dtype, data_range, step
 
     def rows(self, start: int, stop: int) -> NDArray[Any]:
-        """Return a copy of the rows, so that a mapped file does not stay in memory."""
+        """Return a copy of the rows, so that a mapped file does not stay in memory.
+
+        Args:
+            start: The first row.
+            stop: The row after the last one.
+
+        Returns:
+            The pixels.
+        """
         return np.array(self._array[start:stop])
 
     def close(self) -> None:
@@ -102,7 +122,15 @@ class ColourStrips(Strips):
         self.step, self.packed, self.orientation = grey.step, grey.packed, grey.orientation
 
     def rows(self, start: int, stop: int) -> NDArray[Any]:
-        """Return the rows."""
+        """Return the rows.
+
+        Args:
+            start: The first row.
+            stop: The row after the last one.
+
+        Returns:
+            The pixels, with three equal channels.
+        """
         return np.repeat(self._grey.rows(start, stop), 3, axis=2)
 
     def close(self) -> None:
@@ -111,7 +139,15 @@ class ColourStrips(Strips):
 
 
 def refuse_bomb(source: Strips, size: int) -> None:
-    """Close the source and raise ImageError if it declares far more pixels than a file of this size can hold."""
+    """Close the source and raise ImageError if it declares far more pixels than a file of this size can hold.
+
+    Args:
+        source: The image, read by rows.
+        size: Bytes of the file.
+
+    Raises:
+        ImageError: It declares over 500 times its own size.
+    """
     declared = math.prod(source.shape) * source.dtype.itemsize
     if declared > _MOST_RATIO * size:
         source.close()

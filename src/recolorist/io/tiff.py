@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -28,6 +29,7 @@ _WHITE_IS_ZERO, _GREY, _RGB, _PALETTE, _CMYK, _YCBCR = 0, 1, 2, 3, 5, 6  # photo
 _UNCOMPRESSED, _JPEG = 1, 7
 _BUILT_IN: Final = (1, 8, 32773, 32946)  # none, deflate, PackBits, deflate: tifffile needs no imagecodecs for these
 _UNSPECIFIED, _ASSOCIATED_ALPHA = 0, 1  # kinds of a fourth channel
+_MOST_DIRECTORIES: Final = 1_000  # a pyramid has tens
 _ORIENTATION, _COLOUR_MAP, _PROFILE = 274, 320, 34675  # tags
 
 
@@ -56,6 +58,7 @@ class TiffStrips(Strips):
             raise ImageError(f"it cannot be read as TIFF: {describe_error(error)}") from error
 
     def _describe(self, size: int, reading: Reading) -> None:
+        _refuse_endless(self._file)
         self._page, self._axes = _level_of(self._file, reading.level)
         page = self._page
         self._mode = _mode_of(page)
@@ -93,9 +96,9 @@ class TiffStrips(Strips):
             raise ImageError(
                 f"{empty:,} of its {needed:,} strips or tiles hold no pixels; they are not taken for black: save it without gaps"
             )
-        held, size = int(lengths.sum()), self.shape[0] * self.shape[1] * self._depth * self._stored.itemsize
-        if self._is_plain and held < size:
-            raise ImageError(f"its strips hold {held:,} bytes, and {size:,} would cover it; it is damaged")
+        total, size = int(lengths.sum()), self.shape[0] * self.shape[1] * self._depth * self._stored.itemsize
+        if self._is_plain and total < size:
+            raise ImageError(f"its strips hold {total:,} bytes, and {size:,} would cover it; it is damaged")
 
     def _grid(self) -> tuple[int, int, int]:
         """Return how many strips or tiles lie across and down, and in how many planes."""
@@ -111,7 +114,18 @@ class TiffStrips(Strips):
         return None if tag is None else bytes(tag.value)
 
     def rows(self, start: int, stop: int) -> NDArray[Any]:
-        """Decode the strips or tiles that hold these rows."""
+        """Decode the strips or tiles that hold these rows.
+
+        Args:
+            start: The first row.
+            stop: The row after the last one.
+
+        Returns:
+            The pixels, (stop - start, W, C).
+
+        Raises:
+            ImageError: They cannot be decoded.
+        """
         try:
             pixels = self._read_plain(start, stop) if self._is_plain else self._decode(start, stop)
             return self._convert(pixels)
@@ -162,11 +176,11 @@ class TiffStrips(Strips):
                 raise ImageError(f"the strip or tile at row {top}, column {left} is smaller than declared; it is damaged")
             first, last = max(start, top), min(stop, top + segment.shape[0])
             piece = segment[first - top : last - top, : width - left]
-            place = out[first - start : last - start, left : left + piece.shape[1]]
+            target = out[first - start : last - start, left : left + piece.shape[1]]
             if planes > 1:
-                place[..., plane] = piece[..., 0]
+                target[..., plane] = piece[..., 0]
             else:
-                place[...] = piece
+                target[...] = piece
         return out
 
     def _segment(self, index: int) -> NDArray[Any]:
@@ -184,6 +198,13 @@ class TiffStrips(Strips):
 def read_tiff(path: Path, reading: Reading) -> Picture:
     """Read one level of a TIFF file as a whole; 16-bit and float pixels stay what they are.
 
+    Args:
+        path: The file.
+        reading: The options of reading.
+
+    Returns:
+        The pixels, their range and the colour profile.
+
     Raises:
         HugeError: If it has more than ``reading.max_pixels`` pixels.
         ImageError: If it is damaged or not accepted; see :class:`TiffStrips`.
@@ -196,6 +217,13 @@ def read_tiff(path: Path, reading: Reading) -> Picture:
 
 def encode_tiff(pixels: NDArray[Any], icc: bytes | None = None) -> bytes:
     """Encode pixels (H, W) or (H, W, C) losslessly, with nothing else in the file but a profile if one is given.
+
+    Args:
+        pixels: The pixels, (H, W) or (H, W, C).
+        icc: The colour profile to store; None: none.
+
+    Returns:
+        The bytes of the file.
 
     Raises:
         ImageError: If the pixels are neither unsigned integers of 8 or 16 bits nor floats, or have other than 1, 3 or 4 channels.
@@ -216,7 +244,14 @@ def encode_tiff(pixels: NDArray[Any], icc: bytes | None = None) -> bytes:
 
 
 def write_tiff(path: Path, bands: Iterator[NDArray[Any]], like: Strips, *, pyramid: bool = False) -> None:
-    """Write bands of rows as a tiled TIFF, compressed if ``like`` was; ``pyramid`` adds levels of half the size each."""
+    """Write bands of rows as a tiled TIFF, compressed if ``like`` was; ``pyramid`` adds levels of half the size each.
+
+    Args:
+        path: The file.
+        bands: The rows of the image, from top to bottom.
+        like: An image of the same shape and dtype.
+        pyramid: Whether smaller levels are added.
+    """
     import tifffile
 
     size = like.shape[0] * like.shape[1] * like.shape[2] * like.dtype.itemsize
@@ -232,20 +267,27 @@ def write_tiff(path: Path, bands: Iterator[NDArray[Any]], like: Strips, *, pyram
 
 
 def split_tiles(bands: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
-    """Yield square tiles, left to right and top to bottom, from bands of any height; edges are filled with zeros."""
-    held: list[NDArray[Any]] = []
+    """Yield square tiles, left to right and top to bottom, from bands of any height; edges are filled with zeros.
+
+    Args:
+        bands: Rows of the image, from top to bottom.
+
+    Yields:
+        Tiles.
+    """
+    pending: list[NDArray[Any]] = []
     waiting = 0
     for band in bands:
-        held.append(band)
+        pending.append(band)
         waiting += len(band)
         if waiting >= TILE:
-            block = np.concatenate(held) if len(held) > 1 else held[0]
-            whole = waiting // TILE * TILE
-            for start in range(0, whole, TILE):
+            block = np.concatenate(pending) if len(pending) > 1 else pending[0]
+            complete = waiting // TILE * TILE
+            for start in range(0, complete, TILE):
                 yield from _row_of_tiles(block[start : start + TILE])
-            held, waiting = [block[whole:]], waiting - whole
+            pending, waiting = [block[complete:]], waiting - complete
     if waiting:
-        yield from _row_of_tiles(np.concatenate(held))
+        yield from _row_of_tiles(np.concatenate(pending))
 
 
 def _row_of_tiles(rows: NDArray[Any]) -> Iterator[NDArray[Any]]:
@@ -268,19 +310,39 @@ def _facts(shape: tuple[int, ...]) -> dict[str, Any]:
     return {"photometric": colour, "metadata": None, "software": False, "datetime": None, **alpha, **planar}
 
 
+def _refuse_endless(file: Any) -> None:
+    """Raise ImageError if the chain of directories returns to one of its own, or there are more than any image has."""
+    first = file.pages.first
+    form, handle, offset = file.tiff, file.filehandle, int(first.offset)
+    seen: set[int] = set()
+    while offset:
+        if offset in seen or len(seen) + len(first.subifds or ()) > _MOST_DIRECTORIES:
+            raise ImageError(
+                f"its directories form a circle, or are more than {_MOST_DIRECTORIES:,}; expected is one image, or its levels"
+            )
+        seen.add(offset)
+        try:
+            handle.seek(offset)
+            (tags,) = struct.unpack(form.tagnoformat, handle.read(form.tagnosize))
+            handle.seek(offset + form.tagnosize + tags * form.tagsize)
+            (offset,) = struct.unpack(form.offsetformat, handle.read(form.offsetsize))
+        except (struct.error, OSError, OverflowError) as error:  # tifffile would take the last bytes of the file for an address
+            raise ImageError("one of its directories leaves the file; it is cut off or damaged") from error
+
+
 def _level_of(file: Any, level: int) -> tuple[Any, str]:
     """Return the page of one level of the first image, and the order of its axes."""
     series = file.series[0]
     levels = series.levels
     if not 0 <= level < len(levels):
         raise ImageError(f"it has {len(levels)} level(s), and level {level} was asked for")
-    chosen = levels[level]
-    if len(chosen.pages) != 1:
+    series = levels[level]
+    if len(series.pages) != 1:
         raise ImageError("it holds several pages of the same size; save them as one file each, or as a .npy stack")
-    axes = str(chosen.axes)
+    axes = str(series.axes)
     if axes not in _AXES:
         raise ImageError(f"its axes are {axes}; one image of grey or colour is expected")
-    return chosen.keyframe, axes
+    return series.keyframe, axes
 
 
 def _mode_of(page: Any) -> str:
@@ -299,9 +361,9 @@ def _mode_of(page: Any) -> str:
     mode = next((name for name, is_so in modes.items() if is_so), "")
     if mode:
         return mode
-    known = photometric in (_GREY, _RGB) or (photometric, int(page.compression)) == (_YCBCR, _JPEG)
-    known |= photometric == _WHITE_IS_ZERO and depth == 1 and kind == "u"
-    if not known or not kind or bits < 8 or extra == [_ASSOCIATED_ALPHA]:
+    is_accepted = photometric in (_GREY, _RGB) or (photometric, int(page.compression)) == (_YCBCR, _JPEG)
+    is_accepted |= photometric == _WHITE_IS_ZERO and depth == 1 and kind == "u"
+    if not is_accepted or not kind or bits < 8 or extra == [_ASSOCIATED_ALPHA]:
         raise ImageError(
             f"its colours are stored as {page.photometric!s}, {depth} channel(s) of {bits} bits; accepted are grey and RGB of 8 "
             "bits or more, without colours multiplied by alpha. Convert it first."

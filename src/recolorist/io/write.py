@@ -67,6 +67,12 @@ def encode(pixels: NDArray[Any], suffix: str, *, icc: bytes | None = None, quali
 def format_of(suffix: str) -> str:
     """Return the format of a suffix.
 
+    Args:
+        suffix: The suffix of a file name.
+
+    Returns:
+        The name of the format.
+
     Raises:
         ImageError: If files of this suffix are not written.
 
@@ -83,6 +89,13 @@ def format_of(suffix: str) -> str:
 def output_name(source: str, form: str | None = None) -> str:
     """Return the name of an output: the source's own, or with another suffix where its format is only read.
 
+    Args:
+        source: The name of the source.
+        form: Its format; None if it is not known.
+
+    Returns:
+        The name.
+
     Example:
         >>> output_name("a/scan.dcm", "DICOM"), output_name("a/photo.jpg", "JPEG")
         ('a/scan.png', 'a/photo.jpg')
@@ -93,7 +106,14 @@ def output_name(source: str, form: str | None = None) -> str:
 
 
 def refuse_suffix_of_bands(suffix: str) -> None:
-    """Raise ImageError for a suffix whose format cannot be written by rows."""
+    """Raise ImageError for a suffix whose format cannot be written by rows.
+
+    Args:
+        suffix: The suffix of the output.
+
+    Raises:
+        ImageError: Its format is decoded as a whole.
+    """
     if suffix not in (".tif", ".tiff", ".npy", ".zarr"):
         raise ImageError(f"images that go through in strips are written as .tif, .npy or .zarr, not as {suffix or 'this'}")
 

@@ -51,14 +51,25 @@ class ZarrStrips(Strips):
         self.packed = True
 
     def rows(self, start: int, stop: int) -> NDArray[Any]:
-        """Decode the chunks of these rows."""
-        chosen = tuple(slice(start, stop) if axis == "y" else slice(None) if axis in "xc" else 0 for axis in self._axes)
+        """Decode the chunks of these rows.
+
+        Args:
+            start: The first row.
+            stop: The row after the last one.
+
+        Returns:
+            The pixels, (stop - start, W, C).
+
+        Raises:
+            ImageError: They cannot be decoded.
+        """
+        selection = tuple(slice(start, stop) if axis == "y" else slice(None) if axis in "xc" else 0 for axis in self._axes)
         try:
-            block = np.asarray(self._array[chosen])
+            block = np.asarray(self._array[selection])
         except Exception as error:  # as above: a damaged chunk
             raise ImageError(f"rows {start} to {stop} cannot be decoded: {describe_error(error)}") from error
-        kept = [axis for axis in self._axes if axis in "yxc"]
-        block = block.transpose([kept.index(axis) for axis in "yxc" if axis in kept])
+        axes = [axis for axis in self._axes if axis in "yxc"]
+        block = block.transpose([axes.index(axis) for axis in "yxc" if axis in axes])
         return np.ascontiguousarray(block if block.ndim == 3 else block[..., None], dtype=self.dtype.newbyteorder("="))
 
     def close(self) -> None:
@@ -66,7 +77,13 @@ class ZarrStrips(Strips):
 
 
 def write_zarr(path: Path, bands: Iterator[NDArray[Any]], like: Strips) -> None:
-    """Write bands of rows as a Zarr array (H, W, C)."""
+    """Write bands of rows as a Zarr array (H, W, C).
+
+    Args:
+        path: The folder.
+        bands: The rows of the image, from top to bottom.
+        like: An image of the same shape and dtype.
+    """
     zarr = optional.load("zarr", "write Zarr arrays")
     chunks = (*(min(side, _CHUNK) for side in like.shape[:2]), like.shape[2])
     array = zarr.create_array(str(path), shape=like.shape, dtype=like.dtype, chunks=chunks)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from recolorist.bank.drift import Region
 from recolorist.bank.style_bank import StyleBank
-from recolorist.report.svg import Drawing, Panel, density, equal_scale, span
+from recolorist.report.svg import BAD, INK, NEUTRAL, PALE, Drawing, Panel, density, equal_scale, span
 
 __all__ = ["OUTLINES", "bank_chart", "clip_chart", "drift_chart", "hex_colour", "spread_chart"]
 
@@ -18,7 +18,6 @@ Array = NDArray[np.float64]
 #: The palette of Okabe and Ito, for every common colour vision; without black and yellow, which are hard to see here.
 OUTLINES: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#6a3d9a", "#8c564b")
 _MOST_POINTS: Final = 3000
-_NEUTRAL: Final = "#8a8a8a"
 
 
 def bank_chart(bank: StyleBank) -> str:
@@ -71,8 +70,8 @@ def drift_chart(trained: StyleBank, now: StyleBank, region: Region) -> str:
     distance = region.distance(now.mean, now.cov)
     outside = int((distance > region.threshold).sum())
     drawing.text(70, 34, f"{outside} of {len(now)} images lie outside what the model was trained on", "title")
-    words = f"dashed: {region.threshold:.2f} deviations, the edge of the region; points in the images' own mean colour"
-    drawing.text(70, 56, words, "muted small")
+    text = f"dashed: {region.threshold:.2f} deviations, the edge of the region; points in the images' own mean colour"
+    drawing.text(70, 56, text, "muted small")
     _clouds(drawing, trained, now, region, distance)
     _channels(drawing, trained, now)
     return drawing.render()
@@ -91,20 +90,14 @@ def _clouds(drawing: Drawing, trained: StyleBank, now: StyleBank, region: Region
     )
     panel = Panel(drawing, 70, 138, 450, 450, *ranges)
     panel.frame("Distance from the training data", "along the shift, in deviations", "across it")
-    panel.dots(before, ["#bdbdbd"] * len(before), [_NEUTRAL] * len(before), 2.4)
-    lines = ["#a1201a" if far > region.threshold else "#1b1b1b" for far in distance[new].tolist()]
+    panel.dots(before, [PALE] * len(before), [NEUTRAL] * len(before), 2.4)
+    lines = [BAD if far > region.threshold else INK for far in distance[new].tolist()]
     panel.dots(after, [hex_colour(colour) for colour in now.mean[new]], lines, 3.4)
     radius = edge / (ranges[0][1] - ranges[0][0]) * panel.width
     drawing.add(f'<circle class="edge" cx="{panel.x(0):.1f}" cy="{panel.y(0):.1f}" r="{radius:.1f}"/>')
-    for i, (words, fill, line) in enumerate(
-        (
-            ("training data", "#bdbdbd", _NEUTRAL),
-            ("today, inside", "#ffffff", "#1b1b1b"),
-            ("today, outside", "#ffffff", "#a1201a"),
-        )
-    ):
-        drawing.add(f'<circle cx="{76 + 130 * i}" cy="88" r="4" fill="{fill}" stroke="{line}" stroke-width="1.3"/>')
-        drawing.text(86 + 130 * i, 92, words, "small")
+    keys = (("training data", PALE, NEUTRAL), ("today, inside", "none", INK), ("today, outside", "none", BAD))
+    for place, (text, fill, line) in enumerate(keys):
+        drawing.key(76 + 130 * place, 92, text, fill, line)
 
 
 def _plane(points: Array) -> Array:
@@ -112,9 +105,9 @@ def _plane(points: Array) -> Array:
     shift = points.mean(axis=0)
     length = float(np.linalg.norm(shift))
     first = shift / length if length > 1e-6 else np.eye(len(shift))[0]
-    rest = points - np.outer(points @ first, first)
-    rest = rest - rest.mean(axis=0)
-    second = np.linalg.svd(rest, full_matrices=True)[2][0]
+    residual = points - np.outer(points @ first, first)
+    residual = residual - residual.mean(axis=0)
+    second = np.linalg.svd(residual, full_matrices=True)[2][0]
     second = second - first * (second @ first)
     size = float(np.linalg.norm(second))
     if size < 1e-6:  # one image, or all on a line
@@ -160,9 +153,7 @@ def clip_chart(shares: list[float]) -> str:
     panel.frame("Values the median style would clip", "per cent of an image's values", "images")
     for count, low, high in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         if count:
-            x, y = panel.x(low), panel.y(count)
-            wide = panel.x(high) - x - 1
-            drawing.add(f'<rect class="bar" x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{panel.y(0) - y:.1f}"/>')
+            panel.bar(low, high, count)
     return drawing.render()
 
 
@@ -187,7 +178,7 @@ def spread_chart(mean: Array, std: Array, flagged: NDArray[np.bool_]) -> str:
     drawing = Drawing(720, 384, "Brightness and contrast")
     panel = Panel(drawing, 70, 50, 620, 260, span([light[:, 0]], least=2), span([light[:, 1]], least=2))
     panel.frame("Brightness and contrast of every image", "mean level", "standard deviation")
-    lines = ["#a1201a" if flag else _NEUTRAL for flag in flagged[rows].tolist()]
+    lines = [BAD if flag else NEUTRAL for flag in flagged[rows].tolist()]
     panel.dots(light, [hex_colour(colour) for colour in mean[rows]], lines)
     drawing.text(70, 372, "each point in its image's mean colour; red outline: flagged", "muted small")
     return drawing.render()
@@ -201,11 +192,11 @@ def hex_colour(colour: Array) -> str:
         '#ff8000'
     """
     parts = np.rint(255 * np.clip(np.resize(colour[:3] if len(colour) >= 3 else colour[:1], 3), 0, 1)).astype(int)
-    return "#" + "".join(f"{part:02x}" for part in parts)
+    return "#" + "".join(f"{value:02x}" for value in parts)
 
 
 def _outline(code: int) -> str:
-    return _NEUTRAL if code < 0 else OUTLINES[code % len(OUTLINES)]
+    return NEUTRAL if code < 0 else OUTLINES[code % len(OUTLINES)]
 
 
 def _rows_to_draw(count: int) -> NDArray[np.int64]:
@@ -213,9 +204,9 @@ def _rows_to_draw(count: int) -> NDArray[np.int64]:
     return np.unique(np.linspace(0, count - 1, min(count, _MOST_POINTS)).round().astype(np.int64))
 
 
-def _heading(drawing: Drawing, words: str, drawn: int, count: int) -> None:
-    drawing.text(70, 36, words, "title")
-    note = "each point in its image's mean colour" + ("" if drawn == count else f"; {drawn} of {count} drawn")
+def _heading(drawing: Drawing, text: str, shown: int, count: int) -> None:
+    drawing.text(70, 36, text, "title")
+    note = "each point in its image's mean colour" + ("" if shown == count else f"; {shown} of {count} drawn")
     drawing.text(70, 58, note, "muted small")
 
 
@@ -223,10 +214,9 @@ def _legend(drawing: Drawing, bank: StyleBank) -> None:
     x = 560.0 if bank.channels == 3 else 330.0
     y = 36.0
     for code, name in enumerate(bank.domains[: len(OUTLINES)]):
-        words = name if len(name) <= 22 else name[:21] + "…"
-        drawing.add(f'<circle cx="{x:.1f}" cy="{y - 4:.1f}" r="5" fill="none" stroke="{_outline(code)}" stroke-width="2.2"/>')
-        drawing.text(x + 10, y, words, "small")
-        x += 26 + 7.2 * len(words)
+        text = name if len(name) <= 22 else name[:21] + "…"
+        drawing.key(x, y, text, "none", _outline(code))
+        x += 26 + 7.2 * len(text)
         if x > 980:
             x, y = 560.0, y + 20
     if len(bank.domains) > len(OUTLINES):

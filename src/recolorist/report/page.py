@@ -6,14 +6,16 @@ from html import escape
 from importlib.resources import files
 from typing import Final
 
-__all__ = ["page"]
+__all__ = ["chart", "page"]
 
 _STYLE: Final = """
 main { max-width: 1100px; margin: 0 auto; padding: 1.6rem 1.2rem 3rem; display: grid; gap: 1.1rem; }
 header { display: grid; gap: 0.3rem; }
 .lead { font-size: 1.05rem; }
 .card { display: grid; gap: 0.8rem; overflow-x: auto; }
-.card svg { max-width: 100%; height: auto; }
+.chart { overflow-x: auto; min-width: 0; }
+.chart svg { display: block; width: 100%; height: auto; }
+@media (max-width: 640px) { .chart svg { min-width: 34rem; } } /* scrolls instead of becoming too small to read */
 td.words, th.words { text-align: left; white-space: normal; }
 .gallery { display: grid; grid-template-columns: repeat(auto-fill, minmax(150px, 1fr)); gap: 0.9rem; padding: 0; margin: 0; }
 .gallery li { list-style: none; display: grid; gap: 0.25rem; align-content: start; }
@@ -21,6 +23,16 @@ td.words, th.words { text-align: left; white-space: normal; }
 .gallery .name { overflow-wrap: break-word; min-width: 0; }
 ul.plain { margin: 0; padding-left: 1.1rem; overflow-wrap: anywhere; }
 """
+
+
+def chart(svg: str) -> str:
+    """Wrap a chart so that it takes the width of its card and scrolls sideways on a narrow screen.
+
+    Example:
+        >>> chart("<svg/>")
+        '<div class="chart"><svg/></div>'
+    """
+    return f'<div class="chart">{svg}</div>'
 
 
 def page(title: str, body: str, style: str = "") -> str:

@@ -1,6 +1,6 @@
 """Draw small charts as SVG: axes, ticks, points, curves.
 
-Inside a page a chart takes the colours of the page; as a file of its own it has default colours.
+Inside a page a chart takes the colours of the page, light or dark. As a file of its own it follows the system's theme.
 """
 
 from __future__ import annotations
@@ -16,10 +16,21 @@ from numpy.typing import NDArray
 
 from recolorist.io.reading import display_path
 
-__all__ = ["Drawing", "Panel", "density", "equal_scale", "span", "ticks"]
+__all__ = ["ACCENT", "BAD", "INK", "NEUTRAL", "PALE", "Drawing", "Panel", "density", "equal_scale", "span", "ticks"]
 
 Array = NDArray[np.float64]
 
+#: Colours of points that follow the theme; each has its light form as a fallback.
+INK: Final = "var(--ink,#1b1b1b)"
+ACCENT: Final = "var(--accent,#0b5f86)"
+BAD: Final = "var(--bad,#a1201a)"
+NEUTRAL: Final = "var(--line-strong,#8a8a8a)"
+PALE: Final = "var(--pale,#bdbdbd)"
+
+_DARK: Final = (
+    "@media (prefers-color-scheme:dark){svg:root{--ink:#ececec;--muted:#a8a8a8;--card:#202020;--line:#353535;"
+    "--line-strong:#7c7c7c;--accent:#6cc3ea;--bad:#ff9d97;--red:#ff7b74;--green:#6fcf76;--blue:#85a9ff;--pale:#5a5a5a}}"
+)
 _STYLE: Final = (
     "text{font:13px system-ui,'Segoe UI',Roboto,'Noto Sans','DejaVu Sans',sans-serif;fill:var(--ink,#1b1b1b)}"
     ".muted{fill:var(--muted,#5c5c5c)}.small{font-size:12px}.title{font-weight:600;font-size:14px}.paper{fill:var(--card,#fff)}"
@@ -28,7 +39,7 @@ _STYLE: Final = (
     ".before{fill:var(--muted,#5c5c5c);fill-opacity:.28;stroke:var(--muted,#5c5c5c);stroke-width:1}"
     ".c0{stroke:var(--red,#c8322b)}.c1{stroke:var(--green,#2c7d32)}.c2{stroke:var(--blue,#2b5bc8)}.grey{stroke:var(--ink,#1b1b1b)}"
     ".line{fill:none;stroke-width:2}.dashed{stroke:var(--muted,#5c5c5c);stroke-dasharray:4 3;stroke-width:1.5}"
-    ".bar{fill:var(--accent,#0b5f86)}"
+    ".bar{fill:var(--accent,#0b5f86)}" + _DARK
 )
 
 
@@ -52,11 +63,16 @@ class Drawing:
         """Add SVG elements on top of the present ones."""
         self.parts.extend(parts)
 
-    def text(self, x: float, y: float, words: str, kind: str = "", anchor: str = "start", *, turn: bool = False) -> None:
+    def text(self, x: float, y: float, text: str, kind: str = "", anchor: str = "start", *, turn: bool = False) -> None:
         """Write words; ``turn`` writes upwards."""
         rotated = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if turn else ""
-        clean = escape(display_path(words), quote=False)
+        clean = escape(display_path(text), quote=False)
         self.add(f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}"{rotated}>{clean}</text>')
+
+    def key(self, x: float, y: float, text: str, fill: str, line: str) -> None:
+        """Draw an entry of a legend: a point and its words."""
+        self.add(f'<circle cx="{x:.1f}" cy="{y - 4:.1f}" r="4.5" fill="{fill}" stroke="{line}" stroke-width="1.4"/>')
+        self.text(x + 10, y, text, "small")
 
     def render(self) -> str:
         """Return the whole picture as SVG."""
@@ -97,10 +113,10 @@ class Panel:
         low, high = self.y_range
         return self.top + self.height - (value - low) / (high - low) * self.height
 
-    def frame(self, title: str, across: str, up: str, *, numbers_up: bool = True) -> None:
+    def frame(self, title: str, across: str, up: str, *, numbers_up: bool = True, numbers_across: bool = True) -> None:
         """Draw the grid, the ticks, the title and the names of the axes."""
         bottom, right = self.top + self.height, self.left + self.width
-        for value in ticks(*self.x_range):
+        for value in ticks(*self.x_range) if numbers_across else []:
             at = self.x(value)
             self.drawing.add(f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{self.top:.1f}" y2="{bottom:.1f}"/>')
             self.drawing.text(at, bottom + 18, f"{value:g}", "muted small", "middle")
@@ -123,6 +139,12 @@ class Panel:
                 for (x, y), fill, line in zip(points.tolist(), fills, outlines, strict=True)
             )
         )
+
+    def bar(self, left: float, right: float, height: float) -> None:
+        """Draw a bar from the axis up to a value."""
+        x, y = self.x(left), self.y(height)
+        wide, tall = self.x(right) - x - 1, self.y(0.0) - y
+        self.drawing.add(f'<rect class="bar" x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{tall:.1f}"/>')
 
     def curve(self, xs: Array, ys: Array, kind: str, *, closed: bool = False) -> None:
         """Draw a line through points; ``closed`` fills the area down to the axis."""
@@ -164,10 +186,10 @@ def span(values: Iterable[Array], margin: float = 0.08, least: float = 1e-9) -> 
         >>> span([np.array([0.0, 10.0])], margin=0.1)
         (-1.0, 11.0)
     """
-    low = min(float(part.min()) for part in values if part.size)
-    high = max(float(part.max()) for part in values if part.size)
-    room = max((high - low) * margin, least)
-    return low - room, high + room
+    low = min(float(array.min()) for array in values if array.size)
+    high = max(float(array.max()) for array in values if array.size)
+    gap = max((high - low) * margin, least)
+    return low - gap, high + gap
 
 
 def equal_scale(

@@ -107,5 +107,5 @@ def outline_losses(image: Image.Image, loss_map: Sequence[str]) -> None:
 def _to_height(image: Image.Image, height: int) -> Image.Image:
     if image.height == height:
         return image
-    way = Image.Resampling.LANCZOS if image.height > height else Image.Resampling.NEAREST
-    return image.resize((max(1, round(image.width * height / image.height)), height), way)
+    filtering = Image.Resampling.LANCZOS if image.height > height else Image.Resampling.NEAREST
+    return image.resize((max(1, round(image.width * height / image.height)), height), filtering)

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from recolorist._version import __version__
 from recolorist.core import blank
-from recolorist.core.spaces import SPACES
+from recolorist.core.spaces import SPACES, Space
 from recolorist.errors import RecoloristError
 from recolorist.studio.examples import example_bank, example_images, examples
 
-__all__ = ["blank_rule", "bundle", "linear_spaces", "page"]
+__all__ = ["blank_rule", "bundle", "kernels", "page", "space_numbers"]
 
 _IMPORT: Final = re.compile(r'^import \{ ([^}]+) \} from "\./(\w+)\.mjs";$', re.MULTILINE)
 _EXPORT: Final = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
@@ -70,27 +70,32 @@ def bundle(entry: str) -> str:
     return '"use strict";\n' + script
 
 
-def linear_spaces() -> dict[str, dict[str, Any]]:
-    """Return the numbers of the linear spaces, so that the page needs no copy of them.
+def space_numbers() -> dict[str, dict[str, Any]]:
+    """Return the numbers of every colour space, so that the page needs no copy of them.
 
     Example:
-        >>> sorted(linear_spaces())
-        ['rgb', 'ycbcr', 'ydbdr', 'yiq', 'ypbpr', 'yuv']
+        >>> [name for name, space in space_numbers().items() if space["linear"] is None]
+        ['lab', 'hed', 'hsi', 'hsv', 'lch', 'luv', 'lalphabeta']
     """
+    return {name: {"name": name, "channels": space.channels, "linear": _linear_numbers(space)} for name, space in SPACES.items()}
+
+
+def _linear_numbers(space: Space) -> dict[str, Any] | None:
+    if space.basis is None or space.matrix is None or space.whole is None:
+        return None
     return {
-        name: {
-            "name": name,
-            "channels": space.channels,
-            "basis": space.basis.rows.tolist(),
-            "basisInverse": space.basis.inverse.tolist(),
-            "rows": space.matrix.rows.tolist(),
-            "inverse": space.matrix.inverse.tolist(),
-            "whole": space.whole.rows.tolist(),
-            "denominator": space.whole.denominator,
-        }
-        for name, space in SPACES.items()
-        if space.basis is not None and space.matrix is not None and space.whole is not None
+        "basis": space.basis.rows.tolist(),
+        "basisInverse": space.basis.inverse.tolist(),
+        "rows": space.matrix.rows.tolist(),
+        "inverse": space.matrix.inverse.tolist(),
+        "whole": space.whole.rows.tolist(),
+        "denominator": space.whole.denominator,
     }
+
+
+def kernels() -> bytes:
+    """Return the library's loops as WebAssembly; tools/studio_wasm.py builds them from the library's C sources."""
+    return (resources.files("recolorist.studio") / "kernels.wasm").read_bytes()
 
 
 def blank_rule() -> dict[str, float]:
@@ -98,15 +103,16 @@ def blank_rule() -> dict[str, float]:
 
     Example:
         >>> blank_rule()
-        {'band': 0.03, 'share': 0.97}
+        {'band': 0.03, 'share': 0.97, 'styleDeviation': 0.02}
     """
-    return {"band": blank.BAND, "share": blank.SHARE}
+    return {"band": blank.BAND, "share": blank.SHARE, "styleDeviation": blank.STYLE_DEVIATION}
 
 
 def _library_data() -> dict[str, Any]:
     return {
         "version": __version__,
-        "spaces": linear_spaces(),
+        "spaces": space_numbers(),
+        "kernels": base64.b64encode(kernels()).decode(),
         "images": example_images(),
         "examples": examples(),
         "bank": example_bank(),
@@ -136,7 +142,8 @@ def _policy(script: str, style: str) -> str:
     """Forbid every load from elsewhere; the page's own script and style are named by their hashes."""
     rules = {
         "default-src": "'none'",
-        "script-src": f"'{_hash(script)}' blob:",  # the worker is started from a blob, which older browsers file under scripts
+        # the worker is started from a blob, which older browsers file under scripts; WebAssembly can do no more than compute
+        "script-src": f"'{_hash(script)}' blob: 'wasm-unsafe-eval'",
         "worker-src": "blob:",
         "style-src": f"'{_hash(style)}'",
         "img-src": "data: blob:",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 import itertools
-import json
 from typing import Any, Final
 
 import numpy as np
@@ -70,11 +69,11 @@ def example_images() -> dict[str, dict[str, str]]:
     return images
 
 
-def example_bank() -> dict[str, Any]:
+def example_bank() -> str:
     """Return a bank of synthetic slides as ``StyleBank.to_json`` writes it: six tissues, each through every scanner.
 
     Example:
-        >>> example_bank()["name"]
+        >>> StyleBank.from_json(example_bank()).name
         'synthetic slides'
     """
     dyes = {seed: tissue(seed, _BANK_SIDE) for seed in _BANK_TISSUES}
@@ -86,7 +85,7 @@ def example_bank() -> dict[str, Any]:
         name="synthetic slides",
         split="example",
     )
-    return dict(json.loads(bank.to_json()))
+    return bank.to_json()
 
 
 def _encode(name: str, pixels: NDArray[np.uint8]) -> dict[str, str]:

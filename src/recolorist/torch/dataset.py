@@ -139,8 +139,8 @@ class ColoristDataset(Dataset[Any]):
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
         """A whole batch, which torch asks for if it can; the same samples as one by one.
 
-        All are fetched before the first gets its colours: right after a decoder the little work of a match finds its code and
-        tables driven from the caches, and takes several times as long.
+        All are fetched before the first gets its colours. A match right after a decoder takes several times as long, because the
+        decoder has emptied the processor's caches.
         """
         setting, numbers = self._setting(), [self._number(index) for index in indices]
         samples = self._fetch_together(numbers)

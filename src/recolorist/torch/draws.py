@@ -43,7 +43,7 @@ def open_colorist(colorist: Source, options: Mapping[str, Any] | None = None) ->
         0.5
     """
     if options and isinstance(colorist, Colorist):
-        raise OptionError(f"{', '.join(options)}: these belong into the Colorist that was given")
+        raise OptionError(f"{', '.join(options)}: a Colorist was given, which has options of its own; set them there")
     return colorist if isinstance(colorist, Colorist) else Colorist(colorist, **options or {})
 
 

@@ -167,7 +167,9 @@ class Harmonise(ExactModule):
                 "floating point, before Normalize"
             )
         if not is_exporting() and batch.shape[1] != self.style_mean.shape[1]:
-            raise ImageError(f"the batch has {batch.shape[1]} channel(s), and the bank {self.style_mean.shape[1]}")
+            raise ImageError(
+                f"the batch has {batch.shape[1]} channel(s), and the bank {self.style_mean.shape[1]}; they must agree"
+            )
 
 
 def _features(unit: BatchMoments) -> torch.Tensor:

@@ -38,7 +38,7 @@ def channels_last(image: torch.Tensor) -> NDArray[Any]:
         (4, 5, 3)
     """
     if image.ndim != 3:
-        raise ImageError(f"a tensor of shape {tuple(image.shape)} came; an image is (C, H, W)")
+        raise ImageError(f"a tensor of shape {tuple(image.shape)} came; accepted is one image (C, H, W)")
     array: NDArray[Any] = image.detach().permute(1, 2, 0).numpy()
     return array
 

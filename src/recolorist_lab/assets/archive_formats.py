@@ -60,12 +60,27 @@ class OpenArchive(Protocol):
 
 
 def open_zip(file: IO[bytes]) -> _Zip:
-    """A zip; how long its directory is, is looked at before it is read."""
+    """Open a zip. The length of its directory is checked before it is read.
+
+    Args:
+        file: The open file.
+
+    Returns:
+        The archive.
+    """
     return _Zip(file)
 
 
 def open_tar(file: IO[bytes], size: int) -> _Tar:
-    """A tar, compressed or not."""
+    """Open a tar, compressed or not.
+
+    Args:
+        file: The open file.
+        size: Its bytes.
+
+    Returns:
+        The archive.
+    """
     start = file.read(6)
     file.seek(0)
     for magic, opener in _UNZIPPED:
@@ -136,7 +151,7 @@ def _directory(file: IO[bytes]) -> tuple[int, int]:
 def _refuse_overlap(infos: list[zipfile.ZipInfo], end: int) -> None:
     """Members that share bytes are how a small zip holds a huge one."""
     reach = 0
-    for info in sorted(infos, key=lambda one: one.header_offset):
+    for info in sorted(infos, key=lambda info: info.header_offset):
         if info.header_offset < reach:
             raise ArchiveError(f"{info.filename!r} overlaps the member before it")
         reach = info.header_offset + 30 + len(info.orig_filename) + info.compress_size
@@ -169,11 +184,11 @@ class _Tar:
     def _read_to_end(self, offset: int) -> None:
         """Read what follows the last member: zeros, and then the checksum of the compressed stream, which is verified there."""
         self.stream.seek(offset)
-        rest = self.stream.read(_BLOCK)
-        if rest != bytes(_BLOCK):
+        block = self.stream.read(_BLOCK)
+        if block != bytes(_BLOCK):
             raise ArchiveError("it ends without the mark of its end: it is cut off")
-        while rest := self.stream.read(_PIECE):
-            if rest.strip(b"\0"):
+        while block := self.stream.read(_PIECE):
+            if block.strip(b"\0"):
                 raise ArchiveError("it goes on after the mark of its end: it is damaged, or two archives in one")
             self.stream.seek(self.stream.tell())  # refused beyond the limit
 

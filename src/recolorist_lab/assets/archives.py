@@ -2,7 +2,7 @@
 
 Everything is looked at before anything is written; the files then go into a fresh folder beside the target, which takes the
 target's name when all are there. They are not flushed to disk one by one: what a power cut might take, `index` finds when it
-opens them. Zip and tar (plain, gzip, bzip2, xz) are told by their first bytes.
+opens them. Zip and tar (plain, gzip, bzip2, xz) are recognised by their first bytes.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _opened(path: Path) -> Iterator[OpenArchive]:
 
 def _checked(opened: OpenArchive, packed: int, caps: Caps) -> dict[str, int]:
     """The files to write, as paths, with their sizes. Reads all headers and no content."""
-    seen: dict[str, bool] = {}  # name as the strictest system compares it, and whether it is a folder
+    kinds: dict[str, bool] = {}  # name as the strictest system compares it, and whether it is a folder
     plan: dict[str, int] = {}
     total = 0
     for count, member in enumerate(opened.members(caps), 1):
@@ -123,51 +123,51 @@ def _checked(opened: OpenArchive, packed: int, caps: Caps) -> dict[str, int]:
         total += member.size
         if total > caps.bytes or (total > _CHUNK and total > caps.ratio * packed):
             raise ArchiveError(f"it would unpack to {total:,} bytes or more from {packed:,}")
-        _note(seen, parts, member)
+        _note(kinds, parts, member)
         if not member.folder and not any(part in _JUNK for part in parts):
             plan["/".join(parts)] = member.size
     return plan
 
 
-def _note(seen: dict[str, bool], parts: tuple[str, ...], member: Member) -> None:
+def _note(kinds: dict[str, bool], parts: tuple[str, ...], member: Member) -> None:
     """Refuse a second member of a name, however it is written, and a file where a folder is."""
     key = ""
     for part in parts[:-1]:
         key += "/" + unicodedata.normalize("NFC", part).casefold()
-        if not seen.setdefault(key, True):
+        if not kinds.setdefault(key, True):
             raise ArchiveError(f"{member.name!r} lies in a file")
     if not parts:
         return  # the folder itself, "./"
     key += "/" + unicodedata.normalize("NFC", parts[-1]).casefold()
-    if key in seen and not (seen[key] and member.folder):
+    if key in kinds and not (kinds[key] and member.folder):
         raise ArchiveError(f"{member.name!r} is there twice, or differs from another only in case")
-    seen[key] = member.folder
+    kinds[key] = member.folder
 
 
 def _write(opened: OpenArchive, plan: dict[str, int], goal: Path) -> None:
     with atomic_path(goal) as fresh:
         fresh.mkdir(0o755)
-        made: set[Path] = set()
-        written = 0
+        folders: set[Path] = set()
+        count = 0
         for name, content in opened.contents():
-            wanted = "/".join(safe_name(name))
-            if wanted in plan:
-                _write_one(fresh / wanted, content, plan[wanted], made)
-                written += 1
-        if written != len(plan):
-            raise ArchiveError(f"it held {written} files the second time and {len(plan)} the first")
+            path = "/".join(safe_name(name))
+            if path in plan:
+                _write_file(fresh / path, content, plan[path], folders)
+                count += 1
+        if count != len(plan):
+            raise ArchiveError(f"it held {count} files the second time and {len(plan)} the first")
 
 
-def _write_one(path: Path, content: IO[bytes], size: int, made: set[Path]) -> None:
-    if path.parent not in made:
+def _write_file(path: Path, content: IO[bytes], size: int, folders: set[Path]) -> None:
+    if path.parent not in folders:
         path.parent.mkdir(parents=True, exist_ok=True)
-        made.add(path.parent)
-    left = size
+        folders.add(path.parent)
+    remaining = size
     with path.open("xb") as file:
-        while block := content.read(min(_CHUNK, left + 1)):
-            left -= len(block)
-            if left < 0:
+        while block := content.read(min(_CHUNK, remaining + 1)):
+            remaining -= len(block)
+            if remaining < 0:
                 break
             file.write(block)
-    if left:
+    if remaining:
         raise ArchiveError(f"{path.name!r} is not of the {size:,} bytes that it declares")

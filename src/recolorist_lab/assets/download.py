@@ -82,7 +82,18 @@ def address(url: str, mirror: str | None) -> str:
 
 
 def transfer(file: File, part: Path, link: Link, tick: Tick) -> None:
-    """Fill ``part``, going on from what is there. It is complete when this returns, and not yet verified."""
+    """Fill ``part``, going on from what is there. It is complete when this returns, and not yet verified.
+
+    Args:
+        file: What to download.
+        part: The file to fill.
+        link: How to reach the server.
+        tick: Is called with every piece.
+
+    Raises:
+        CutOffError: The download ended early; another try may help.
+        FetchError: It is refused.
+    """
     url = address(file.url, link.mirror)
     refuse_address(url)
     have, tag = _so_far(file, part)
@@ -95,6 +106,7 @@ def transfer(file: File, part: Path, link: Link, tick: Tick) -> None:
         with _opener(link).open(urllib.request.Request(url, headers=headers), timeout=link.timeout) as answer:  # noqa: S310 - https, see above
             _receive(answer, file, part, have, tick)
     except urllib.error.HTTPError as error:
+        error.close()  # it is the answer, too, and holds the connection
         if error.code == 416:
             part.unlink(missing_ok=True)  # what we had is no part of it
         kind = CutOffError if error.code in (*_BUSY, 416) else FetchError
@@ -131,20 +143,27 @@ def _opener(link: Link) -> urllib.request.OpenerDirector:
 
 
 def note_of(part: Path) -> Path:
-    """Where it is noted what a part is a part of."""
+    """Return the file that notes what a part is a part of.
+
+    Args:
+        part: The part.
+
+    Returns:
+        Its path.
+    """
     return part.with_name(f"{part.name}.json")
 
 
 def _so_far(file: File, part: Path) -> tuple[int, str | None]:
-    """Bytes of an earlier try, and the tag of the version they belong to; nothing if they cannot be told to belong."""
+    """Bytes of an earlier try, and the tag of the version they belong to; nothing if that is not known."""
     try:
-        told = json.loads(note_of(part).read_text("utf-8"))
+        note = json.loads(note_of(part).read_text("utf-8"))
         have = part.stat().st_size
     except (OSError, ValueError, RecursionError):
         return 0, None
-    if not isinstance(told, dict) or told.get("url") != file.url or not (told.get("etag") or file.checksum):
+    if not isinstance(note, dict) or note.get("url") != file.url or not (note.get("etag") or file.checksum):
         return 0, None
-    return have, told.get("etag")
+    return have, note.get("etag")
 
 
 def _receive(answer: Any, file: File, part: Path, have: int, tick: Tick) -> None:
@@ -156,7 +175,7 @@ def _receive(answer: Any, file: File, part: Path, have: int, tick: Tick) -> None
     if total is None and file.bytes is None and file.checksum is None:
         raise FetchError(
             f"{file.name}: the server does not say how long it is, and nothing else is known of it, so that a part of it could "
-            "not be told from all of it; download it by hand"
+            "be taken for all of it; download it by hand"
         )
     etag = answer.headers.get("ETag")
     strong = etag if etag and not etag.startswith("W/") else None
@@ -188,16 +207,17 @@ def _begin(answer: Any, file: File, have: int) -> tuple[int, int | None]:
     kind = answer.headers.get_content_type()
     if kind in ("text/html", "application/xhtml+xml"):
         raise FetchError(
-            f"{file.name}: the server sent a web page instead of the file, which may ask for a log-in or a confirmation"
+            f"{file.name}: the server sent a web page instead of the file, which may ask for a log-in or a "
+            "confirmation; download it by hand"
         )
     if answer.headers.get("Content-Encoding", "identity") != "identity":
         raise FetchError(f"{file.name}: the server packed the file once more, although it was asked not to")
     length = answer.headers.get("Content-Length")
     if answer.status == 206:
-        found = _RANGE.fullmatch(answer.headers.get("Content-Range", ""))
-        if found is None or int(found[1]) != have:
+        match = _RANGE.fullmatch(answer.headers.get("Content-Range", ""))
+        if match is None or int(match[1]) != have:
             raise FetchError(f"{file.name}: the server sent another part of the file than was asked for")
-        return have, None if found[3] == "*" else int(found[3])
+        return have, None if match[3] == "*" else int(match[3])
     return 0, int(length) if length is not None and length.isdigit() else None
 
 
@@ -210,4 +230,4 @@ def _lock(stream: IO[bytes]) -> None:
     try:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        raise FetchError(f"{stream.name} is being downloaded by another process") from error
+        raise FetchError(f"{stream.name} is being downloaded by another process; wait for it to end") from error

@@ -62,7 +62,7 @@ def fetch(
         card: The dataset.
         root: The folder to download to.
         link: How to reach the servers.
-        tick: Is told of every piece that came.
+        tick: Is called with every piece that came.
         keep_archives: Whether archives are kept after they are unpacked.
         accept_new: Whether a file that is not the one recorded at its first download is accepted and recorded anew. What the
             card pins is checked in any case.
@@ -74,8 +74,8 @@ def fetch(
         FetchError: A download failed, or is not what it should be.
         ArchiveError: An archive was refused.
     """
-    done = fetch_files(card.files, root, link=link, tick=tick, keep_archives=keep_archives, accept_new=accept_new)
-    return replace(done, by_hand=tuple(source for source in card.sources if source.request))
+    fetched = fetch_files(card.files, root, link=link, tick=tick, keep_archives=keep_archives, accept_new=accept_new)
+    return replace(fetched, by_hand=tuple(source for source in card.sources if source.request))
 
 
 def fetch_files(
@@ -87,19 +87,42 @@ def fetch_files(
     keep_archives: bool = False,
     accept_new: bool = False,
 ) -> Fetched:
-    """Download any files; see :func:`fetch`."""
+    """Download files; see :func:`fetch`.
+
+    Args:
+        files: The files.
+        root: The folder.
+        link: How to reach the servers.
+        tick: Is called with every piece.
+        keep_archives: Keep archives that were unpacked.
+        accept_new: Accept files that differ from those recorded.
+
+    Returns:
+        What was downloaded and what was there.
+
+    Raises:
+        FetchError: A file is refused or is not what it should be.
+    """
     folder = Path(root)
     folder.mkdir(parents=True, exist_ok=True)
     run = _Run(folder, link or Link(), tick or (lambda *_: None), keep_archives, accept_new, _read_record(folder))
-    done: list[str] = []
+    downloaded: list[str] = []
     present: list[str] = []
     for file in files:
-        (done if _one(file, run) else present).append(file.name)
-    return Fetched(tuple(done), tuple(present))
+        (downloaded if _fetch_file(file, run) else present).append(file.name)
+    return Fetched(tuple(downloaded), tuple(present))
 
 
 def instructions(source: Source, root: str | Path) -> str:
-    """What to ask for, where, and how to lay it out."""
+    """Describe what to ask for, where, and how to lay it out.
+
+    Args:
+        source: Where the images come from.
+        root: The folder of the data.
+
+    Returns:
+        The text.
+    """
     lines = [
         f"{source.title} cannot be downloaded by a program ({source.access}).",
         f"  Page: {source.page}",
@@ -111,20 +134,20 @@ def instructions(source: Source, root: str | Path) -> str:
     return "\n".join(lines)
 
 
-def _one(file: File, run: _Run) -> bool:
+def _fetch_file(file: File, run: _Run) -> bool:
     """Make sure of one file; False if it was there already and is right."""
     target = run.root / file.name
     recorded = run.record.get(file.name, {})
-    known = {} if run.accept_new else recorded
+    pinned = {} if run.accept_new else recorded
     unpacked = None if file.unpack is None else run.root / file.unpack
     if unpacked is not None and recorded.get("unpacked") == file.unpack and unpacked.is_dir():
         return False
     fresh = not target.exists()
     if fresh:
         target.parent.mkdir(parents=True, exist_ok=True)
-        _download(file, target, known, run)
+        _download(file, target, pinned, run)
     else:
-        _note(run, file, _verify(file, target, known))
+        _note(run, file, _verify(file, target, pinned))
     if unpacked is not None:
         unpack(target, unpacked)
         _note(run, file, {"unpacked": file.unpack})
@@ -133,7 +156,7 @@ def _one(file: File, run: _Run) -> bool:
     return fresh or unpacked is not None
 
 
-def _download(file: File, target: Path, known: dict[str, Any], run: _Run) -> None:
+def _download(file: File, target: Path, pinned: dict[str, Any], run: _Run) -> None:
     part = target.with_name(f"{target.name}.part")
     for attempt in range(run.link.tries):
         try:
@@ -144,7 +167,7 @@ def _download(file: File, target: Path, known: dict[str, Any], run: _Run) -> Non
                 raise FetchError(f"{error}; what came is kept, and the same command goes on from there") from error
             time.sleep(run.link.pause * 2**attempt)
     try:
-        facts = _verify(file, part, known)
+        facts = _verify(file, part, pinned)
     except FetchError:
         part.unlink()  # the bytes are wrong, so there is nothing to go on from
         note_of(part).unlink(missing_ok=True)
@@ -154,16 +177,16 @@ def _download(file: File, target: Path, known: dict[str, Any], run: _Run) -> Non
     _note(run, file, {**facts, "url": file.url})
 
 
-def _verify(file: File, path: Path, known: dict[str, Any]) -> dict[str, Any]:
+def _verify(file: File, path: Path, pinned: dict[str, Any]) -> dict[str, Any]:
     """Size, checksum and first bytes; those of the card, and those of an earlier download where the card has none."""
     size = path.stat().st_size
-    due = file.bytes if file.bytes is not None else known.get("bytes")
+    due = file.bytes if file.bytes is not None else pinned.get("bytes")
     if due is not None and size != due:
         raise FetchError(f"{path.name} has {size:,} bytes and should have {due:,}; it is not accepted")
     kind = file.checksum.partition(":")[0] if file.checksum else "sha256"
     digests = _digests(path, {kind, "sha256"})
     pins = [file.checksum] if file.checksum else []
-    pins += [f"sha256:{known['sha256']}"] if "sha256" in known else []
+    pins += [f"sha256:{pinned['sha256']}"] if "sha256" in pinned else []
     for pin in pins:
         name, _, value = pin.partition(":")
         if not value or not digests[name].startswith(value):
@@ -185,9 +208,9 @@ def _digests(path: Path, kinds: set[str]) -> dict[str, str]:
     hashes = {kind: hashlib.new(kind, usedforsecurity=False) for kind in kinds}
     with path.open("rb") as stream:
         while block := stream.read(_CHUNK):
-            for one in hashes.values():
-                one.update(block)
-    return {kind: one.hexdigest() for kind, one in hashes.items()}
+            for hash_ in hashes.values():
+                hash_.update(block)
+    return {kind: hash_.hexdigest() for kind, hash_ in hashes.items()}
 
 
 def _read_record(root: Path) -> dict[str, dict[str, Any]]:

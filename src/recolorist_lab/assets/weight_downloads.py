@@ -20,14 +20,14 @@ _AT_MOST: Final = 1 << 30  # bytes of a file whose size is not known
 _TRIES: Final = 3  # nobody may be watching: say soon that there is no network
 
 
-def download(wanted: WeightFile, folder: Path, link: Link | None, tick: Tick | None) -> Path:
+def download(weights: WeightFile, folder: Path, link: Link | None, tick: Tick | None) -> Path:
     """Download a file of the table of weights into a folder.
 
     Args:
-        wanted: The file; it must have an address.
+        weights: The file; it must have an address.
         folder: Where it is put.
         link: How to download; None for few tries.
-        tick: Is told of every piece that came.
+        tick: Is called with every piece that came.
 
     Returns:
         The path of the file.
@@ -36,16 +36,16 @@ def download(wanted: WeightFile, folder: Path, link: Link | None, tick: Tick | N
         DownloadError: The file cannot be downloaded, or RECOLORIST_OFFLINE forbids it.
         WeightsError: The folder cannot be written.
     """
-    address = wanted.address or ""
+    address = weights.address or ""
     if os.environ.get("RECOLORIST_OFFLINE", "0") not in ("", "0"):
-        raise DownloadError(f"RECOLORIST_OFFLINE forbids to download {address}")
-    file = File(wanted.file, address, wanted.bytes, f"sha256:{wanted.sha256}", at_most=_AT_MOST)
+        raise DownloadError(f"RECOLORIST_OFFLINE forbids to download {address}; unset it, or put the file there by hand")
+    file = File(weights.file, address, weights.bytes, f"sha256:{weights.sha256}", at_most=_AT_MOST)
     with _locked(folder):
         try:
             fetch_files((file,), folder, link=link or Link(tries=_TRIES), tick=tick)
         except FetchError as error:
             raise DownloadError(f"{address} could not be downloaded: {error}") from error
-    return folder / wanted.file
+    return folder / weights.file
 
 
 @contextmanager

@@ -98,7 +98,7 @@ class Checkpoint:
 
 #: All of them by name.
 CHECKPOINTS: Final[Mapping[str, Checkpoint]] = MappingProxyType(
-    {each.name: each for dataset in THEIR_DATASETS for seed in SEEDS for each in [Checkpoint(dataset, seed)]}
+    {checkpoint.name: checkpoint for dataset in THEIR_DATASETS for seed in SEEDS for checkpoint in [Checkpoint(dataset, seed)]}
 )
 
 
@@ -121,11 +121,11 @@ def find(name: str, folder: str | Path | None = None, *, revision: str | None = 
     """
     if _complete(Path(name)):
         return Path(name)
-    told = folder or os.environ.get(FOLDER)
-    if told and _NAME.fullmatch(name) and _complete(Path(told) / name):
-        return Path(told) / name
+    named = folder or os.environ.get(FOLDER)
+    if named and _NAME.fullmatch(name) and _complete(Path(named) / name):
+        return Path(named) / name
     if name not in CHECKPOINTS:
-        where = f" below {told}" if told else ""
+        where = f" below {named}" if named else ""
         unknown([name], CHECKPOINTS, f"{name!r} is no folder with {' and '.join(_FILES)}{where}, and as a checkpoint of the zoo")
     cached = _cache() / name
     if _complete(cached):
@@ -157,8 +157,8 @@ def _read_record(target: Path) -> dict[str, Any]:
 def _refuse_other_revision(target: Path, revision: str | None) -> None:
     record = _read_record(target)
     if revision is not None and revision not in (record.get("revision"), record.get("asked")):
-        there = record.get("revision", "of an unknown revision")
-        raise ZooError(f"{target} holds {there}, and {revision} was asked for; remove the folder to download it")
+        present = record.get("revision", "of an unknown revision")
+        raise ZooError(f"{target} holds {present}, and {revision} was asked for; remove the folder to download it")
 
 
 def _download(checkpoint: Checkpoint, target: Path, revision: str | None) -> Path:
@@ -168,21 +168,21 @@ def _download(checkpoint: Checkpoint, target: Path, revision: str | None) -> Pat
     from recolorist.io.files import atomic_write
 
     record = _read_record(target)
-    asked = revision or record.get("revision")
-    if not asked:
+    requested = revision or record.get("revision")
+    if not requested:
         raise ZooError(
             f"no revision of {checkpoint.repository} is recorded; name one with --revision: a commit or tag of its page on the "
             "Hub, or 'main' for the newest, whose commit is then recorded"
         )
     try:
-        commit = _resolve(checkpoint, asked)
+        commit = _resolve(checkpoint, requested)
         facts = {file: _fetch(checkpoint, file, commit, target) for file in reversed(_FILES)}  # the small one first
     except (HFValidationError, OSError) as error:
         message = " ".join(str(error).split())
-        raise ZooError(f"{checkpoint.repository} at {asked} could not be downloaded: {message}") from error
+        raise ZooError(f"{checkpoint.repository} at {requested} could not be downloaded: {message}") from error
     if record.get("revision") == commit and record.get("files", facts) != facts:
         raise ZooError(f"{checkpoint.repository} at {commit} is not what it was at its first download; it is not accepted")
-    atomic_write(target / _RECORD, json.dumps({"revision": commit, "asked": asked, "files": facts}, indent=2).encode())
+    atomic_write(target / _RECORD, json.dumps({"revision": commit, "asked": requested, "files": facts}, indent=2).encode())
     for file in _FILES:
         (target / _PARTS / file).replace(target / file)
     shutil.rmtree(target / _PARTS)
@@ -195,8 +195,8 @@ def _resolve(checkpoint: Checkpoint, revision: str) -> str:
 
     if _COMMIT.fullmatch(revision):
         return revision
-    there = hf_hub_download(checkpoint.repository, _FILES[1], revision=revision, token=False, endpoint=_endpoint(), dry_run=True)
-    return there.commit_hash
+    file = hf_hub_download(checkpoint.repository, _FILES[1], revision=revision, token=False, endpoint=_endpoint(), dry_run=True)
+    return file.commit_hash
 
 
 def _fetch(checkpoint: Checkpoint, file: str, commit: str, target: Path) -> str:
@@ -233,5 +233,5 @@ def read_config(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise ZooError(f"{path} cannot be read as JSON: {error}") from error
     if not isinstance(table, dict):
-        raise ZooError(f"{path} holds {type(table).__name__}; expected is a table")
+        raise ZooError(f"{path} holds {type(table).__name__}; expected is a table; download it again")
     return table

@@ -139,10 +139,17 @@ class Chain(Augmentation):
 
 
 def refuse_other_images(image: Any) -> None:
-    """8-bit RGB, as the loader gives it, and nothing else."""
+    """Check that an image is as the loader gives it.
+
+    Args:
+        image: Accepted are 8-bit RGB arrays (H, W, 3).
+
+    Raises:
+        ImageError: It is anything else.
+    """
     if not isinstance(image, np.ndarray) or image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
-        came = f"{image.dtype} of shape {image.shape}" if isinstance(image, np.ndarray) else type(image).__name__
-        raise ImageError(f"{came} came; augmentations take 8-bit RGB arrays (H, W, 3), as recolorist_lab.data.loader gives them")
+        form = f"{image.dtype} of shape {image.shape}" if isinstance(image, np.ndarray) else type(image).__name__
+        raise ImageError(f"{form} came; augmentations take 8-bit RGB arrays (H, W, 3), as recolorist_lab.data.loader gives them")
 
 
 def inside(image: Bytes, box: Box | None, change: Callable[[Bytes], Bytes]) -> Bytes:

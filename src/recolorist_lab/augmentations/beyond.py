@@ -99,11 +99,11 @@ def photograph(image: Bytes, matrix: Matrix, offset: Matrix, gamma: float) -> By
 
 def _changed(picture: Bytes, step: Matrix, matrix: Matrix) -> Bytes:
     """Match a picture to its own style after the change; the map is then the matrix itself."""
-    own = rc.measure(picture).rescaled(1.0)
-    mean = np.clip(own.mean + step, 0.02, 0.98)
-    cov = matrix @ own.cov @ matrix
+    moments = rc.measure(picture).rescaled(1.0)
+    mean = np.clip(moments.mean + step, 0.02, 0.98)
+    cov = matrix @ moments.cov @ matrix
     most = mean * (1.0 - mean)  # values from 0 to 1 with this mean cannot vary more
     cov = cov * min(1.0, float((most / np.maximum(cov.diagonal(), _FLAT**2)).min()))
-    style = rc.Moments(own.count, mean, (cov + cov.T) / 2, 1.0)
+    style = rc.Moments(moments.count, mean, (cov + cov.T) / 2, 1.0)
     changed: Bytes = rc.match(picture, style, "covariance")
     return changed

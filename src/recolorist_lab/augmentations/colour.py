@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 import recolorist as rc
-from recolorist.augment.samplers import extrapolate_by
+from recolorist.augment.decisions import Draw
+from recolorist.augment.samplers import beyond_by, extrapolate_by
 from recolorist.augment.streams import stream
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core import image as check
@@ -26,8 +27,10 @@ __all__ = ["ColoristAugmentation", "HistogramAugmentation", "partners"]
 class ColoristAugmentation(Augmentation):
     """Colorist in training, in one of two modes.
 
-    ``sample``: a coin for each image, and a style from the whole training split, never the image's own. ``batch_fraction``: in
-    each batch a fixed share of the images, whole numbers rounded down but at least one, takes the style of the next among them.
+    ``sample``: a coin for each image, and a style from the whole training split, never the image's own; ``styles="unseen"``
+    takes those of the test images instead, which nobody has in practice and which shows the most that styles can give.
+    ``batch_fraction``: in each batch a fixed share of the images, whole numbers rounded down but at least one, takes the style of
+    the next among them.
     """
 
     def __init__(self, part: Part, images: TrainingImages, seed: int) -> None:
@@ -45,8 +48,9 @@ class ColoristAugmentation(Augmentation):
                 f"method={method!r} needs the style's pixels; accepted here are 'mean_std' and 'covariance', and there is an "
                 "augmentation 'histogram'"
             )
+        self.is_ceiling = check.option(options["styles"], ("train", "unseen"), "styles") == "unseen"
         self.core = rc.Colorist.as_published(
-            _bank(images, space),
+            images.unseen_bank() if self.is_ceiling else _bank(images, space),
             part.p,
             method=method,
             space=space,
@@ -55,6 +59,7 @@ class ColoristAugmentation(Augmentation):
             max_gain=options["max_gain"],
             max_clip=None if options["max_clip"] == 1.0 else options["max_clip"],
             seed=seed,
+            allow_split=self.is_ceiling,
         )
 
     def __call__(
@@ -71,11 +76,15 @@ class ColoristAugmentation(Augmentation):
         refuse_other_images(image)
         if self.has_batch:
             return image
+        if self.is_ceiling:
+            return self._recolour(image, self.core.draw(index=index, epoch=epoch), box)
         keys = self.core.bank.keys
         if not 0 <= index < len(keys):
             raise OptionError(f"index={index} came; the training split has the images 0 to {len(keys) - 1}")
-        style = self.core.draw(keys[index], index=index, epoch=epoch)
-        return image if style is None else inside(image, box, lambda picture: self.core.recolour(picture, style))
+        return self._recolour(image, self.core.draw(keys[index], index=index, epoch=epoch), box)
+
+    def _recolour(self, image: Bytes, draw: Draw | None, box: Box | None) -> Bytes:
+        return image if draw is None else inside(image, box, lambda picture: self.core.recolour(picture, draw))
 
     def batch(self, images: Any, *, epoch: int, step: int) -> Any:
         """New colours for a fixed share of a batch, in the mode ``batch_fraction``."""
@@ -130,7 +139,9 @@ def _bank(images: TrainingImages, space: str) -> StyleBank:
 
 
 def _sampler(options: Mapping[str, Any]) -> Any:
-    """Return the sampler of an option set; ``factor`` is for `extrapolate` only."""
+    """Return the sampler of an option set; ``factor`` is for `extrapolate` only, ``spread`` for `beyond`."""
+    if options["sampler"] == "beyond":
+        return beyond_by(check.number(options["spread"], 0, 10, "spread"))
     return extrapolate_by(options["factor"]) if options["sampler"] == "extrapolate" else options["sampler"]
 
 

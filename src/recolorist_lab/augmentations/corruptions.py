@@ -30,7 +30,7 @@ _REACH: Final = 8  # the disc of defocusing lies on a grid of 17 × 17, or large
 
 
 def pixelate(image: Bytes, strength: Strength, _: np.random.Generator, __: float) -> Bytes:
-    """Down to a share of the size and up again, by boxes."""
+    """Reduce the image to a share of its size and enlarge it again, by boxes."""
     height, width = image.shape[:2]
     small = (max(1, int(width * strength[0])), max(1, int(height * strength[0])))
     box = Image.Resampling.BOX
@@ -38,7 +38,7 @@ def pixelate(image: Bytes, strength: Strength, _: np.random.Generator, __: float
 
 
 def jpeg_compression(image: Bytes, strength: Strength, _: np.random.Generator, __: float) -> Bytes:
-    """Through a JPEG file of this quality."""
+    """Store the image as a JPEG of this quality."""
     file = io.BytesIO()
     Image.fromarray(image).save(file, "JPEG", quality=int(strength[0]))
     with Image.open(file) as decoded:
@@ -46,18 +46,18 @@ def jpeg_compression(image: Bytes, strength: Strength, _: np.random.Generator, _
 
 
 def gaussian_noise(image: Bytes, strength: Strength, rng: np.random.Generator, _: float) -> Bytes:
-    """Noise of this deviation, in shares of the range."""
+    """Add normal noise; the strength is its deviation as a share of the range."""
     return _levels(image / np.float32(255) + _normal(rng, image.shape, strength[0]))
 
 
 def speckle_noise(image: Bytes, strength: Strength, rng: np.random.Generator, _: float) -> Bytes:
-    """Noise in proportion to the value."""
+    """Add normal noise in proportion to the value."""
     unit = image / np.float32(255)
     return _levels(unit + unit * _normal(rng, image.shape, strength[0]))
 
 
 def impulse_noise(image: Bytes, strength: Strength, rng: np.random.Generator, _: float) -> Bytes:
-    """Salt and pepper: this share of all values, half of them white and half black, each channel by itself."""
+    """Set a share of all values to white or black, half of them each, every channel by itself."""
     draw = rng.random(image.shape, np.float32)
     result = image.copy()
     result[draw < strength[0] / 2] = 255
@@ -66,20 +66,20 @@ def impulse_noise(image: Bytes, strength: Strength, rng: np.random.Generator, _:
 
 
 def shot_noise(image: Bytes, strength: Strength, rng: np.random.Generator, _: float) -> Bytes:
-    """Counted photons: this many make white."""
+    """Draw counted photons; the strength is how many make white."""
     expected = np.arange(256) * (strength[0] / 255)
     return _levels(rng.poisson(expected[image]).astype(np.float32) / np.float32(strength[0]))
 
 
 def gaussian_blur(image: Bytes, strength: Strength, _: np.random.Generator, scale: float) -> Bytes:
-    """The largest odd kernel within this size, with the deviation that torchvision gives it."""
+    """Blur with the largest odd kernel within this size and the deviation that torchvision gives it."""
     size = 2 * math.floor((strength[0] * scale - 1) / 2) + 1
     deviation = 0.3 * ((size - 1) * 0.5 - 1) + 0.8  # said outright: OpenCV has other rules for small kernels
     return np.asarray(cv2.GaussianBlur(image, (size, size), deviation)) if size >= 3 else image.copy()
 
 
 def defocus_blur(image: Bytes, strength: Strength, _: np.random.Generator, scale: float) -> Bytes:
-    """A disc, itself a little smoothed."""
+    """Blur with a disc that is smoothed a little."""
     radius = strength[0] * scale
     reach = max(_REACH, math.ceil(radius))
     across = np.arange(-reach, reach + 1, dtype=np.float64)
@@ -89,7 +89,7 @@ def defocus_blur(image: Bytes, strength: Strength, _: np.random.Generator, scale
 
 
 def motion_blur(image: Bytes, strength: Strength, rng: np.random.Generator, scale: float) -> Bytes:
-    """A tail of half a Gaussian in a direction within 45 degrees of the horizontal."""
+    """Blur with half a Gaussian in a direction within 45 degrees of the horizontal."""
     return _filtered(image, comet(strength[0] * scale, strength[1] * scale, rng.uniform(-45, 45)), cv2.BORDER_REPLICATE)
 
 
@@ -110,7 +110,7 @@ def comet(radius: float, sigma: float, angle: float) -> Floats:
 
 
 def zoom_blur(image: Bytes, strength: Strength, _: np.random.Generator, __: float) -> Bytes:
-    """The mean of the image and of views of its centre, from no zoom to the last in steps."""
+    """Average the image and enlarged views of its centre."""
     last, step = strength
     zooms = np.arange(1.0, last + step / 2, step)
     total = image.astype(np.float32)
@@ -120,23 +120,23 @@ def zoom_blur(image: Bytes, strength: Strength, _: np.random.Generator, __: floa
 
 
 def brightness(image: Bytes, strength: Strength, _: np.random.Generator, __: float) -> Bytes:
-    """All values times a factor."""
+    """Multiply all values by a factor."""
     return np.array(ImageEnhance.Brightness(Image.fromarray(image)).enhance(strength[0]))
 
 
 def contrast(image: Bytes, strength: Strength, _: np.random.Generator, __: float) -> Bytes:
-    """All distances from the mean grey times a factor."""
+    """Multiply all distances from the mean grey by a factor."""
     return np.array(ImageEnhance.Contrast(Image.fromarray(image)).enhance(strength[0]))
 
 
 def gamma(image: Bytes, strength: Strength, _: np.random.Generator, __: float) -> Bytes:
-    """All values, as shares of the range, to this power."""
+    """Raise all values, as shares of the range, to a power."""
     table = np.rint(255 * (np.arange(256) / 255) ** strength[0]).astype(np.uint8)
     return table[image]
 
 
 def saturate(image: Bytes, strength: Strength, _: np.random.Generator, __: float) -> Bytes:
-    """More saturation, in HSV."""
+    """Add saturation in HSV."""
     hsv = cv2.cvtColor(image.astype(np.float32) / np.float32(255), cv2.COLOR_RGB2HSV)
     hsv[..., 1] = np.clip(hsv[..., 1] + strength[0], 0, 1)
     return _levels(cv2.cvtColor(hsv, cv2.COLOR_HSV2RGB))

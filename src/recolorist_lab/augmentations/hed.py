@@ -12,7 +12,7 @@ from recolorist_lab.augmentations.base import Chance
 from recolorist_lab.augmentations.table import Part
 from recolorist_lab.data.pixels import Box, Bytes
 
-__all__ = ["HedJitter", "jittered"]
+__all__ = ["HedJitter", "jitter_dyes"]
 
 Matrix = NDArray[np.float64]
 
@@ -35,14 +35,14 @@ class HedJitter(Chance):
     def change(self, image: Bytes, rng: np.random.Generator, index: int, box: Box | None) -> Bytes:  # noqa: ARG002
         """Draw six numbers and apply them."""
         factors, shifts = 1.0 + self.scale * rng.uniform(-1, 1, 3), self.shift * rng.uniform(-1, 1, 3)
-        return jittered(image, factors, shifts)
+        return jitter_dyes(image, factors, shifts)
 
 
-def jittered(image: Bytes, factors: Any, shifts: Any) -> Bytes:
+def jitter_dyes(image: Bytes, factors: Any, shifts: Any) -> Bytes:
     """The image with each dye scaled and shifted; the three steps are one 3 × 3 map of densities.
 
     >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
-    >>> bool((jittered(image, (1, 1, 1), (0, 0, 0)) == image).all())
+    >>> bool((jitter_dyes(image, (1, 1, 1), (0, 0, 0)) == image).all())
     True
     """
     from skimage.color import hed_from_rgb, rgb_from_hed

@@ -67,15 +67,15 @@ class Heuristic(Chance):
 
     def change(self, image: Bytes, rng: np.random.Generator, index: int, box: Box | None) -> Bytes:  # noqa: ARG002
         """Through torch and back."""
-        own = image if image.flags.writeable else image.copy()  # torch warns of arrays that cannot be written to
-        planes = torch.from_numpy(own).permute(2, 0, 1)
+        writable = image if image.flags.writeable else image.copy()  # torch warns of arrays that cannot be written to
+        planes = torch.from_numpy(writable).permute(2, 0, 1)
         if self.name not in _ANY_ORDER:
             planes = planes.contiguous()
         transform = self._make(image.shape[:2])
         with torch_seeded(int(rng.integers(2**32))):  # torch's generator takes 32 bits of its seed
             changed = transform(planes)
         result = np.ascontiguousarray(changed.permute(1, 2, 0).numpy())
-        return image if np.may_share_memory(result, own) else result  # nothing was done, and torch gave back what it got
+        return image if np.may_share_memory(result, writable) else result  # nothing was done, and torch gave back what it got
 
 
 _ANY_ORDER: Final = frozenset({"random_erasing", "random_flip", "random_resized_crop"})  # faster without a copy

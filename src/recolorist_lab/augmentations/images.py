@@ -20,11 +20,11 @@ class TrainingImages:
     (4, 4, (16, 16, 3))
     """
 
-    def __init__(self, samples: Samples) -> None:
-        """``samples`` must be the training split: styles of any other would leak."""
+    def __init__(self, samples: Samples, unseen: Samples | None = None) -> None:
+        """``samples`` must be the training split: styles of any other would leak. ``unseen`` is for ceilings only."""
         if samples.split not in ("train", None):
             raise OptionError(f"these are the {samples.split!r} images; augmentations take their styles from the split 'train'")
-        self.samples = samples
+        self.samples, self._unseen = samples, unseen
         self.dataset = samples.manifest.facts.dataset
         self._banks: dict[str, StyleBank] = {}
 
@@ -37,6 +37,12 @@ class TrainingImages:
         if space not in self._banks:
             self._banks[space] = cached_bank(self.samples, space)
         return self._banks[space]
+
+    def unseen_bank(self) -> StyleBank:
+        """The styles of the test images in RGB, which show the most that styles can give and are of no use otherwise."""
+        if self._unseen is None:
+            raise OptionError("styles='unseen' needs the images of a test, and none are given; use styles='train'")
+        return cached_bank(self._unseen)
 
     def pixels(self, index: int) -> Bytes:
         """The pixels of an image, without the border of letterboxing."""

@@ -25,7 +25,7 @@ _LEAST_LETTERS, _LEAST_FONT = 3, 0.14
 
 
 def stain_deposit(image: Bytes, strength: Strength, rng: np.random.Generator, scale: float) -> Bytes:
-    """One to so many drops of black ink."""
+    """Draw drops of black ink, at most as many as the strength."""
     result = image.copy()
     for _ in range(int(rng.integers(1, int(strength[0]), endpoint=True))):
         corners = blob(rng, _BLOB * scale) + _draw_position(rng, image, (_MARGIN + _BLOB / 2) * scale)
@@ -49,7 +49,7 @@ def blob(rng: np.random.Generator, across: float) -> Any:
 
 
 def bubble(image: Bytes, strength: Strength, rng: np.random.Generator, scale: float) -> Bytes:
-    """Seven or more pale discs with a brighter rim."""
+    """Draw seven or more pale discs with a brighter rim."""
     widest, most = int(strength[0]), int(strength[1])
     height, width = image.shape[:2]
     across, down = np.arange(width), np.arange(height)[:, None]
@@ -64,7 +64,7 @@ def bubble(image: Bytes, strength: Strength, rng: np.random.Generator, scale: fl
 
 
 def black_corner(image: Bytes, strength: Strength, _: np.random.Generator, __: float) -> Bytes:
-    """Black outside a circle in the middle; its radius is a share of half the side, in whole pixels."""
+    """Blacken all outside a centred circle; the strength is its radius as a share of half the side."""
     height, width = image.shape[:2]
     y, x = np.arange(height)[:, None] - height // 2, np.arange(width) - width // 2
     lens = x**2 + y**2 <= int(strength[0] * min(height, width) / 2) ** 2
@@ -72,7 +72,7 @@ def black_corner(image: Bytes, strength: Strength, _: np.random.Generator, __: f
 
 
 def characters(image: Bytes, strength: Strength, rng: np.random.Generator, scale: float) -> Bytes:
-    """Tiny words of random letters in a random colour."""
+    """Write small words of random letters in a random colour."""
     result = np.ascontiguousarray(image.copy())
     words, letters = int(strength[0]), int(strength[1])
     for _ in range(int(rng.integers(1, words, endpoint=True))):

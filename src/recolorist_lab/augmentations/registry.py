@@ -9,7 +9,7 @@ from typing import Any, Final
 from recolorist.errors import OptionError
 from recolorist_lab.augmentations.base import Augmentation, Chain, Nothing
 from recolorist_lab.augmentations.images import TrainingImages
-from recolorist_lab.augmentations.table import AUGMENTATIONS, Family, Part, parse, settled
+from recolorist_lab.augmentations.table import AUGMENTATIONS, Family, Part, make_part, parse
 from recolorist_lab.runs.seeds import seed_of
 
 __all__ = ["build"]
@@ -56,10 +56,12 @@ def build(
                 f"{', '.join(settings)} came beside the augmentation {name!r}; write them into it, as in "
                 '"colorist(p=0.5)+random_flip"'
             )
-        parts = (settled(name.strip(), settings),)
+        parts = (make_part(name.strip(), settings),)
     # The first part draws as it would alone; two of one name must not draw the same.
     seeds = [seed, *(seed_of("augmentation", seed, number) for number in range(1, len(parts)))]
-    built = [_BUILDERS[AUGMENTATIONS[part.name].family](part, images, own) for part, own in zip(parts, seeds, strict=True)]
+    built = [
+        _BUILDERS[AUGMENTATIONS[part.name].family](part, images, part_seed) for part, part_seed in zip(parts, seeds, strict=True)
+    ]
     return built[0] if len(built) == 1 else Chain(built)
 
 

@@ -16,7 +16,7 @@ from recolorist.errors import OptionError
 from recolorist_lab.plugins import Plugin, Registry
 from recolorist_lab.runs.config import unknown
 
-__all__ = ["AUGMENTATIONS", "NAMES", "AugmentationEntry", "Family", "Part", "Value", "parse", "settled"]
+__all__ = ["AUGMENTATIONS", "NAMES", "AugmentationEntry", "Family", "Part", "Value", "make_part", "parse"]
 
 Value = bool | int | float | str
 Family = Literal["nothing", "torchvision", "targeted", "colorist", "histogram", "hed", "beyond", "camera", "plugin"]
@@ -42,7 +42,9 @@ _COLORIST: Final[Mapping[str, Value]] = MappingProxyType(
         "space": "rgb",
         "method": "mean_std",
         "sampler": "uniform",
+        "styles": "train",
         "factor": 1.5,
+        "spread": 0.15,
         "strength": 1.0,
         "max_gain": 10.0,
         "max_clip": 1.0,
@@ -136,7 +138,7 @@ _BUILT_IN: Final[Mapping[str, AugmentationEntry]] = MappingProxyType(
             p=0.3,
             options={**_COLORIST, "sampler": "gaussian", "space": "lab"},
         ),
-        "beyond": AugmentationEntry(
+        "style_change": AugmentationEntry(
             "beyond",
             summary="a random step of the image's own mean and covariance, as large as the training images differ",
             p=0.5,
@@ -192,17 +194,28 @@ def parse(text: str) -> tuple[Part, ...]:
             f"the augmentation {text!r} cannot be read; write a name, or several joined by +, each with its options in "
             'parentheses, such as "colorist(p=0.5)+random_flip"'
         ) from error
-    return tuple(settled(name, options) for name, options in calls)
+    return tuple(make_part(name, options) for name, options in calls)
 
 
-def settled(name: str, settings: Mapping[str, Any]) -> Part:
-    """The settings of one augmentation: those of the table, and those given instead; a wrong one is refused."""
+def make_part(name: str, settings: Mapping[str, Any]) -> Part:
+    """Combine the settings of an augmentation: those of the table, and those given instead.
+
+    Args:
+        name: The augmentation.
+        settings: Options by name; ``p`` is the probability.
+
+    Returns:
+        The augmentation with all its settings.
+
+    Raises:
+        OptionError: A name or a value is not accepted.
+    """
     unknown([name], AUGMENTATIONS, "augmentation")
     entry = AUGMENTATIONS[name]
     unknown(settings, ("p", *entry.options), f"the augmentation {name}")
     p = check.number(settings.get("p", entry.p), 0, 1, f"p of {name}")
-    own = {key: _typed(value, entry.options[key], f"{key} of {name}") for key, value in settings.items() if key != "p"}
-    return Part(name, p, MappingProxyType({**entry.options, **own}))
+    chosen = {key: _typed(value, entry.options[key], f"{key} of {name}") for key, value in settings.items() if key != "p"}
+    return Part(name, p, MappingProxyType({**entry.options, **chosen}))
 
 
 def _terms(node: ast.expr) -> list[ast.expr]:

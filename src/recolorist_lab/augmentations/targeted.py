@@ -14,7 +14,7 @@ from recolorist_lab.augmentations.table import Part
 from recolorist_lab.data.pixels import Box, Bytes
 from recolorist_lab.runs.config import unknown
 
-__all__ = ["IDENTITY", "Targeted", "drawn_strength", "set_of"]
+__all__ = ["IDENTITY", "Targeted", "corruptions_for", "draw_strength"]
 
 IDENTITY = "identity"
 
@@ -29,7 +29,7 @@ class Targeted(Chance):
     def __init__(self, part: Part, dataset: str, seed: int) -> None:
         """Find the set."""
         super().__init__(part.p, seed)
-        self.corruptions: Mapping[str, Levels] = dict(SETS[set_of(dataset, str(part.options["corruptions"]))])
+        self.corruptions: Mapping[str, Levels] = dict(SETS[corruptions_for(dataset, str(part.options["corruptions"]))])
         self.names = (*self.corruptions, IDENTITY)
         self.reference = int(part.options["reference"])
         if self.reference < 0:
@@ -46,13 +46,13 @@ class Targeted(Chance):
     def draw(self, rng: np.random.Generator) -> tuple[str, Strength]:
         """Which corruption, and how strong."""
         name = self.names[int(rng.integers(len(self.names)))]
-        return name, () if name == IDENTITY else drawn_strength(self.corruptions[name], rng)
+        return name, () if name == IDENTITY else draw_strength(self.corruptions[name], rng)
 
 
-def set_of(dataset: str, name: str = "auto") -> str:
+def corruptions_for(dataset: str, name: str = "auto") -> str:
     """The set of corruptions of a dataset.
 
-    >>> set_of("camelyon17"), set_of("my_slides", "pathmnist")
+    >>> corruptions_for("camelyon17"), corruptions_for("my_slides", "pathmnist")
     ('pathmnist', 'pathmnist')
     """
     if name != "auto":
@@ -66,10 +66,10 @@ def set_of(dataset: str, name: str = "auto") -> str:
     return SET_OF[dataset]
 
 
-def drawn_strength(levels: Levels, rng: np.random.Generator) -> Strength:
+def draw_strength(levels: Levels, rng: np.random.Generator) -> Strength:
     """Each parameter by itself, uniform between its first and last value.
 
-    >>> drawn_strength(((50.0,), (7.0,)), np.random.default_rng(0))[0] < 50
+    >>> draw_strength(((50.0,), (7.0,)), np.random.default_rng(0))[0] < 50
     True
     """
     pairs = zip(levels[0], levels[-1], strict=True)

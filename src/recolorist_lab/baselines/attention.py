@@ -148,8 +148,8 @@ class AttentionBaseline(Baseline):
         """How far content and style are from themselves in their own style."""
         terms = []
         for image in (content, style):
-            own = self.result(image, image)
-            terms.append(identity_loss((own.image, image.image), (own.taps, image.taps)))
+            repeated = self.result(image, image)
+            terms.append(identity_loss((repeated.image, image.image), (repeated.taps, image.taps)))
         return {"identity_pixels": terms[0][0] + terms[1][0], "identity_features": terms[0][1] + terms[1][1]}
 
     def transferred(self, result: Looked, content: Looked, style: Looked) -> dict[str, Tensor]:

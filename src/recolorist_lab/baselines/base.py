@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from recolorist.errors import ImageError, OptionError
 from recolorist_lab.baselines import layout
 from recolorist_lab.baselines.padding import padded
-from recolorist_lab.baselines.recipe import Recipe, inverse_time
+from recolorist_lab.baselines.recipe import TrainingRecipe, inverse_time
 
 __all__ = ["Baseline", "Made", "OfficialFile", "Optimisation", "Step", "checked", "frozen", "trained_parameters"]
 
@@ -73,7 +73,7 @@ class Baseline(nn.Module, ABC):
     least: ClassVar[int] = 1  #: smallest side the network takes; smaller images are padded
     least_crop: ClassVar[int] = 1  #: smallest side of training crops
     multiple: ClassVar[int] = 1  #: what sides must be a multiple of; others are padded
-    defaults: ClassVar[Recipe] = Recipe()
+    defaults: ClassVar[TrainingRecipe] = TrainingRecipe()
     trained: ClassVar[tuple[str, ...]] = ("decoder",)
     training_only: ClassVar[tuple[str, ...]] = ()  #: parts that no image passes through after training
     distinct_draws: ClassVar[bool] = False  #: True: no image twice in one batch
@@ -123,8 +123,8 @@ class Baseline(nn.Module, ABC):
 
     def _fitted(self, image: Tensor) -> Tensor:
         """As the network takes it: large enough, and of the dtype of its weights."""
-        own = next((value.dtype for value in self.parameters()), torch.float32)
-        return padded(image.to(own), self.least, self.multiple)
+        dtype = next((value.dtype for value in self.parameters()), torch.float32)
+        return padded(image.to(dtype), self.least, self.multiple)
 
     def _run(self, transfer: Callable[[Tensor], Tensor], content: Tensor) -> Tensor:
         height, width = content.shape[-2:]
@@ -165,10 +165,10 @@ class Baseline(nn.Module, ABC):
 
     # ---- training -------------------------------------------------------------------------------------------------------
 
-    def draws(self, recipe: Recipe) -> tuple[int, int]:
+    def draws(self, recipe: TrainingRecipe) -> tuple[int, int]:
         """How many contents and styles one call of :meth:`training_step` gets, given the images of one part of a batch."""
-        each = recipe.batch // recipe.accumulate
-        return each, each
+        count = recipe.batch // recipe.accumulate
+        return count, count
 
     def prepare(self, content: Tensor, style: Tensor) -> None:
         """Look at a first batch before the first step (not after a resume), as layers initialised by data must."""
@@ -179,7 +179,7 @@ class Baseline(nn.Module, ABC):
             f"{self.name} is used as published and is not trained here (step {step}, {len(content)} + {len(style)})"
         )
 
-    def configure_optimiser(self, recipe: Recipe) -> dict[str, Optimisation]:
+    def configure_optimiser(self, recipe: TrainingRecipe) -> dict[str, Optimisation]:
         """The optimisers by name; by default Adam on all trained parts with inverse-time decay."""
         optimiser = torch.optim.Adam(trained_parameters(self, self.trained), lr=recipe.rate)
         return {"main": Optimisation(optimiser, inverse_time(recipe.rate, recipe.decay), recipe.clip)}
@@ -188,14 +188,16 @@ class Baseline(nn.Module, ABC):
 
     def load_official(self, files: Mapping[str, Path]) -> None:
         """Load the files of the official release, by part; every name and shape must be theirs."""
-        known = {file.part: file for file in self.official}
+        files_by_part = {file.part: file for file in self.official}
         for part in files:
-            if part not in known:
-                raise OptionError(f"{self.name} has no official file for {part!r}; accepted are {', '.join(known) or 'none'}")
-        for part, file in known.items():
+            if part not in files_by_part:
+                raise OptionError(
+                    f"{self.name} has no official file for {part!r}; accepted are {', '.join(files_by_part) or 'none'}"
+                )
+        for part, file in files_by_part.items():
             if file.required and part not in files:
                 raise OptionError(f"{self.name} needs the official file for {part!r} ({file.file}: {file.what})")
-        states = {part: self.from_official(part, _state(path, known[part].entry)) for part, path in files.items()}
+        states = {part: self.from_official(part, _state(path, files_by_part[part].entry)) for part, path in files.items()}
         for part, state in states.items():  # all are checked before the first is loaded
             layout.check(state, self.parts()[part].state_dict(), f"{files[part]} as {part} of {self.name}")
         for part, state in states.items():
@@ -236,21 +238,40 @@ def frozen(module: nn.Module) -> nn.Module:
 
 
 def trained_parameters(model: Baseline, names: Sequence[str]) -> list[nn.Parameter]:
-    """The parameters of these parts that are not frozen."""
+    """List the parameters of some parts that are not frozen.
+
+    Args:
+        model: The network.
+        names: Names of the parts.
+
+    Returns:
+        The parameters.
+    """
     parts = model.parts()
     return [value for name in names for value in parts[name].parameters() if value.requires_grad]
 
 
 def checked(content: Tensor, style: Tensor) -> Tensor:
-    """The style, one for each content."""
-    for what, image in (("content", content), ("style", style)):
+    """Check a batch of contents and styles.
+
+    Args:
+        content: (B, 3, H, W), from 0 to 1.
+        style: As many, or one for all.
+
+    Returns:
+        The styles, one for each content.
+
+    Raises:
+        ImageError: They are not images that a network accepts.
+    """
+    for name, image in (("content", content), ("style", style)):
         if image.ndim != 4 or image.shape[1] != 3 or not image.numel():
-            raise ImageError(f"{what} has shape {tuple(image.shape)}; accepted is (B, 3, H, W), none of them 0")
+            raise ImageError(f"{name} has shape {tuple(image.shape)}; accepted is (B, 3, H, W), none of them 0")
         if not image.is_floating_point():
-            raise ImageError(f"{what} is {image.dtype}; accepted are floats in [0, 1] (divide 8-bit pixels by 255)")
+            raise ImageError(f"{name} is {image.dtype}; accepted are floats in [0, 1] (divide 8-bit pixels by 255)")
         low, high = (float(value) for value in torch.aminmax(image))
         if not (low >= 0.0 and high <= 1.0):  # also refuses NaN
-            raise ImageError(f"{what} has values from {low:g} to {high:g}; accepted is [0, 1]")
+            raise ImageError(f"{name} has values from {low:g} to {high:g}; accepted is [0, 1]")
     if len(style) not in (1, len(content)):
         raise ImageError(f"{len(content)} contents came with {len(style)} styles; give as many, or one for all")
     return style.expand(len(content), -1, -1, -1)

@@ -38,8 +38,8 @@ def _scatter(image: Tensor, count: int) -> Tensor:
     The sums are those of ``count`` pixels, whatever the image has: otherwise the larger of two images would come out paler.
     """
     pixels, _, _ = _standardised(image)
-    own = torch.eye(pixels.shape[1], dtype=pixels.dtype, device=pixels.device)
-    return pixels @ pixels.mT * (count / pixels.shape[2]) + own
+    identity = torch.eye(pixels.shape[1], dtype=pixels.dtype, device=pixels.device)
+    return pixels @ pixels.mT * (count / pixels.shape[2]) + identity
 
 
 def _root(matrix: Tensor) -> Tensor:

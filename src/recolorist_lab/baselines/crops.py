@@ -24,10 +24,10 @@ from torch import Tensor
 from recolorist.augment.streams import stream
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import list_images, read_picture
-from recolorist_lab.baselines.recipe import Recipe
+from recolorist_lab.baselines.recipe import TrainingRecipe
 from recolorist_lab.data.loader import READING, Samples
-from recolorist_lab.data.named import fingerprint_of_folder, is_folder, named
-from recolorist_lab.data.pixels import Bytes, resized, rgb8
+from recolorist_lab.data.named import fingerprint_of_folder, is_folder, open_dataset
+from recolorist_lab.data.pixels import Bytes, resize_square, to_rgb8
 
 __all__ = ["Folder", "Images", "Loader", "SampleImages", "images_of", "view"]
 
@@ -72,7 +72,7 @@ class Folder:
         """One of them; an error names the file."""
         pixels = read_picture(self.paths[index], READING).pixels
         try:
-            return rgb8(pixels)
+            return to_rgb8(pixels)
         except ImageError as error:
             raise ImageError(f"{self.paths[index]}: {error}") from error
 
@@ -113,14 +113,14 @@ def images_of(data: str | Path, *, split: str | None = "train", root: Path | Non
         return Folder(place)
     if place.suffix == ".parquet" and place.exists():
         return SampleImages(Samples(place, split, root=root, size=None))
-    dataset = named(str(data), root)
+    dataset = open_dataset(str(data), root)
     return SampleImages(dataset.samples(split, size=None), dataset.fingerprint)
 
 
 class Loader:
     """Batches by their number: ``batch(shuffle, first, count)`` is the same whenever and wherever it is asked for."""
 
-    def __init__(self, images: Images, recipe: Recipe, *, seed: int, distinct: int = 0, threads: int = 1) -> None:
+    def __init__(self, images: Images, recipe: TrainingRecipe, *, seed: int, distinct: int = 0, threads: int = 1) -> None:
         """``distinct`` is the number of draws among which no image may come twice; 0 if it does not matter."""
         if distinct > len(images):
             raise OptionError(f"a batch wants {distinct} different images and the data hold {len(images)}; lower the batch")
@@ -136,9 +136,9 @@ class Loader:
 
     def ask(self, shuffle: int, first: int, count: int) -> None:
         """Begin to read a batch that will be wanted soon."""
-        wanted = (shuffle, first, count)
-        if wanted not in self._ahead:
-            self._ahead[wanted] = [self._pool.submit(self.crop, shuffle, draw) for draw in range(first, first + count)]
+        request = (shuffle, first, count)
+        if request not in self._ahead:
+            self._ahead[request] = [self._pool.submit(self.crop, shuffle, draw) for draw in range(first, first + count)]
 
     def batch(self, shuffle: int, first: int, count: int) -> Tensor:
         """Draws ``first`` to ``first + count - 1`` of a shuffle: (count, 3, side, side) in [0, 1]."""
@@ -159,14 +159,23 @@ class Loader:
         return stream(self.seed, lap, shuffle, _ORDER).permutation(len(self.images))
 
 
-def view(image: Bytes, recipe: Recipe, random: np.random.Generator) -> Bytes:
-    """Make a crop of an image as the recipe says; see :data:`recolorist_lab.baselines.recipe.VIEWS`."""
+def view(image: Bytes, recipe: TrainingRecipe, random: np.random.Generator) -> Bytes:
+    """Make a crop of an image as the recipe says; see :data:`recolorist_lab.baselines.recipe.VIEWS`.
+
+    Args:
+        image: An image, 8 bits.
+        recipe: Says how.
+        random: Draws place and size.
+
+    Returns:
+        The crop, 8 bits.
+    """
     side = recipe.crop_size
     if recipe.view in ("whole", "padded"):
-        return resized(image, side, "letterbox" if recipe.view == "padded" else "squash")[0]
+        return resize_square(image, side, "letterbox" if recipe.view == "padded" else "squash")[0]
     if recipe.view == "centre_crop":
         edge = round(side * 8 / 7) - side
-        return np.ascontiguousarray(resized(image, side + edge)[0][edge // 2 :, edge // 2 :][:side, :side])
+        return np.ascontiguousarray(resize_square(image, side + edge)[0][edge // 2 :, edge // 2 :][:side, :side])
     if recipe.view in ("resized_crop", "distorted_crop"):
         part = _resized_crop(image, side, random)
         if recipe.view == "resized_crop":
@@ -174,7 +183,7 @@ def view(image: Bytes, recipe: Recipe, random: np.random.Generator) -> Bytes:
         from recolorist_lab.baselines.networks.sgvits_distortions import distort
 
         return distort(part, random)
-    large = _grown(image, side) if recipe.view == "grown_crop" else resized(image, recipe.load_size)[0]
+    large = _grown(image, side) if recipe.view == "grown_crop" else resize_square(image, recipe.load_size)[0]
     top, left = (int(random.integers(0, extent - side + 1)) for extent in large.shape[:2])
     part = large[top : top + side, left : left + side]
     if recipe.view == "crop_turned":

@@ -17,29 +17,47 @@ class LayoutError(RecoloristError):
     """A file of weights that is not laid out as its method's files are."""
 
 
-def load(module: nn.Module, state: Mapping[str, Tensor], what: str) -> None:
-    """Load tensors strictly; a module that refuses them is unchanged."""
-    check(state, module.state_dict(), what)
+def load(module: nn.Module, state: Mapping[str, Tensor], source: str) -> None:
+    """Load tensors strictly; a module that refuses them is unchanged.
+
+    Args:
+        module: The module.
+        state: Tensors by name.
+        source: What to call the tensors in an error.
+
+    Raises:
+        LayoutError: Names or shapes are not the module's.
+    """
+    check(state, module.state_dict(), source)
     module.load_state_dict(dict(state), strict=True)
 
 
-def check(state: Mapping[str, Tensor], wanted: Mapping[str, Tensor], what: str) -> None:
-    """Refuse missing and foreign names, other shapes, and values that are not finite."""
+def check(state: Mapping[str, Tensor], expected: Mapping[str, Tensor], source: str) -> None:
+    """Refuse missing and foreign names, other shapes, and values that are not finite.
+
+    Args:
+        state: Tensors by name.
+        expected: Tensors of the right names and shapes.
+        source: What to call the tensors in an error.
+
+    Raises:
+        LayoutError: Something differs.
+    """
     faults = [
-        *_listed("missing", (name for name in wanted if name not in state)),
-        *_listed("not part of it", (name for name in state if name not in wanted)),
+        *_listed("missing", (name for name in expected if name not in state)),
+        *_listed("not part of it", (name for name in state if name not in expected)),
         *_listed(
             "of another shape",
             (
                 f"{name} {tuple(state[name].shape)} instead of {tuple(tensor.shape)}"
-                for name, tensor in wanted.items()
+                for name, tensor in expected.items()
                 if name in state and state[name].shape != tensor.shape
             ),
         ),
-        *_listed("not finite", (name for name in wanted if name in state and not bool(state[name].isfinite().all()))),
+        *_listed("not finite", (name for name in expected if name in state and not bool(state[name].isfinite().all()))),
     ]
     if faults:
-        raise LayoutError(f"{what} is not laid out as expected ({len(wanted)} tensors): {'; '.join(faults)}")
+        raise LayoutError(f"{source} is not laid out as expected ({len(expected)} tensors): {'; '.join(faults)}")
 
 
 def without_prefix(state: Mapping[str, Tensor], prefix: str = "module.") -> dict[str, Tensor]:

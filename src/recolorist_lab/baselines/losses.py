@@ -34,27 +34,67 @@ def moment_loss(features: Tensor, target: Tensor) -> Tensor:
 
 
 def style_loss(features: Taps, target: Taps) -> Tensor:
-    """:func:`moment_loss` summed over the taps, equal weights."""
+    """Sum :func:`moment_loss` over the taps with equal weights.
+
+    Args:
+        features: Features of the result, one tensor a tap.
+        target: Features to compare with, one tensor a tap.
+
+    Returns:
+        The loss.
+    """
     return _summed([moment_loss(x, y) for x, y in _pairs(features, target)])
 
 
 def mean_loss(features: Taps, target: Taps) -> Tensor:
-    """Squared differences of channel means, summed over the taps."""
+    """Sum squared differences of channel means over the taps.
+
+    Args:
+        features: Features of the result, one tensor a tap.
+        target: Features to compare with, one tensor a tap.
+
+    Returns:
+        The loss.
+    """
     return _summed([mse(mean_std(x)[0], mean_std(y)[0]) for x, y in _pairs(features, target)])
 
 
 def std_loss(features: Taps, target: Taps) -> Tensor:
-    """Squared differences of channel deviations, summed over the taps."""
+    """Sum squared differences of channel deviations over the taps.
+
+    Args:
+        features: Features of the result, one tensor a tap.
+        target: Features to compare with, one tensor a tap.
+
+    Returns:
+        The loss.
+    """
     return _summed([mse(mean_std(x)[1], mean_std(y)[1]) for x, y in _pairs(features, target)])
 
 
 def feature_loss(features: Taps, target: Taps) -> Tensor:
-    """Plain squared differences, summed over the taps."""
+    """Sum squared differences over the taps.
+
+    Args:
+        features: Features of the result, one tensor a tap.
+        target: Features to compare with, one tensor a tap.
+
+    Returns:
+        The loss.
+    """
     return _summed([mse(x, y) for x, y in _pairs(features, target)])
 
 
 def content_loss(features: Taps, target: Taps) -> Tensor:
-    """Squared differences of channel-normalised features, summed over the taps given (SANet and kin: relu4_1 and relu5_1)."""
+    """Sum squared differences of channel-normalised features over the taps (SANet and others: relu4_1 and relu5_1).
+
+    Args:
+        features: Features of the result, one tensor a tap.
+        target: Features to compare with, one tensor a tap.
+
+    Returns:
+        The loss.
+    """
     return _summed([mse(normalised(x), normalised(y)) for x, y in _pairs(features, target)])
 
 

@@ -23,12 +23,12 @@ def parsed(method: str, texts: Iterable[str]) -> dict[str, Any]:
     """
     method = name_of(method)
     defaults = options_of(method)
-    given = pairs(texts, "--option")
-    unknown(given, defaults, f"the options of {METHODS[method].title}")
-    return {name: _typed(name, text, defaults[name]) for name, text in given.items()}
+    texts_by_name = pairs(texts, "--option")
+    unknown(texts_by_name, defaults, f"the options of {METHODS[method].title}")
+    return {name: _typed(name, text, defaults[name]) for name, text in texts_by_name.items()}
 
 
-def pairs(texts: Iterable[str], what: str) -> dict[str, str]:
+def pairs(texts: Iterable[str], option: str) -> dict[str, str]:
     """``name=value`` taken apart; each name once.
 
     >>> pairs(["decoder=a.pth"], "--from")
@@ -38,7 +38,7 @@ def pairs(texts: Iterable[str], what: str) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name or name in values:
-            raise OptionError(f"{what} {text!r}; write each once, as name=value")
+            raise OptionError(f"{option} {text!r}; write each once, as name=value")
         values[name] = value
     return values
 

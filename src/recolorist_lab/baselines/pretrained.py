@@ -73,23 +73,30 @@ def convert(
         OptionError: If a file is not known, is another network's, or does not fit.
     """
     network = registry.class_of(method)
-    known = {file.part: file for file in network.official}
-    seen = {part: digest_of(path) for part, path in files.items()}
-    for part, digest in seen.items():
+    official = {file.part: file for file in network.official}
+    digests = {part: digest_of(path) for part, path in files.items()}
+    for part, digest in digests.items():
         if part in network.trained:
             _refuse_foreign(network, part, files[part], digest)
-        _verify(known.get(part), part, files[part], digest, (checksums or {}).get(part))
+        _verify(official.get(part), part, files[part], digest, (checksums or {}).get(part))
     frozen = set(files) - set(network.trained)
     model = registry.build(method, encoder="random" if "encoder" in frozen else "auto", **options)
     model.load_official(files)
     store.save(
-        model, out, parts=files, about={"converted_from": {part: path.name for part, path in files.items()}, "sha256": seen}
+        model, out, parts=files, about={"converted_from": {part: path.name for part, path in files.items()}, "sha256": digests}
     )
-    return seen
+    return digests
 
 
 def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file."""
+    """Return the SHA-256 of a file.
+
+    Args:
+        path: The file.
+
+    Returns:
+        In hexadecimal.
+    """
     return _hashed(path, hashlib.sha256())
 
 
@@ -130,17 +137,17 @@ def _refuse_foreign(network: type[Baseline], part: str, path: Path, digest: str)
             )
 
 
-def _verify(file: OfficialFile | None, part: str, path: Path, digest: str, given: str | None) -> None:
+def _verify(file: OfficialFile | None, part: str, path: Path, digest: str, checksum: str | None) -> None:
     """Refuse a file that nothing vouches for."""
-    wanted = given or (file.sha256 if file else None)
-    if wanted is None and file and file.git_blobs:
+    expected = checksum or (file.sha256 if file else None)
+    if expected is None and file and file.git_blobs:
         blob = git_blob_of(path)
-        if any(blob.startswith(known) for known in file.git_blobs):
+        if any(blob.startswith(start) for start in file.git_blobs):
             return
-    if wanted is None:
+    if expected is None:
         raise OptionError(
             f"no checksum is known for {part!r}; {path} has the sha256 {digest}. "
             f"If that is the one you mean, pass --sha256 {part}={digest}"
         )
-    if digest != wanted.lower():
-        raise OptionError(f"{path} has the sha256 {digest} and {part!r} should have {wanted}; it is another file, or damaged")
+    if digest != expected.lower():
+        raise OptionError(f"{path} has the sha256 {digest} and {part!r} should have {expected}; it is another file, or damaged")

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from recolorist.errors import OptionError
 
-__all__ = ["KEPT", "VIEWS", "Rate", "Recipe", "constant", "cosine_by_epoch", "inverse_time"]
+__all__ = ["KEPT", "VIEWS", "Rate", "TrainingRecipe", "constant", "cosine_by_epoch", "inverse_time"]
 
 Rate: TypeAlias = Callable[[int], float]
 
@@ -30,7 +30,7 @@ KEPT: Final = ("last", "best")
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class TrainingRecipe:
     """A training run of one method.
 
     ``batch`` is the number of images of an optimiser's step; with ``accumulate`` above 1 it is worked off in that many equal
@@ -74,26 +74,26 @@ class Recipe:
         if self.batch % self.accumulate:
             raise OptionError(f"batch={self.batch} cannot be worked off in accumulate={self.accumulate} equal parts")
 
-    def but(self, **changes: object) -> Recipe:
+    def but(self, **changes: object) -> TrainingRecipe:
         """Return this recipe with some values replaced; ``None`` leaves a value as it is, ``clip=0`` switches clipping off.
 
-        >>> Recipe().but(batch=2, iterations=None).batch
+        >>> TrainingRecipe().but(batch=2, iterations=None).batch
         2
         """
-        known = {field.name for field in fields(self)}
+        names = {field.name for field in fields(self)}
         for name in changes:
-            if name not in known:
-                raise OptionError(f"{name!r} is nothing a recipe holds; accepted are {', '.join(sorted(known))}")
+            if name not in names:
+                raise OptionError(f"{name!r} is nothing a recipe holds; accepted are {', '.join(sorted(names))}")
         return replace(self, **{name: value for name, value in changes.items() if value is not None})  # type: ignore[arg-type]
 
-    def by_iterations(self) -> Recipe:
+    def by_iterations(self) -> TrainingRecipe:
         """Return the same recipe counted in iterations, also where the method's authors count epochs."""
         return replace(self, epochs=None)
 
     def described(self) -> dict[str, object]:
         """Return what a reader should see: the length once, in the unit of the authors, and nothing that is worked out later.
 
-        >>> "iterations" in Recipe(epochs=5).described(), "epochs" in Recipe().described()
+        >>> "iterations" in TrainingRecipe(epochs=5).described(), "epochs" in TrainingRecipe().described()
         (False, False)
         """
         hidden = ("iterations" if self.epochs else "epochs", "epoch_steps")
@@ -104,10 +104,10 @@ class Recipe:
         """The number of epochs to plan for: those asked for, or as many as the iterations begin."""
         return self.epochs or max(1, math.ceil(self.iterations / (self.epoch_steps or 1)))
 
-    def resolved(self, images: int) -> Recipe:
+    def resolved(self, images: int) -> TrainingRecipe:
         """Return the recipe with epochs turned into iterations for this many training images.
 
-        >>> Recipe(batch=64, epochs=50).resolved(1_000).iterations
+        >>> TrainingRecipe(batch=64, epochs=50).resolved(1_000).iterations
         800
         """
         steps = max(1, math.ceil(images / self.batch))

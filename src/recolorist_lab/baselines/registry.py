@@ -110,7 +110,14 @@ def class_of(name: str) -> type[Baseline]:
 
 
 def options_of(name: str) -> dict[str, Any]:
-    """Return the options of a network and their defaults, read off its constructor."""
+    """Return the options of a network and their defaults, read off its constructor.
+
+    Args:
+        name: The method.
+
+    Returns:
+        Defaults by name.
+    """
     parameters = inspect.signature(class_of(name).__init__).parameters
     return {key: parameter.default for key, parameter in parameters.items() if key not in _OWN}
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from recolorist_lab.baselines import store
 from recolorist_lab.baselines.base import Baseline
 from recolorist_lab.baselines.crops import Images, Loader
-from recolorist_lab.baselines.recipe import Recipe
+from recolorist_lab.baselines.recipe import TrainingRecipe
 
 __all__ = ["Selection", "validation_recipe"]
 
@@ -28,7 +28,7 @@ class Selection:
         step: The number of steps after which it was measured.
     """
 
-    def __init__(self, model: Baseline, images: Images, recipe: Recipe, *, seed: int, threads: int = 1) -> None:
+    def __init__(self, model: Baseline, images: Images, recipe: TrainingRecipe, *, seed: int, threads: int = 1) -> None:
         """Prepare to measure a model; its training state is not touched."""
         self.model, self.recipe, self.seed, self.size = model, validation_recipe(recipe), seed, len(images)
         self.draws = model.draws(self.recipe)
@@ -82,10 +82,10 @@ class Selection:
         return store.named_tensors(self.model, self.model.trained_parts())
 
 
-def validation_recipe(recipe: Recipe) -> Recipe:
+def validation_recipe(recipe: TrainingRecipe) -> TrainingRecipe:
     """Return the recipe with a view in which nothing is random.
 
-    >>> validation_recipe(Recipe(view="distorted_crop")).view, validation_recipe(Recipe(view="padded")).view
+    >>> validation_recipe(TrainingRecipe(view="distorted_crop")).view, validation_recipe(TrainingRecipe(view="padded")).view
     ('centre_crop', 'padded')
     """
     fixed = {"resized_crop": "centre_crop", "distorted_crop": "centre_crop", "padded": "padded"}

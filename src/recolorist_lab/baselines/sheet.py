@@ -55,7 +55,15 @@ def contact_sheet(rows: Sequence[Sequence[Bytes]], gap: int = 2) -> bytes:
 
 
 def sample(trainer: BaselineTrainer, count: int = _SHOWN) -> bytes:
-    """Draw what the model does now: contents above, styles below them, results at the bottom; always the same pairs."""
+    """Draw what a model does now, always on the same pairs: contents, styles and results in rows.
+
+    Args:
+        trainer: Its training.
+        count: Number of pairs.
+
+    Returns:
+        A PNG.
+    """
     content = trainer.loader.batch(_CONTENT, 0, count).to(trainer.device)
     style = trainer.loader.batch(_STYLE, 0, count).to(trainer.device)
     return contact_sheet([pictures(content), pictures(style), pictures(trainer.model.stylise(content, style))])

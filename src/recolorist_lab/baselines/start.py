@@ -25,15 +25,15 @@ def begin_with(model: Baseline, source: str | Path) -> tuple[str, ...]:
     IEContrAST and StyTr2 have one decoder in common, so any of them can begin with another's.
     """
     tensors = _tensors_of(source)
-    held = {name.partition("/")[0] for name in tensors}
-    common = [part for part in model.trained_parts() if part in held]
+    parts = {name.partition("/")[0] for name in tensors}
+    common = [part for part in model.trained_parts() if part in parts]
     if not common:
         raise OptionError(
-            f"{source} holds {', '.join(sorted(held))} and {model.name} trains {', '.join(model.trained_parts()) or 'nothing'}; "
+            f"{source} holds {', '.join(sorted(parts))} and {model.name} trains {', '.join(model.trained_parts()) or 'nothing'}; "
             "give weights that have a part in common with it"
         )
-    taken = {name: value for name, value in tensors.items() if name.partition("/")[0] in common}
-    store.put(model, taken, common, f"{', '.join(common)} in {source}")
+    common_tensors = {name: value for name, value in tensors.items() if name.partition("/")[0] in common}
+    store.put(model, common_tensors, common, f"{', '.join(common)} in {source}")
     model.started = MappingProxyType({part: _digest(store.named_tensors(model, [part])) for part in common})
     return tuple(common)
 

@@ -39,7 +39,15 @@ def mean_std(features: Tensor, eps: float = EPS) -> tuple[Tensor, Tensor]:
 
 
 def normalised(features: Tensor, eps: float = EPS) -> Tensor:
-    """Every channel of every sample brought to mean 0 and standard deviation 1."""
+    """Normalise every channel of every sample to mean 0 and standard deviation 1.
+
+    Args:
+        features: (B, C, H, W).
+        eps: Added to the variance.
+
+    Returns:
+        (B, C, H, W).
+    """
     mean, std = mean_std(features, eps)
     return (features - mean) / std
 

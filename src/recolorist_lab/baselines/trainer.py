@@ -19,7 +19,7 @@ from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.baselines import layout, store
 from recolorist_lab.baselines.base import Baseline, Optimisation, Step
 from recolorist_lab.baselines.crops import Images, Loader
-from recolorist_lab.baselines.recipe import Recipe
+from recolorist_lab.baselines.recipe import TrainingRecipe
 from recolorist_lab.baselines.selection import Selection
 
 __all__ = ["BaselineTrainer", "DivergedError", "Record", "device_of"]
@@ -51,7 +51,7 @@ class BaselineTrainer:
         self,
         model: Baseline,
         images: Images,
-        recipe: Recipe | None = None,
+        recipe: TrainingRecipe | None = None,
         *,
         seed: int = 0,
         device: str = "cpu",
@@ -89,9 +89,9 @@ class BaselineTrainer:
     def advance(self) -> Record:
         """One iteration."""
         step = self.step
-        rates = {name: made.rate(step) for name, made in self.optimisers.items()}
-        for name, made in self.optimisers.items():
-            for group in made.optimiser.param_groups:
+        rates = {name: optimisation.rate(step) for name, optimisation in self.optimisers.items()}
+        for name, optimisation in self.optimisers.items():
+            for group in optimisation.optimiser.param_groups:
                 group["lr"] = rates[name]
         self.model.train()
         with self._own_random():
@@ -130,11 +130,11 @@ class BaselineTrainer:
         losses: dict[str, float] = {}
         parts: dict[str, float] = {}
         for term in self.model.training_step(content, style, step):
-            made = self._optimiser(term)
+            optimisation = self._optimiser(term)
             value = self._value(term, step)
-            made.optimiser.zero_grad(set_to_none=True)
+            optimisation.optimiser.zero_grad(set_to_none=True)
             term.loss.backward()
-            _finish(made)
+            _finish(optimisation)
             losses[term.optimiser] = losses.get(term.optimiser, 0.0) + value
             parts |= {name: float(part.detach()) for name, part in term.parts.items()}
         return losses, parts
@@ -144,15 +144,15 @@ class BaselineTrainer:
         share = 1.0 / self.recipe.accumulate
         total = 0.0
         parts: dict[str, float] = {}
-        (name, made), *others = self.optimisers.items()
-        made.optimiser.zero_grad(set_to_none=True)
+        (name, optimisation), *more = self.optimisers.items()
+        optimisation.optimiser.zero_grad(set_to_none=True)
         for number in range(step * self.recipe.accumulate, (step + 1) * self.recipe.accumulate):
             content, style = self.pair(number)
             self._ask(number + 1)
             steps = list(self.model.training_step(content, style, step))
             if not steps:  # an iteration that only prepares, as ArtFlow's first
                 continue
-            if len(steps) != 1 or others:
+            if len(steps) != 1 or more:
                 raise OptionError(f"{self.model.name} steps several optimisers in turn; accumulate must be 1")
             total += self._value(steps[0], step) * share
             (steps[0].loss * share).backward()
@@ -160,7 +160,7 @@ class BaselineTrainer:
                 parts[key] = parts.get(key, 0.0) + float(part.detach()) * share
         if not parts:
             return {}, {}
-        _finish(made)
+        _finish(optimisation)
         return {name: total}, parts
 
     def _ask(self, number: int) -> None:
@@ -193,34 +193,36 @@ class BaselineTrainer:
         tensors = store.named_tensors(self.model, self.model.trained_parts())
         description: dict[str, Any] = {"format": _FORMAT, "step": self.step, "seed": self.seed, "recipe": asdict(self.recipe)}
         description["optimisers"] = {}
-        for name, made in self.optimisers.items():
-            held, rest = _taken_apart(made.optimiser.state_dict(), f"{_OPTIMISER}{name}/")
-            tensors |= held
-            description["optimisers"][name] = rest
+        for name, optimisation in self.optimisers.items():
+            part, numbers = _taken_apart(optimisation.optimiser.state_dict(), f"{_OPTIMISER}{name}/")
+            tensors |= part
+            description["optimisers"][name] = numbers
         if self.selection:
-            held, description["selection"] = self.selection.state()
-            tensors |= held
+            part, description["selection"] = self.selection.state()
+            tensors |= part
         tensors |= self._random
         return store.packed(tensors, description)
 
-    def restore(self, data: bytes, what: str = "the checkpoint") -> None:
+    def restore(self, data: bytes, source: str = "the checkpoint") -> None:
         """Go on from a state; one of another method or of another run is refused."""
-        tensors, description = store.unpacked(data, what)
+        tensors, description = store.unpacked(data, source)
         if (
             description.get("format") != _FORMAT
             or description.get("seed") != self.seed
             or set(description["optimisers"]) != set(self.optimisers)
         ):
-            raise layout.LayoutError(f"{what} is not of this run of {self.model.name} (seed {self.seed})")
-        own = ("random/", _OPTIMISER, "best/")
+            raise layout.LayoutError(f"{source} is not of this run of {self.model.name} (seed {self.seed})")
+        prefixes = ("random/", _OPTIMISER, "best/")
         store.put(
             self.model,
-            {name: value for name, value in tensors.items() if not name.startswith(own)},
+            {name: value for name, value in tensors.items() if not name.startswith(prefixes)},
             self.model.trained_parts(),
-            what,
+            source,
         )
-        for name, made in self.optimisers.items():
-            made.optimiser.load_state_dict(_put_together(tensors, description["optimisers"][name], f"{_OPTIMISER}{name}/"))
+        for name, optimisation in self.optimisers.items():
+            optimisation.optimiser.load_state_dict(
+                _put_together(tensors, description["optimisers"][name], f"{_OPTIMISER}{name}/")
+            )
         self._random = {name: value for name, value in tensors.items() if name.startswith("random/")}
         if self.selection:
             self.selection.restore(tensors, description.get("selection", {}))
@@ -258,17 +260,19 @@ def device_of(name: str) -> str:
     return name
 
 
-def _refuse_small(model: Baseline, recipe: Recipe) -> None:
+def _refuse_small(model: Baseline, recipe: TrainingRecipe) -> None:
     least = max(model.least, model.least_crop)
     if recipe.crop_size < least or recipe.crop_size % model.multiple:
         of = f" and be a multiple of {model.multiple}" if model.multiple > 1 else ""
         raise OptionError(f"crop_size={recipe.crop_size}; crops for {model.name} must have at least {least} pixels a side{of}")
 
 
-def _finish(made: Optimisation) -> None:
-    if made.clip:
-        nn.utils.clip_grad_norm_([value for group in made.optimiser.param_groups for value in group["params"]], made.clip)
-    made.optimiser.step()
+def _finish(optimisation: Optimisation) -> None:
+    if optimisation.clip:
+        nn.utils.clip_grad_norm_(
+            [value for group in optimisation.optimiser.param_groups for value in group["params"]], optimisation.clip
+        )
+    optimisation.optimiser.step()
 
 
 def _seeded(seed: int, gpus: list[torch.device]) -> dict[str, Tensor]:
@@ -285,8 +289,8 @@ def _taken_apart(state: dict[str, Any], start: str) -> tuple[dict[str, Tensor], 
     """An optimiser's state as tensors and what JSON can hold."""
     tensors: dict[str, Tensor] = {}
     numbers: dict[str, dict[str, Any]] = {}
-    for place, held in state["state"].items():
-        for key, value in held.items():
+    for place, values in state["state"].items():
+        for key, value in values.items():
             if isinstance(value, Tensor):
                 tensors[f"{start}{place}/{key}"] = value
             else:
@@ -294,11 +298,11 @@ def _taken_apart(state: dict[str, Any], start: str) -> tuple[dict[str, Tensor], 
     return tensors, {"groups": state["param_groups"], "numbers": numbers}
 
 
-def _put_together(tensors: dict[str, Tensor], rest: dict[str, Any], start: str) -> dict[str, Any]:
-    state: dict[int, dict[str, Any]] = {int(place): dict(held) for place, held in rest["numbers"].items()}
+def _put_together(tensors: dict[str, Tensor], numbers: dict[str, Any], start: str) -> dict[str, Any]:
+    state: dict[int, dict[str, Any]] = {int(place): dict(values) for place, values in numbers["numbers"].items()}
     for name, value in tensors.items():
         if name.startswith(start):
             place, _, key = name[len(start) :].partition("/")
             state.setdefault(int(place), {})[key] = value
-    groups = [{**group, **({"betas": tuple(group["betas"])} if "betas" in group else {})} for group in rest["groups"]]
+    groups = [{**group, **({"betas": tuple(group["betas"])} if "betas" in group else {})} for group in numbers["groups"]]
     return {"state": state, "param_groups": groups}

@@ -70,32 +70,59 @@ class Decoder(nn.Sequential):
 
 
 def decoder() -> Decoder:
-    """A fresh decoder."""
+    """Make a decoder with fresh weights.
+
+    Returns:
+        The decoder.
+    """
     return Decoder()
 
 
 def encoder(stages: int = 4, weights: str = "auto") -> Encoder:
-    """The frozen encoder: with the official weights (``auto``), or with random ones of the same scale (``random``)."""
-    made = Encoder(stages)
+    """Make the frozen encoder.
+
+    Args:
+        stages: How many stages it has.
+        weights: ``auto`` for the official ones, ``random`` for random ones of the same scale.
+
+    Returns:
+        The encoder.
+
+    Raises:
+        OptionError: The choice is unknown.
+        WeightsError: The weights are not here.
+    """
+    network = Encoder(stages)
     if weights == "auto":
-        layout.load(made, _state(stages), "the normalised VGG-19")
+        layout.load(network, _state(stages), "the normalised VGG-19")
     elif weights == "random":
-        _draw(made)
+        _draw(network)
     else:
         raise OptionError(f"weights={weights!r}; accepted are 'auto' and 'random'")
-    made.requires_grad_(requires_grad=False)
-    return made
+    network.requires_grad_(requires_grad=False)
+    return network
 
 
 def truncated(state: dict[str, Tensor], stages: int) -> dict[str, Tensor]:
-    """The first stages of the official file's 34 tensors; a file that is short already is taken as it is."""
-    wanted = _names(stages)
-    if set(state) == set(wanted):
+    """Take the first stages of the official file's 34 tensors.
+
+    Args:
+        state: The tensors of the file, or of these stages alone.
+        stages: How many stages.
+
+    Returns:
+        Their tensors.
+
+    Raises:
+        LayoutError: The file is laid out differently.
+    """
+    names = _names(stages)
+    if set(state) == set(names):
         return state
     with torch.device("meta"):
         whole = Encoder(6).state_dict()
     layout.check(state, whole, FILE)
-    return {name: state[name] for name in wanted}
+    return {name: state[name] for name in names}
 
 
 def fingerprint(network: nn.Module) -> str:
@@ -111,15 +138,15 @@ def fingerprint(network: nn.Module) -> str:
 
 
 def _children() -> list[nn.Module]:
-    made: list[nn.Module] = [nn.Conv2d(3, 3, 1)]
+    layers: list[nn.Module] = [nn.Conv2d(3, 3, 1)]
     width = 3
     for place, block in enumerate(_WIDTHS):
         if place:
-            made.append(nn.MaxPool2d(2, 2, ceil_mode=True))
+            layers.append(nn.MaxPool2d(2, 2, ceil_mode=True))
         for wider in block:
-            made += _block(width, wider)
+            layers += _block(width, wider)
             width = wider
-    return made
+    return layers
 
 
 def _block(width: int, wider: int) -> list[nn.Module]:
@@ -145,11 +172,11 @@ def _draw(network: Encoder) -> None:
 
 def _state(stages: int) -> dict[str, Tensor]:
     """From the whole file or, where only they are there, from its parts (those beyond relu4_1 rounded to half precision)."""
-    from recolorist_lab.assets.weights import found, state_of
+    from recolorist_lab.assets.weights import find_weights, state_of
 
     if stages <= 4:
         state = state_of("vgg_normalised_relu4_1")
-    elif stages == 6 or found("vgg_normalised") is not None:
+    elif stages == 6 or find_weights("vgg_normalised") is not None:
         state = state_of("vgg_normalised")
     else:
         state = {**state_of("vgg_normalised_relu4_1"), **state_of("vgg_normalised_stage5_half")}

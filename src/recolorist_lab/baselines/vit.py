@@ -90,22 +90,42 @@ def synthesise(first: Tensor, second: Tensor) -> Tensor:
 
 
 def resized(image: Tensor, size: int | tuple[int, int]) -> Tensor:
-    """The image at another size; the same tensor if it has it already."""
-    wanted = (size, size) if isinstance(size, int) else size
-    if tuple(image.shape[-2:]) == wanted:
+    """Resize images with antialiasing.
+
+    Args:
+        image: (B, 3, H, W).
+        size: One side, or height and width.
+
+    Returns:
+        The same tensor where the size is right already.
+    """
+    target = (size, size) if isinstance(size, int) else size
+    if tuple(image.shape[-2:]) == target:
         return image
-    return functional.interpolate(image, wanted, mode="bilinear", antialias=True, align_corners=False)
+    return functional.interpolate(image, target, mode="bilinear", antialias=True, align_corners=False)
 
 
 def start_linear(module: nn.Module) -> None:
-    """Weights of linear layers after Xavier and Glorot, biases zero."""
+    """Initialise a linear layer after Xavier and Glorot, with zero biases.
+
+    Args:
+        module: Any module; others are left alone.
+    """
     if isinstance(module, nn.Linear):
         nn.init.xavier_uniform_(module.weight)
         nn.init.zeros_(module.bias)
 
 
 def refuse_odd(width: int, size: int) -> None:
-    """What the product of halves cannot be made of."""
+    """Check that patches can be made as a product of halves.
+
+    Args:
+        width: Of the tokens.
+        size: Side of the images.
+
+    Raises:
+        OptionError: They cannot.
+    """
     if width < 1 or width % (6 * PATCH):
         raise OptionError(
             f"width={width}; accepted are multiples of {6 * PATCH}, so that a patch is a product of two halves of a token"

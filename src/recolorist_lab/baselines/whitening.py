@@ -48,9 +48,9 @@ class _Root(torch.autograd.Function):
         total = rows + columns
         slope = torch.where(total > 0, 1 / total, total)  # of the square root, from dᵢ - dⱼ = (rᵢ - rⱼ)(rᵢ + rⱼ)
         if ctx.inverse:
-            both = mapped.unsqueeze(-1) * mapped.unsqueeze(-2)
+            product = mapped.unsqueeze(-1) * mapped.unsqueeze(-2)
             lone = (mapped.unsqueeze(-1) + mapped.unsqueeze(-2)) ** 3  # one of the two was left out: f(dᵢ) / dᵢ
-            slope = torch.where(both > 0, -both * slope, lone)
+            slope = torch.where(product > 0, -product * slope, lone)
         symmetric = (grads[0] + grads[0].mT) / 2
         return vectors @ ((vectors.mT @ symmetric @ vectors) * slope) @ vectors.mT, None, None
 
@@ -131,12 +131,12 @@ def wct_regions(content: Tensor, style: Tensor, content_labels: Tensor, style_la
     _check(content, style)
     out = content.flatten(2).clone()
     for sample in range(len(content)):
-        here, there = _labels_at(content_labels[sample], content), _labels_at(style_labels[sample], style)
+        content_map, style_map = _labels_at(content_labels[sample], content), _labels_at(style_labels[sample], style)
         for label in usable_labels(content_labels[sample], style_labels[sample]):
-            chosen, wanted = here == label, there == label
-            if chosen.sum() > 1 and wanted.sum() > 1:  # a small region may be gone at a coarse level
+            chosen, reference = content_map == label, style_map == label
+            if chosen.sum() > 1 and reference.sum() > 1:  # a small region may be gone at a coarse level
                 source, target = (part[sample : sample + 1].flatten(2) for part in (content, style))
-                out[sample, :, chosen] = wct(source[..., chosen], target[..., wanted], **options)[0]
+                out[sample, :, chosen] = wct(source[..., chosen], target[..., reference], **options)[0]
     return out.reshape(content.shape)
 
 

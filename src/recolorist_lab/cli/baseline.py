@@ -86,7 +86,7 @@ def info(method: files.Method, *, _plugin: Plugins = None, as_json: common.Json 
     typer.echo("\nofficial files")
     for file in network.official:
         typer.echo(f"  {file.part}: {file.file}, {file.what}\n    where: {file.address or 'not known'}")
-        blobs = [f"git blob {blob}: {what}" for blob, what in file.git_blobs.items()]
+        blobs = [f"git blob {blob}: {description}" for blob, description in file.git_blobs.items()]
         for line in blobs if blobs and not file.sha256 else [f"sha256 {file.sha256 or 'not known; pass --sha256'}"]:
             typer.echo(f"    {line}")
 

@@ -72,15 +72,15 @@ def stylise(
     common.check_reports(*(job.out for job in jobs), force=force)
     torch_device = device_of(device)
     model = ready(method, weights, device=torch_device, **parsed(method, option or ()))
-    written = []
+    images = []
     for job in show_progress(jobs, len(jobs), "stylising"):
         job.out.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(job.out, _stylised(model, job, size, shares, torch_device))
-        written.append({"content": str(job.content), "styles": [str(path) for path in job.styles], "out": str(job.out)})
+        images.append({"content": str(job.content), "styles": [str(path) for path in job.styles], "out": str(job.out)})
     if as_json:
-        typer.echo(json.dumps({"method": method, "images": written}, indent=2))
+        typer.echo(json.dumps({"method": method, "images": images}, indent=2))
     else:
-        typer.echo(f"{out}: {len(written):,} {'image' if len(written) == 1 else 'images'} by {model.name}.")
+        typer.echo(f"{out}: {len(images):,} {'image' if len(images) == 1 else 'images'} by {model.name}.")
 
 
 def convert(
@@ -99,7 +99,7 @@ def convert(
     from recolorist_lab.baselines.options import pairs, parsed
 
     if out.suffix != ".safetensors":
-        raise OptionError(f"{out} does not end in .safetensors; that is what is written")
+        raise OptionError(f"{out} does not end in .safetensors, the one format that is written; change the name")
     common.check_reports(out, force=force)
     files = {part: Path(path) for part, path in pairs(source, "--from").items()}
     digests = pretrained.convert(method, files, out, checksums=pairs(sha256 or (), "--sha256"), **parsed(method, option or ()))
@@ -129,7 +129,7 @@ def _images(path: Path) -> list[Path]:
 
     images = list_images(path) if path.is_dir() else [path]
     if not images:
-        raise OptionError(f"{path} holds no images")
+        raise OptionError(f"{path} holds no images; check the path")
     return images
 
 
@@ -183,7 +183,7 @@ def _read(path: Path, size: int | None) -> tuple[Tensor, bool]:
     from recolorist.io.images import read_picture
     from recolorist_lab.baselines.crops import tensor_of
     from recolorist_lab.data.loader import READING
-    from recolorist_lab.data.pixels import resized, rgb8
+    from recolorist_lab.data.pixels import resize_square, to_rgb8
 
     pixels = read_picture(path, READING).pixels
-    return tensor_of([resized(rgb8(pixels), size)[0]]), pixels.ndim == 2 or pixels.shape[-1] == 1
+    return tensor_of([resize_square(to_rgb8(pixels), size)[0]]), pixels.ndim == 2 or pixels.shape[-1] == 1

@@ -79,7 +79,7 @@ def train(
     force: common.Force = False,
     as_json: common.Json = False,
 ) -> None:
-    """Train a method on one training split, as released unless told otherwise. Interrupted, the same command goes on."""
+    """Train a method on one training split, as released unless options say otherwise. Interrupted, the same command goes on."""
     from recolorist_lab.baselines.registry import name_of
     from recolorist_lab.baselines.trainer import device_of
     from recolorist_lab.cli.train import cell_of, copy_files, run_by_hand
@@ -87,8 +87,8 @@ def train(
     from recolorist_lab.runs.ledger import Ledger
 
     sizes = {"batch": batch, "accumulate": accumulate, "load_size": load_size, "crop_size": crop_size}
-    lengths, others = {"iterations": iterations, "epochs": epochs}, {"rate": rate, "clip": clip, "keep": keep, "view": view}
-    recipe: dict[str, Any] = {**lengths, **sizes, **others}
+    lengths, choices = {"iterations": iterations, "epochs": epochs}, {"rate": rate, "clip": clip, "keep": keep, "view": view}
+    recipe: dict[str, Any] = {**lengths, **sizes, **choices}
     work = {"seed": seed, "root": str(root or ""), "device": device_of(device), "readers": jobs, "checkpoint": checkpoint_every}
     values = {
         **{name: value for name, value in recipe.items() if value is not None},
@@ -119,16 +119,16 @@ def _tell_nearest(cell: Cell, book: Ledger) -> None:
     from recolorist_lab.runs.config import identity_of
     from recolorist_lab.runs.ledger import Result
 
-    own = identity_of(cell.config)
-    others = []
+    identity = identity_of(cell.config)
+    candidates = []
     for path in (folder / "result.json" for folder in book.folders()):
         if path.exists():
             other = Result.load(path.parent)
-            if all(other.config.get(name) == own[name] for name in ("method", "dataset")):
-                others.append((differences(other.config, own), path.parent.name))
-    if not others:
+            if all(other.config.get(name) == identity[name] for name in ("method", "dataset")):
+                candidates.append((differences(other.config, identity), path.parent.name))
+    if not candidates:
         return
-    fields, run = min(others, key=lambda pair: len(pair[0]))
+    fields, run = min(candidates, key=lambda pair: len(pair[0]))
     if not fields:  # other code or other data
         return
     network = class_of(cell.config.method)
@@ -140,23 +140,23 @@ def _tell_nearest(cell: Cell, book: Ledger) -> None:
     typer.echo(f"recolorist-lab: {note}.", err=True)
 
 
-def differences(other: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
+def differences(other: Mapping[str, Any], present: Mapping[str, Any]) -> list[str]:
     """List the fields of two configurations that differ, with both values in full.
 
     >>> differences({"rate": 0.1, "seed": 1, "options": ["a=1"]}, {"rate": 0.2, "seed": 1, "options": ["a=1", "b=2"]})
     ['rate: 0.1 there, 0.2 now', 'options: without b=2 there']
     """
     fields = []
-    for name in own:
-        there, here = other.get(name), own[name]
-        if there == here:
+    for name in present:
+        before, now = other.get(name), present[name]
+        if before == now:
             continue
-        if isinstance(there, list) and isinstance(here, list):
-            parts = [f"without {item} there" for item in here if item not in there]
-            parts += [f"without {item} now" for item in there if item not in here]
+        if isinstance(before, list) and isinstance(now, list):
+            parts = [f"without {item} there" for item in now if item not in before]
+            parts += [f"without {item} now" for item in before if item not in now]
             fields.append(f"{name}: {', '.join(parts) or 'in another order'}")
         else:
-            fields.append(f"{name}: {there!r} there, {here!r} now")
+            fields.append(f"{name}: {before!r} there, {now!r} now")
     return fields
 
 

@@ -75,7 +75,7 @@ def compare(
 
     Interrupted, the same command goes on where it was.
     """
-    from recolorist.collections.run import terminated_like_interrupted, usable_cores
+    from recolorist.collections.run import interrupt_on_termination, usable_cores
     from recolorist_lab.cli.sweep import bar
     from recolorist_lab.compare.images import ImageSource
     from recolorist_lab.compare.plan import METHODS, Training
@@ -91,7 +91,7 @@ def compare(
     training = Training(tuple(method or METHODS), model, file, size, epochs, batch, max(1, cores // count))
     images = ImageSource(source, root, columns, group_pattern, is_one_hospital=bool(test_share))
     try:
-        with terminated_like_interrupted(), redirect_stdout(sys.stderr):
+        with interrupt_on_termination(), redirect_stdout(sys.stderr):
             results = run(
                 Request(images, out, training, seeds, test_share, count),
                 say=typer.echo,

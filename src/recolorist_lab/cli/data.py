@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from recolorist_lab.data.cards import Card
     from recolorist_lab.data.index import Bar
     from recolorist_lab.data.manifest import Manifest
-    from recolorist_lab.data.own import Plan
+    from recolorist_lab.data.own import IndexOptions
 
 __all__ = ["register"]
 
@@ -93,10 +93,10 @@ def list_() -> None:
 
 def info(name: _Name) -> None:
     """Print a dataset's card."""
-    from recolorist_lab.data.describe import described
+    from recolorist_lab.data.describe import describe_card
     from recolorist_lab.data.registry import card_of
 
-    typer.echo(described(card_of(name)))
+    typer.echo(describe_card(card_of(name)))
 
 
 def fetch(
@@ -160,7 +160,7 @@ def index(
     jobs: common.Jobs = None,
 ) -> None:
     """Write the manifest of a dataset, or of your own images; every image is read once, and what cannot be is left out."""
-    from recolorist_lab.data.own import Plan
+    from recolorist_lab.data.own import IndexOptions
     from recolorist_lab.data.shares import split_by_shares
 
     if sum(value is not None for value in (name, folder, csv, npz)) != 1:
@@ -169,8 +169,10 @@ def index(
     if name is not None:
         manifest, base = _of_card(name, root, out, option, bar, jobs or 2, allow_different=allow_different)
     else:
-        own = called or (folder or csv or npz or Path()).resolve().stem
-        plan = Plan(own, "train", tuple(val_domain or ()), tuple(test_domain or ()), multilabel, group_pattern=group_pattern)
+        name = called or (folder or csv or npz or Path()).resolve().stem
+        plan = IndexOptions(
+            name, "train", tuple(val_domain or ()), tuple(test_domain or ()), multilabel, group_pattern=group_pattern
+        )
         levels = (label_from, domain_from, split_from, group_from)
         if npz is not None:
             manifest, base = _of_arrays(npz, out, plan, levels, bar, jobs or 2)
@@ -228,8 +230,8 @@ def pack(
     path = manifest_path(target, root)
     samples = Samples(path, size=size, resize=resize)  # type: ignore[arg-type]  # which refuses other words
     folder = pack_(samples, jobs=jobs or usable_cores(), bar=_bar("packing"))
-    room = sum(file.stat().st_size for file in folder.iterdir())
-    typer.echo(f"{folder}: {len(samples):,} images of {size} × {size} pixels, {resize}, {room / 2**20:,.1f} MiB.")
+    taken = sum(file.stat().st_size for file in folder.iterdir())
+    typer.echo(f"{folder}: {len(samples):,} images of {size} × {size} pixels, {resize}, {taken / 2**20:,.1f} MiB.")
 
 
 def stats(manifests: _Manifests, *, as_json: common.Json = False) -> None:
@@ -284,7 +286,9 @@ def _of_card(
     return index_(card, root, into=into, allow_different=allow_different, options=options, jobs=jobs, bar=bar), root
 
 
-def _of_arrays(npz: Path, out: Path | None, plan: Plan, levels: tuple[str, ...], bar: Bar, jobs: int) -> tuple[Manifest, Path]:
+def _of_arrays(
+    npz: Path, out: Path | None, plan: IndexOptions, levels: tuple[str, ...], bar: Bar, jobs: int
+) -> tuple[Manifest, Path]:
     from recolorist_lab.data.own_arrays import index_npz
 
     if any(levels):
@@ -296,7 +300,7 @@ def _of_arrays(npz: Path, out: Path | None, plan: Plan, levels: tuple[str, ...],
 
 
 def _of_own(
-    folder: Path | None, csv: Path | None, root: Path | None, plan: Plan, levels: tuple[str, ...], bar: Bar, jobs: int
+    folder: Path | None, csv: Path | None, root: Path | None, plan: IndexOptions, levels: tuple[str, ...], bar: Bar, jobs: int
 ) -> tuple[Manifest, Path]:
     from recolorist_lab.data.own import Columns, index_folder, index_table
 

@@ -49,7 +49,7 @@ def _version(*, asked: bool) -> None:
         raise typer.Exit
 
 
-_Version = Annotated[bool, typer.Option("--version", help="Print the version and leave.", callback=_version, is_eager=True)]
+_Version = Annotated[bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)]
 
 
 @app.callback()

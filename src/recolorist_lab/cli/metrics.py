@@ -97,7 +97,7 @@ def metrics(
     names_wanted = _select_metrics(only, len(files))
     from recolorist_lab.metrics import FeatureCache, evaluate
 
-    triples = (_triple(one, size, resize, audit=audit) for one in files)
+    triples = (_triple(paths, size, resize, audit=audit) for paths in files)
     evaluation = evaluate(
         show_progress(triples, len(files), "measuring"),
         metrics=names_wanted,
@@ -109,7 +109,7 @@ def metrics(
         cache=None if no_cache else FeatureCache(),
     )
     if as_json:
-        names = {"files": [[str(path) for path in one] for one in files]} if pairs else {}
+        names = {"files": [[str(path) for path in paths] for paths in files]} if pairs else {}
         typer.echo(json.dumps(evaluation.to_dict(pairs=pairs) | names, indent=2, allow_nan=False))
     else:
         _print(evaluation)
@@ -117,20 +117,20 @@ def metrics(
 
 def paired(content: Path, style: Path, output: Path, *, by: str = "name") -> list[Files]:
     """Which content, style and output belong together."""
-    contents, styles, outputs = (_files(one) for one in (content, style, output))
-    named = by == "name" and content.is_dir()
-    if named:
+    contents, styles, outputs = (_files(paths) for paths in (content, style, output))
+    by_name = by == "name" and content.is_dir()
+    if by_name:
         outputs = _in_step(content, contents, output, outputs)
     if not style.is_dir():
         styles *= len(contents)
-    elif named:
+    elif by_name:
         styles = _in_step(content, contents, style, styles)
     counts = len(contents), len(styles), len(outputs)
     if len(set(counts)) > 1:
         raise OptionError(
             f"{counts[0]:,} contents, {counts[1]:,} styles and {counts[2]:,} outputs are not as many; each needs its own"
         )
-    return [Files(*one) for one in zip(contents, styles, outputs, strict=True)]
+    return [Files(*paths) for paths in zip(contents, styles, outputs, strict=True)]
 
 
 # ---- helpers ----------------------------------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ def _files(source: Path) -> list[Path]:
         raise OptionError(f"{source} does not exist; give a folder of images, or one image")
     images = list_images(source) if source.is_dir() else [source]
     if not images:
-        raise OptionError(f"{source} holds no images")
+        raise OptionError(f"{source} holds no images; check the path")
     return images
 
 
@@ -161,15 +161,15 @@ def _in_step(content: Path, contents: list[Path], other: Path, others: list[Path
 
 def _by_stem(folder: Path, files: list[Path]) -> dict[str, Path]:
     root = folder if folder.is_dir() else folder.parent
-    named: dict[str, Path] = {}
+    by_stem: dict[str, Path] = {}
     for path in files:
         stem = path.relative_to(root).with_suffix("").as_posix()
-        if stem in named:
+        if stem in by_stem:
             raise OptionError(
-                f"{named[stem]} and {path} have one name but for their endings; rename one, or pair with --by order"
+                f"{by_stem[stem]} and {path} have one name but for their endings; rename one, or pair with --by order"
             )
-        named[stem] = path
-    return named
+        by_stem[stem] = path
+    return by_stem
 
 
 def _select_metrics(only: str | None, count: int) -> tuple[str, ...]:
@@ -188,14 +188,14 @@ def _select_metrics(only: str | None, count: int) -> tuple[str, ...]:
 def _triple(files: Files, size: int | None, how: Any, *, audit: bool) -> Triple:
     from recolorist.core.audit import audit as audited
     from recolorist.io.images import read_image
-    from recolorist_lab.data.pixels import resized, rgb8
+    from recolorist_lab.data.pixels import resize_square, to_rgb8
     from recolorist_lab.metrics import Triple
 
-    content, style, output = (rgb8(read_image(path)) for path in files)
+    content, style, output = (to_rgb8(read_image(path)) for path in files)
     if audit and content.shape != output.shape:
         raise OptionError(f"{files.output} and {files.content} differ in size, so there is nothing to audit; leave out --audit")
     audit_result = audited(content, output) if audit else None
-    content, style, output = (resized(image, size, how)[0] for image in (content, style, output))
+    content, style, output = (resize_square(image, size, how)[0] for image in (content, style, output))
     return Triple(content, style, output, audit_result)
 
 

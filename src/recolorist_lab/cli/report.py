@@ -43,11 +43,11 @@ def report(
     from recolorist_lab.runs.remembered import studies_of
 
     book = Ledger(ledger, must_exist=True)
-    written = build(studies_of(book, study or ()), book, out, partial=partial)
+    summary = build(studies_of(book, study or ()), book, out, partial=partial)
     if as_json:
         typer.echo(
-            json.dumps({"page": str(written.page), "tables": written.tables, "figures": written.figures, "gaps": written.gaps})
+            json.dumps({"page": str(summary.page), "tables": summary.tables, "figures": summary.figures, "gaps": summary.gaps})
         )
     else:
-        gaps = f"; {written.gaps} cells are missing and marked" if written.gaps else ""
-        typer.echo(f"{written.tables} tables and {written.figures} figures{gaps}; open {written.page}")
+        gaps = f"; {summary.gaps} cells are missing and marked" if summary.gaps else ""
+        typer.echo(f"{summary.tables} tables and {summary.figures} figures{gaps}; open {summary.page}")

@@ -104,7 +104,7 @@ def _prepared(plan: Reproduction, book: Ledger, say: Any, *, start: bool, yes: b
     """Say what is needed, ask, fetch what may be fetched; the plan is read again, since the data are part of every run id."""
     from dataclasses import replace
 
-    from recolorist_lab.assets.weights import found
+    from recolorist_lab.assets.weights import find_weights
     from recolorist_lab.runs.study import load
     from recolorist_lab.studies.estimate import measured, needs_of
     from recolorist_lab.studies.reproduce import NETWORKS, on_device
@@ -112,7 +112,7 @@ def _prepared(plan: Reproduction, book: Ledger, say: Any, *, start: bool, yes: b
     device = _device()
     say("Running small cells to estimate from …")
     with redirect_stdout(sys.stderr):
-        rates = measured(plan.studies, networks=all(found(name) is not None for name in NETWORKS), device=device)
+        rates = measured(plan.studies, networks=all(find_weights(name) is not None for name in NETWORKS), device=device)
     needs = needs_of(plan.studies, book, rates)
     for line in lines_of(needs):
         say(line)
@@ -212,14 +212,14 @@ def _fetch(needs: Needs, say: Any) -> None:
 def _run_and_report(
     plan: Reproduction, book: Ledger, out: Path, say: Any, where: dict[str, Any], *, bars: bool
 ) -> dict[str, Any]:
-    from recolorist.collections.run import terminated_like_interrupted
+    from recolorist.collections.run import interrupt_on_termination
     from recolorist_lab.cli import sweep as cli_sweep
     from recolorist_lab.report.build import build
     from recolorist_lab.studies.reproduce import run
 
     start = time.monotonic()
     try:
-        with terminated_like_interrupted():
+        with interrupt_on_termination():
             reports = run(
                 plan,
                 book,
@@ -230,14 +230,14 @@ def _run_and_report(
             )
             complete = all(report.is_complete for report in reports.values())
             say("Writing the report …")
-            written = build(plan.studies, book, out, partial=not complete)
+            summary = build(plan.studies, book, out, partial=not complete)
     except KeyboardInterrupt:
         typer.echo("recolorist-lab: interrupted; what is finished is kept, and the same command goes on from here", err=True)
         raise typer.Exit(common.INTERRUPTED) from None
     seconds = time.monotonic() - start
-    say(f"{written.tables} tables and {written.figures} figures in {seconds / 60:.1f} minutes; open {written.page}")
+    say(f"{summary.tables} tables and {summary.figures} figures in {seconds / 60:.1f} minutes; open {summary.page}")
     studies = [{"study": name, **vars(report), "done": report.done} for name, report in reports.items()]
-    written_report = {"page": str(written.page), "tables": written.tables, "figures": written.figures, "gaps": written.gaps}
+    written_report = {"page": str(summary.page), "tables": summary.tables, "figures": summary.figures, "gaps": summary.gaps}
     return {"complete": complete, "seconds": seconds, "studies": studies, "report": written_report}
 
 

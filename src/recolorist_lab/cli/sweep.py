@@ -66,7 +66,7 @@ def run(
     as_json: common.Json = False,
 ) -> None:
     """Run every cell that has no result yet. It is always safe to start this again, and from several machines at once."""
-    from recolorist.collections.run import terminated_like_interrupted, usable_cores
+    from recolorist.collections.run import interrupt_on_termination, usable_cores
     from recolorist_lab.runs.ledger import Ledger
     from recolorist_lab.runs.remembered import remember
     from recolorist_lab.runs.study import load
@@ -80,8 +80,9 @@ def run(
     remember(book, study)
     try:
         # Standard output is for the report; what Ray and others have to say meanwhile goes where messages go.
-        with terminated_like_interrupted(), redirect_stdout(sys.stderr), bar(plan.name, shown=not as_json) as update:
-            works = engine_of(engine, book, jobs or usable_cores(), address, retries)
+        with interrupt_on_termination(), redirect_stdout(sys.stderr), bar(plan.name, shown=not as_json) as update:
+            kinds = {cell.kind for cell in plan.cells}
+            works = engine_of(engine, book, jobs or usable_cores(), address, retries, trains="classify" in kinds)
             report = run_study(plan, book, works, retries=retries, on_progress=update)
     except KeyboardInterrupt:
         typer.echo("recolorist-lab: interrupted; what is finished is kept, and the same command goes on from here", err=True)
@@ -134,7 +135,9 @@ def retry(
     plan, book = load(study), Ledger(ledger, must_exist=True)
     selected = [cell for cell in plan.cells if not only or cell.run_id.startswith(tuple(only))]
     if not selected:
-        raise OptionError(f"no cell of {plan.name} has a run id that begins with {' or '.join(only or [])}")
+        raise OptionError(
+            f"no cell of {plan.name} has a run id that begins with {' or '.join(only or [])}; `sweep status --json` lists them"
+        )
     cleared = [cell for cell in selected if book.state(cell).name == "failed"]
     for cell in cleared:
         book.retry(cell)
@@ -216,15 +219,24 @@ def export(
         typer.echo(f"{out}: {len(rows)} rows.")
 
 
-def engine_of(name: str, ledger: Any, jobs: int, address: str | None, retries: int) -> Any:
-    """Where cells are run: processes of this machine, or a Ray cluster."""
+def engine_of(name: str, ledger: Any, jobs: int, address: str | None, retries: int, *, trains: bool = False) -> Any:
+    """Where cells are run: processes of this machine, or a Ray cluster.
+
+    Args:
+        name: ``"local"`` or ``"ray"``.
+        ledger: Where results are kept.
+        jobs: Cells at once.
+        address: Of a Ray cluster.
+        retries: Times a cell is tried again.
+        trains: Whether cells train networks: torch is then loaded once, in the process that they are forked from.
+    """
     if name == "ray":
         from recolorist_lab.runs.engines.ray import RayEngine
 
         return RayEngine(ledger, jobs, address, retries)
     from recolorist_lab.runs.engines.local import LocalEngine
 
-    return LocalEngine(ledger, jobs)
+    return LocalEngine(ledger, jobs, "recolorist_lab.compare.preload") if trains else LocalEngine(ledger, jobs)
 
 
 @contextmanager

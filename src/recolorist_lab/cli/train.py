@@ -72,8 +72,15 @@ def train(
     from recolorist_lab.training.watch import bar
 
     _refuse_folder(dataset, root)
-    named = {"dataset": dataset, "augmentation": augmentation, "algorithm": algorithm, "seed": seed, "model": model, "root": root}
-    from_options = {**named, **({} if probability is None else {"probability": probability})}
+    options = {
+        "dataset": dataset,
+        "augmentation": augmentation,
+        "algorithm": algorithm,
+        "seed": seed,
+        "model": model,
+        "root": root,
+    }
+    from_options = {**options, **({} if probability is None else {"probability": probability})}
     values = {**from_options, **_parse_settings(more or [], from_options)}
     cell, book = cell_of("classify", values, ("dataset", "seed")), Ledger(ledger)
     common.check_reports(None if out is None else out / "result.json", force=force)
@@ -120,13 +127,13 @@ def _parse_settings(items: list[str], from_options: Mapping[str, Any]) -> dict[s
 
 def run_by_hand(cell: Cell, book: Ledger, bar: AbstractContextManager[None]) -> Result:
     """Run a cell in this process, in the context of a progress bar; return its result, whether finished now or before."""
-    from recolorist.collections.run import terminated_like_interrupted
+    from recolorist.collections.run import interrupt_on_termination
     from recolorist_lab.runs.cell import run_cell
 
     if book.state(cell).name == "failed":  # whoever asks again by hand wants it tried again
         book.retry(cell)
     try:
-        with terminated_like_interrupted(), bar:
+        with interrupt_on_termination(), bar:
             outcome = run_cell(book.root, book.lease, cell)
     except KeyboardInterrupt:
         typer.echo("recolorist-lab: interrupted; the same command goes on from the last checkpoint", err=True)

@@ -35,9 +35,9 @@ def register(app: typer.Typer) -> None:
 
 def list_(*, as_json: common.Json = False) -> None:
     """List the files: what they are for, their licences, and whether they are on this machine."""
-    from recolorist_lab.assets.weights import WEIGHTS, found
+    from recolorist_lab.assets.weights import WEIGHTS, find_weights
 
-    paths = {name: found(name) for name in WEIGHTS}
+    paths = {name: find_weights(name) for name in WEIGHTS}
     if as_json:
         files = {
             name: {
@@ -54,7 +54,7 @@ def list_(*, as_json: common.Json = False) -> None:
         typer.echo(json.dumps(files, indent=2))
         return
     for name, weights in WEIGHTS.items():
-        typer.echo(f"{name:<28}{'paths' if paths[name] else 'missing':<9}{weights.what}")
+        typer.echo(f"{name:<28}{'here' if paths[name] else 'missing':<9}{weights.what}")
         typer.echo(f"{'':<37}{weights.file}; {weights.licence}")
         typer.echo(
             f"{'':<37}{paths[name] or weights.address or ', '.join(f'or {name_instead}' for name_instead in weights.instead)}"
@@ -76,12 +76,12 @@ def fetch(names: _Names = None, *, ca: _Ca = None, mirror: _Mirror = None) -> No
 
 def check(names: _Names = None) -> None:
     """Hold every file that is here against its size and checksum."""
-    from recolorist_lab.assets.weights import WEIGHTS, WeightsError, found
+    from recolorist_lab.assets.weights import WEIGHTS, WeightsError, find_weights
 
     wrong = False
     for name in names or WEIGHTS:
         try:
-            path = found(name)
+            path = find_weights(name)
         except WeightsError as error:
             wrong = True
             typer.echo(f"recolorist-lab: {name}: {error}", err=True)

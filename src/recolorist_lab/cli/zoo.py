@@ -104,7 +104,7 @@ def evaluate(
     """Test a checkpoint on a dataset."""
     from recolorist.errors import OptionError
     from recolorist_lab.assets.zoo import CHECKPOINTS
-    from recolorist_lab.data.named import named
+    from recolorist_lab.data.named import open_dataset
     from recolorist_lab.paper.numbers import ZOO
     from recolorist_lab.training import published
 
@@ -113,7 +113,7 @@ def evaluate(
     dataset_name = dataset or (published_as.dataset if published_as else checkpoint.config.get("dataset"))
     if not isinstance(dataset_name, str):
         raise OptionError(f"{checkpoint.name} does not say what it was trained on; name a dataset with --dataset")
-    images = named(dataset_name, root)
+    images = open_dataset(dataset_name, root)
     scores: Any = published.evaluate(checkpoint, images, split=split, size=size, resize=resize, batch=batch, workers=workers)
     if as_json:
         typer.echo(json.dumps({"checkpoint": checkpoint.name, "dataset": dataset_name, "split": split, **scores}, indent=2))

@@ -63,29 +63,41 @@ def make_folds(manifest: Manifest, seeds: int, test_share: float = 0.0) -> list[
 
 def _shared(manifest: Manifest, test_share: float, seed: int) -> Fold:
     divided = split_by_shares(manifest, test=test_share, seed=seed)
-    return _named(divided, f"split-{seed + 1}", f"split {seed + 1}", (seed,))
+    return _fold(divided, f"split-{seed + 1}", f"split {seed + 1}", (seed,))
 
 
 def _left_out(manifest: Manifest, hospital: str, number: int, seeds: int) -> Fold:
     entries = [replace(entry, split="test" if entry.domain == hospital else "train") for entry in manifest]
     name = f"target-{number}-{re.sub(r'[^A-Za-z0-9]+', '-', hospital).strip('-').lower()}"
-    return _named(Manifest.of(entries, manifest.facts), name, hospital, tuple(range(seeds)))
+    return _fold(Manifest.of(entries, manifest.facts), name, hospital, tuple(range(seeds)))
 
 
-def _named(manifest: Manifest, name: str, target: str, seeds: tuple[int, ...]) -> Fold:
+def _fold(manifest: Manifest, name: str, target: str, seeds: tuple[int, ...]) -> Fold:
     entries = [replace(entry, dataset=name) for entry in manifest]
     return Fold(name, target, seeds, Manifest.of(entries, replace(manifest.facts, dataset=name, title=name)))
 
 
 def write_folds(folds: Sequence[Fold], folder: Path) -> None:
-    """Write the manifest of every division beside the images."""
+    """Write the manifest of every division.
+
+    Args:
+        folds: The divisions into training and test images.
+        folder: The folder of the images.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for fold in folds:
         fold.manifest.write(folder / f"{fold.name}.parquet")
 
 
 def notes_on(folds: Sequence[Fold]) -> list[str]:
-    """Say where classes are missing, because balanced accuracies are then not of the same classes."""
+    """Find classes that are missing in a division; its balanced accuracy is then not over the same classes.
+
+    Args:
+        folds: The divisions into training and test images.
+
+    Returns:
+        Sentences.
+    """
     notes = []
     for fold in folds:
         classes = fold.manifest.facts.classes

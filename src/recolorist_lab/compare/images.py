@@ -16,7 +16,7 @@ from recolorist_lab.data.index import Bar
 from recolorist_lab.data.layouts.files import pictures, relative
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.manifest import Manifest, is_manifest
-from recolorist_lab.data.own import Columns, Plan, index_folder, index_table
+from recolorist_lab.data.own import Columns, IndexOptions, index_folder, index_table
 from recolorist_lab.data.pixels import digest_of, shape_of
 
 __all__ = ["ImageSource", "find_images", "store_images"]
@@ -60,7 +60,7 @@ def find_images(source: ImageSource, jobs: int = 2, bar: Bar | None = None) -> t
         OptionError: If the layout of the folder is not understood.
         MissingDataError: If there is no image.
     """
-    plan = Plan(_NAME, group_pattern=source.group_pattern, follow_links=True)
+    plan = IndexOptions(_NAME, group_pattern=source.group_pattern, follow_links=True)
     if source.path.is_dir():
         label, domain = _levels(source)
         manifest = index_folder(source.path, plan, label_from=label, domain_from=domain, jobs=jobs, bar=bar)

@@ -57,7 +57,15 @@ class Training:
         return (BASELINE, *(method for method in self.methods if method != BASELINE))
 
     def settings(self, folder: Path, fold: Fold) -> dict[str, Any]:
-        """The fields that are the same in all trainings on one division."""
+        """Collect the fields that are the same in all trainings on one division.
+
+        Args:
+            folder: The folder of the manifests.
+            fold: The division.
+
+        Returns:
+            Settings by name.
+        """
         from recolorist_lab.training.pretrained import identity_of_weights
 
         started = {"weights": identity_of_weights(self.weights), "weights_file": self.weights} if self.weights else {}
@@ -99,13 +107,23 @@ def write_study(path: Path, folder: Path, folds: Sequence[Fold], training: Train
         )
         for fold in folds
     ]
-    return _written(path, "compare", grids)
+    return _write_toml(path, "compare", grids)
 
 
 def write_timing(path: Path, folder: Path, folds: Sequence[Fold], training: Training) -> Study:
-    """Write the study of short trainings from which the time of a whole one is estimated."""
+    """Write the study of short trainings from which the time of a whole one is estimated.
+
+    Args:
+        path: The file to write.
+        folder: The folder of the manifests.
+        folds: The divisions into training and test images.
+        training: How networks are trained.
+
+    Returns:
+        The study.
+    """
     fixed = {**training.settings(folder, folds[0]), "seed": 0, "augmentation": training.every_method[-1]}
-    return _written(path, "timing", [_grid("timing", fixed, {"epochs": list(_TIMED_EPOCHS)})])
+    return _write_toml(path, "timing", [_grid("timing", fixed, {"epochs": list(_TIMED_EPOCHS)})])
 
 
 def seconds_per_training(timing: Study, ledger: Ledger, training: Training) -> float:
@@ -137,6 +155,6 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _written(path: Path, name: str, grids: Sequence[str]) -> Study:
+def _write_toml(path: Path, name: str, grids: Sequence[str]) -> Study:
     atomic_write(path, "\n".join([f'name = "{name}"\n', *grids]).encode())
     return load(path)

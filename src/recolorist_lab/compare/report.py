@@ -15,8 +15,9 @@ from recolorist.report.page import page
 from recolorist_lab.compare.figure import draw
 from recolorist_lab.compare.results import Comparison
 from recolorist_lab.compare.words import can_conclude, cannot_conclude
-from recolorist_lab.report import figures
+from recolorist_lab.report import figures, writers
 from recolorist_lab.report.paired import Difference
+from recolorist_lab.report.table import Cell, Column, Digits, Number, Table, label
 
 __all__ = ["plain_text", "write_report"]
 
@@ -50,8 +51,16 @@ def write_report(comparison: Comparison, folder: Path) -> list[Path]:
 
 
 def plain_text(comparison: Comparison) -> str:
-    """The table and the sentences for a terminal."""
-    rows = _rows(comparison)
+    """Write the table and the sentences for a terminal.
+
+    Args:
+        comparison: The results.
+
+    Returns:
+        The text.
+    """
+    table = _table(comparison)
+    rows = [table.head, *table.texts()]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     for heading, sentences in _sections(comparison):
@@ -59,17 +68,18 @@ def plain_text(comparison: Comparison) -> str:
     return "\n".join(lines)
 
 
-def _rows(comparison: Comparison) -> list[list[str]]:
-    """The table: a heading, then a row for each method."""
+def _table(comparison: Comparison) -> Table:
+    """Make the table: a row for each method."""
+    digits = Digits(3)
     where = "held-out images" if comparison.is_one_hospital else "unseen hospital"
-    rows = [["method", where, "difference, points (95 %)", "better on", "harmonised", *comparison.targets]]
+    columns = [label("method"), Column(where, digits=digits), Column("difference, points (95 %)"), Column("better on")]
+    rows: list[list[Cell]] = []
     for method in comparison.methods:
         gain = method.difference
-        per_target = [f"{float(value):.3f}" for value in method.unseen.mean(axis=1)]
+        means = [Number(float(scores.mean())) for scores in (method.harmonised, *method.unseen)]
         better = "" if gain is None else f"{gain.better} of {gain.targets}"
-        mean, matched = f"{float(method.unseen.mean()):.3f}", f"{float(method.harmonised.mean()):.3f}"
-        rows.append([method.title, mean, _interval(gain), better, matched, *per_target])
-    return rows
+        rows.append([method.title, Number(float(method.unseen.mean())), _interval(gain), better, *means])
+    return Table([*columns, *(Column(name, digits=digits) for name in ("harmonised", *comparison.targets))], rows)
 
 
 def _interval(gain: Difference | None) -> str:
@@ -105,29 +115,24 @@ def _about(comparison: Comparison) -> str:
 
 
 def _markdown(comparison: Comparison) -> str:
-    head, *rows = _rows(comparison)
     (first, conclusions), *others = _sections(comparison)
     lines = ["# Does it help?", "", f"## {first}", "", *(f"- {sentence}" for sentence in conclusions), ""]
     lines += [f"![Methods against balanced accuracy]({_PICTURE})", ""]
-    lines += [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in (head, ["---"] * len(head), *rows)]
+    lines += [writers.markdown(_table(comparison)).rstrip()]
     for heading, sentences in others:
         lines += ["", f"## {heading}", "", *(f"- {sentence}" for sentence in sentences)]
     return "\n".join([*lines, "", "## How it was measured", "", _about(comparison), ""])
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", r"\|")
-
-
 def _html(comparison: Comparison, picture: bytes) -> str:
     encoded = base64.b64encode(picture).decode()
-    image = f'<img alt="Methods against balanced accuracy" src="data:image/png;base64,{encoded}">'
+    image = f'<img class="chart-image" alt="Methods against balanced accuracy" src="data:image/png;base64,{encoded}">'
     conclusions, *others = [_card(heading, _list(sentences)) for heading, sentences in _sections(comparison)]
     body = [
         f'<header><h1>Does it help?</h1><p class="muted small">recolorist {__version__}</p></header>',
         conclusions,
         f'<section class="card">{image}</section>',
-        _card("Balanced accuracy", _table(comparison)),
+        _card("Balanced accuracy", writers.html(_table(comparison))),
         *others,
         _card("How it was measured", f"<p>{escape(_about(comparison))}</p>"),
     ]
@@ -140,10 +145,3 @@ def _card(heading: str, content: str) -> str:
 
 def _list(sentences: Sequence[str]) -> str:
     return f'<ul class="plain">{"".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)}</ul>'
-
-
-def _table(comparison: Comparison) -> str:
-    head, *rows = _rows(comparison)
-    names = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
-    lines = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    return f"<table><thead><tr>{names}</tr></thead><tbody>{lines}</tbody></table>"

@@ -102,7 +102,7 @@ def _verdict(method: MethodResult, comparison: Comparison) -> str:
         return f"{_capital(method.title)} raised it by {_points(gain)}; {count}."
     if gain.is_loss:
         return f"{_capital(method.title)} lowered it by {_points(gain, -1)}; {count}."
-    return f"{_capital(method.title)} made no difference that can be told from chance: {_signed(gain)}; {count}."
+    return f"{_capital(method.title)} made no difference that is distinct from chance: {_signed(gain)}; {count}."
 
 
 def _harmonised(comparison: Comparison) -> str:
@@ -114,7 +114,7 @@ def _harmonised(comparison: Comparison) -> str:
         return f"{start} raised it by {_points(gain)}."
     if gain.is_loss:
         return f"{start} lowered it by {_points(gain, -1)}."
-    return f"{start} made no difference that can be told from chance: {_signed(gain)}."
+    return f"{start} made no difference that is distinct from chance: {_signed(gain)}."
 
 
 def _highest(comparison: Comparison) -> str:

@@ -30,9 +30,9 @@ from recolorist_lab.data.locks import locked
 from recolorist_lab.data.pixels import digest_of
 from recolorist_lab.disk import refuse_full_disk
 
-__all__ = ["NAMES", "ArrayError", "Origin", "check_images", "convert", "open_array"]
+__all__ = ["NAMES", "ArrayError", "Origin", "check_images", "convert", "open_array", "replaced_archive"]
 
-NAMES: Final = tuple(f"{split}_{what}" for split in SPLITS for what in ("images", "labels"))
+NAMES: Final = tuple(f"{split}_{part}" for split in SPLITS for part in ("images", "labels"))
 _LARGEST: Final = 64 * GIB  # of one array; PathMNIST, the largest, has 13
 _CHUNK: Final = 1 << 20
 _ABANDONED: Final = 3600.0  # seconds
@@ -45,8 +45,9 @@ class ArrayError(RecoloristError):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where converted arrays come from: the MD5 of the archive, and a BLAKE2 of every array as it was written."""
+    """Where converted arrays come from: name and MD5 of the archive, and a BLAKE2 of every array as it was written."""
 
+    archive: str
     md5: str
     arrays: Mapping[str, str]
 
@@ -97,17 +98,29 @@ def _make(archive: Path, folder: Path, names: Sequence[str], md5: str | None) ->
         refuse_full_disk(part, sum(info.file_size for info in members.values()), ArrayError, display_path(archive))
         for name, info in members.items():
             _copy(source, info, part / f"{name}.npy")
-        origin = Origin(md5, {name: digest_of(part / f"{name}.npy") for name in members})
-        (part / _ORIGIN).write_text(json.dumps({"archive": archive.name, **asdict(origin)}, indent=1), "utf-8")
+        origin = Origin(archive.name, md5, {name: digest_of(part / f"{name}.npy") for name in members})
+        (part / _ORIGIN).write_text(json.dumps(asdict(origin), indent=1), "utf-8")
         shutil.rmtree(folder, ignore_errors=True)  # maps that others have open stay valid
     return origin
+
+
+def replaced_archive(folder: Path) -> str | None:
+    """Return the name of the archive beside converted arrays if it is no longer the one that they were made from.
+
+    Args:
+        folder: The folder of the arrays.
+    """
+    origin = _origin(folder)
+    archive = folder.parent / origin.archive if origin is not None else folder
+    return archive.name if origin is not None and archive.is_file() and _md5(archive) != origin.md5 else None
 
 
 def _origin(folder: Path) -> Origin | None:
     """Read what a folder says of itself; None where it says nothing, as those of earlier versions."""
     try:
         content = json.loads((folder / _ORIGIN).read_text("utf-8"))
-        return Origin(str(content["md5"]), {str(name): str(digest) for name, digest in content["arrays"].items()})
+        name = Path(str(content["archive"])).name
+        return Origin(name, str(content["md5"]), {str(name): str(digest) for name, digest in content["arrays"].items()})
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -150,7 +163,16 @@ def open_array(path: Path) -> NDArray[Any]:
 
 
 def check_images(images: NDArray[Any], labels: NDArray[Any], name: str) -> None:
-    """Refuse images that are not 8-bit grey or RGB, and labels that are not whole numbers in one line for each image."""
+    """Check the arrays of one split.
+
+    Args:
+        images: Accepted are 8-bit grey or RGB images.
+        labels: Accepted are whole numbers in one line for each image.
+        name: What to call the split in an error.
+
+    Raises:
+        ArrayError: An array has another dtype or shape.
+    """
     grey_or_rgb = images.ndim == 3 or (images.ndim == 4 and images.shape[3] == 3)
     if images.dtype != np.uint8 or not grey_or_rgb or 0 in images.shape[1:3]:
         raise ArrayError(

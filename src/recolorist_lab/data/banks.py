@@ -72,8 +72,8 @@ def _stamps(samples: Samples) -> list[list[int]]:
         return []
     columns = zip(samples.manifest.column("path"), samples.manifest.column("row"), strict=True)
     paths = sorted({path for path, row in columns if row is not None})
-    found = [(samples.root / path).stat() for path in paths if (samples.root / path).is_file()]
-    return [[state.st_size, state.st_mtime_ns] for state in found]
+    states = [(samples.root / path).stat() for path in paths if (samples.root / path).is_file()]
+    return [[state.st_size, state.st_mtime_ns] for state in states]
 
 
 def style_bank(samples: Samples, space: str = "rgb") -> StyleBank:

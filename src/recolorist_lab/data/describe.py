@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from recolorist_lab.data.cards import SPLITS, Card, File, Source
 from recolorist_lab.data.statistics import Summary
 
-__all__ = ["described", "stats_rows"]
+__all__ = ["describe_card", "stats_rows"]
 
 
-def described(card: Card) -> str:
+def describe_card(card: Card) -> str:
     """A card as a page of text.
 
     >>> from recolorist_lab.data.registry import card_of
-    >>> print(described(card_of("ddi")).splitlines()[0])
+    >>> print(describe_card(card_of("ddi")).splitlines()[0])
     DDI (ddi): binary, 2 classes, Dermatoscopy, RGB
     """
     kind = f"{card.task}, {len(card.classes)} {'labels' if card.multilabel else 'classes'}, {card.modality}, {card.colour}"
@@ -31,7 +31,14 @@ def described(card: Card) -> str:
 
 
 def stats_rows(lines: Sequence[Summary]) -> list[list[str]]:
-    """The paper's table: ours, and in the next columns what is printed there."""
+    """Lay out the paper's table of datasets: our values, and beside each what the paper prints.
+
+    Args:
+        lines: One summary for each dataset.
+
+    Returns:
+        Rows of cells, the head first.
+    """
     rows = [["dataset", "classes", "train / val / test", "paper", "IR", "paper", "H", "paper", ""]]
     for line in lines:
         paper = ("", "", "") if line.paper is None else (_sizes(line.paper[0]), f"{line.paper[1]:.2f}", f"{line.paper[2]:.4f}")
@@ -47,10 +54,10 @@ def _sizes(sizes: tuple[int, int, int]) -> str:
 
 
 def _classes(card: Card) -> Iterator[str]:
-    counts = {split: found for split in SPLITS if (found := card.expected.classes(split)) is not None}
+    counts = {split: numbers for split in SPLITS if (numbers := card.expected.classes(split)) is not None}
     for number, name in enumerate(card.classes):
-        told = ", ".join(f"{split} {found[number]:,}" for split, found in counts.items())
-        yield f"{number} {name}" + (f" ({told})" if told else "")
+        text = ", ".join(f"{split} {numbers[number]:,}" for split, numbers in counts.items())
+        yield f"{number} {name}" + (f" ({text})" if text else "")
 
 
 def _source(source: Source) -> list[str]:

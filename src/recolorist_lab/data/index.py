@@ -13,19 +13,19 @@ from numpy.typing import NDArray
 
 from recolorist.errors import OptionError, RecoloristError
 from recolorist.io.images import read_picture
-from recolorist_lab.data.arrays import open_array
+from recolorist_lab.data.arrays import open_array, replaced_archive
 from recolorist_lab.data.cards import Card
 from recolorist_lab.data.errors import MissingDataError
 from recolorist_lab.data.layouts import arrays, folders, tables
-from recolorist_lab.data.layouts.files import Found
+from recolorist_lab.data.layouts.files import DatasetListing
 from recolorist_lab.data.loader import READING
 from recolorist_lab.data.manifest import Entry, Excluded, Facts, Manifest
 from recolorist_lab.data.pixels import digest_of, shape_of
 from recolorist_lab.data.statistics import differences
 
-__all__ = ["Bar", "CountError", "Finder", "Stored", "check", "index", "look", "opened_files"]
+__all__ = ["Bar", "CountError", "Finder", "Stored", "check", "index", "inspect_files", "inspect_image"]
 
-Finder = Callable[[Card, Path, Mapping[str, str]], Found]
+Finder = Callable[[Card, Path, Mapping[str, str]], DatasetListing]
 Bar = Callable[[Iterable[Any], int], Iterable[Any]]
 
 _FINDERS: Final[dict[str, Finder]] = {
@@ -73,8 +73,8 @@ def index(
         OptionError: An option is unknown.
         CountError: What was found is not what the card says.
     """
-    given = dict(options or {})
-    if unknown := set(given) - set(_OPTIONS.get(card.key, ())):
+    choices = dict(options or {})
+    if unknown := set(choices) - set(_OPTIONS.get(card.key, ())):
         raise OptionError(
             f"{card.title} has no option {', '.join(sorted(unknown))}; it has {', '.join(_OPTIONS.get(card.key, ())) or 'none'}"
         )
@@ -84,14 +84,14 @@ def index(
         )
     folder = Path(root).resolve()
     place = folder if into is None else Path(into).resolve()
-    found = arrays.medmnist(card, folder, place) if card.layout == "medmnist" else _find(card, folder, given)
-    opened, broken = opened_files(found.entries, place, jobs, bar)
-    facts = replace(Facts.of(card), excluded=(*found.excluded, *broken), options=tuple(found.options))
+    listing = arrays.medmnist(card, folder, place) if card.layout == "medmnist" else _find(card, folder, choices)
+    opened, broken = inspect_files(listing.entries, place, jobs, bar)
+    facts = replace(Facts.of(card), excluded=(*listing.excluded, *broken), options=tuple(listing.options))
     manifest = Manifest.of(folders.divide(opened), facts)
-    return _compared(manifest, card, found.differences, allow_different=allow_different)
+    return _compared(manifest, card, listing.differences, allow_different=allow_different)
 
 
-def _find(card: Card, root: Path, options: Mapping[str, str]) -> Found:
+def _find(card: Card, root: Path, options: Mapping[str, str]) -> DatasetListing:
     try:
         return _FINDERS[card.layout](card, root, options)
     except RecoloristError:
@@ -100,20 +100,20 @@ def _find(card: Card, root: Path, options: Mapping[str, str]) -> Found:
         raise MissingDataError(f"a table of {card.title} below {root} holds something unexpected: {error}") from error
 
 
-def _compared(manifest: Manifest, card: Card, others: Sequence[str], *, allow_different: bool) -> Manifest:
+def _compared(manifest: Manifest, card: Card, noticed: Sequence[str], *, allow_different: bool) -> Manifest:
     """Refuse or record what differs from the card: counts and sizes of images, and what the layout noticed."""
-    found = (*others, *differences(manifest, card))
-    if found and not allow_different:
+    faults = (*noticed, *differences(manifest, card))
+    if faults and not allow_different:
         why = "; ".join(f"{image.path} {image.reason}" for image in manifest.facts.excluded[:5])
         more = f" Left out were {len(manifest.facts.excluded):,}, such as: {why}." if why else ""
         raise CountError(
-            f"{card.title} is not what its card says: {'; '.join(found[:12])}.{more} "
+            f"{card.title} is not what its card says: {'; '.join(faults[:12])}.{more} "
             "Nothing was written; --allow-different writes it all the same and records this"
         )
-    return manifest.with_facts(complete=not found, differences=found)
+    return manifest.with_facts(complete=not faults, differences=faults)
 
 
-def opened_files(
+def inspect_files(
     entries: Sequence[Entry], root: Path, jobs: int = 2, bar: Bar | None = None, *, follow_links: bool = False
 ) -> tuple[list[Entry], list[Excluded]]:
     """Decode every image once, and note what identifies its pixels.
@@ -151,7 +151,7 @@ def _results(
 ) -> Iterator[Stored | str]:
     maps = {entry.path: _mapped(root / entry.path) for entry in entries if entry.row is not None}
     with ThreadPoolExecutor(max(1, jobs)) as pool:
-        results = pool.map(lambda entry: look(entry, root, follow_links=follow_links, maps=maps), entries)
+        results = pool.map(lambda entry: inspect_image(entry, root, follow_links=follow_links, maps=maps), entries)
         yield from bar(results, len(entries)) if bar else results
 
 
@@ -162,7 +162,7 @@ def _mapped(path: Path) -> NDArray[Any] | str:
         return str(error)
 
 
-def look(
+def inspect_image(
     entry: Entry, root: Path, *, follow_links: bool = False, maps: Mapping[str, NDArray[Any] | str] | None = None
 ) -> Stored | str:
     """Look at an image.
@@ -224,6 +224,12 @@ def check(manifest: Manifest, root: str | Path, card: Card | None = None, *, job
         if fault := result if isinstance(result, str) else _changed(entry, result):
             faults.setdefault((entry.path, fault), []).append(entry)
     wrong = [_sentence(path, fault, rows) for (path, fault), rows in faults.items()]
+    converted = {(folder / entry.path).parent for entry in entries if entry.row is not None}
+    wrong += [
+        f"{archive} is another file than the one that was indexed, whose images are still used; index the data again"
+        for archive in map(replaced_archive, sorted(converted))
+        if archive is not None
+    ]
     if card is not None:
         recorded = manifest.facts.differences
         wrong += [f"{text} (recorded when indexed)" if text in recorded else text for text in differences(manifest, card)]

@@ -20,7 +20,7 @@ from recolorist.io.images import Reading, read_picture
 from recolorist_lab.data.arrays import open_array
 from recolorist_lab.data.manifest import Entry, Manifest
 from recolorist_lab.data.packed import Packed, find_packed
-from recolorist_lab.data.pixels import Box, Bytes, Resize, digest_of, resized, rgb8
+from recolorist_lab.data.pixels import Box, Bytes, Resize, digest_of, resize_square, to_rgb8
 
 __all__ = ["READING", "Label", "Sample", "Samples"]
 
@@ -88,7 +88,7 @@ class Samples:
         self.root = Path(root) if root is not None else Path() if arrays is not None else Path(str(manifest)).resolve().parent
         self.split, self.size, self.resize = split, size, resize
         self.rows = self.manifest.rows(split, domain)
-        self._held = dict(arrays or {})
+        self._arrays = dict(arrays or {})
         self._maps: dict[str, NDArray[Any]] = {}
         self._packed: Packed | None = None
         self._looked_for_pack = arrays is not None
@@ -96,7 +96,7 @@ class Samples:
             raise OptionError(
                 f"{self.manifest.facts.title} has no image in split {split!r}, domain {domain!r}; it has {self.manifest.sizes()}"
             )
-        resized(np.zeros((1, 1, 3), np.uint8), size, resize)  # refuses a wrong size now, not in a worker
+        resize_square(np.zeros((1, 1, 3), np.uint8), size, resize)  # refuses a wrong size now, not in a worker
 
     def __len__(self) -> int:
         """Number of images."""
@@ -110,8 +110,8 @@ class Samples:
             image, box = self._square(entry, int(self.rows[place]))
         except RecoloristError as error:
             raise ImageError(f"{entry.key} of {self.manifest.facts.title}: {error}") from error
-        own = image if image.flags.writeable else image.copy()  # torch takes no array that cannot be written to
-        return Sample(own, self.label(entry), entry.domain, entry.key, place, box)
+        writable = image if image.flags.writeable else image.copy()  # torch takes no array that cannot be written to
+        return Sample(writable, self.label(entry), entry.domain, entry.key, place, box)
 
     def __iter__(self) -> Iterator[Sample]:
         """All of them in order."""
@@ -119,7 +119,7 @@ class Samples:
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy for another process leaves the maps behind; it opens them again, and the system shares the pages."""
-        return {**self.__dict__, "_maps": {}, "_packed": None, "_looked_for_pack": bool(self._held)}
+        return {**self.__dict__, "_maps": {}, "_packed": None, "_looked_for_pack": bool(self._arrays)}
 
     @property
     def packed(self) -> Packed | None:
@@ -150,11 +150,18 @@ class Samples:
     @cached_property
     def labels(self) -> list[tuple[int, ...]]:
         """Class indices of every image, without reading one."""
-        every = self.manifest.labels()
-        return [every[row] for row in self.rows]
+        labels = self.manifest.labels()
+        return [labels[row] for row in self.rows]
 
     def label(self, entry: Entry) -> Label:
-        """The label as a training loop wants it."""
+        """Return the label as a training loop takes it.
+
+        Args:
+            entry: The image.
+
+        Returns:
+            The class index, or a vector of 0 and 1 with several labels to an image.
+        """
         if self.manifest.facts.task != "multilabel":
             return entry.labels[0]
         target = np.zeros(len(self.classes), np.float32)
@@ -164,10 +171,10 @@ class Samples:
     def _square(self, entry: Entry, row: int) -> tuple[Bytes, Box]:
         if self.packed is not None:
             return self.packed.read(row)
-        return resized(self._cropped(entry), self.size, self.resize)
+        return resize_square(self._cropped(entry), self.size, self.resize)
 
     def _cropped(self, entry: Entry) -> Bytes:
-        pixels = rgb8(self._stored(entry))
+        pixels = to_rgb8(self._stored(entry))
         if entry.box is None:
             return pixels
         x0, y0, x1, y1 = entry.box
@@ -179,7 +186,7 @@ class Samples:
         return self._row(entry)
 
     def _row(self, entry: Entry) -> NDArray[Any]:
-        images = self._held.get(entry.path, self._maps.get(entry.path))
+        images = self._arrays.get(entry.path, self._maps.get(entry.path))
         if images is None:
             images = self._maps[entry.path] = open_array(self.root / entry.path)
         if entry.row is None or entry.row >= len(images):

@@ -104,11 +104,18 @@ class Facts:
             raise ManifestError(f"the manifest is not of the format {FORMAT}; index the data again")
         lists = {name: tuple(data[name]) for name in ("classes", "differences")}
         pairs = tuple((str(name), str(value)) for name, value in data["options"])
-        return cls(**{**data, **lists, "excluded": tuple(Excluded(**one) for one in data["excluded"]), "options": pairs})
+        return cls(**{**data, **lists, "excluded": tuple(Excluded(**image) for image in data["excluded"]), "options": pairs})
 
     @classmethod
     def of(cls, card: Card) -> Facts:
-        """The facts of a dataset with a card."""
+        """Return the facts of a dataset with a card.
+
+        Args:
+            card: The dataset.
+
+        Returns:
+            The facts.
+        """
         return cls(card.key, card.title, card.task, card.classes)
 
 
@@ -124,18 +131,34 @@ class Manifest:
 
     @classmethod
     def of(cls, entries: Iterable[Entry], facts: Facts) -> Manifest:
-        """Put entries in order; refuses two for one image, unknown splits and labels outside the classes."""
-        ordered = sorted(entries, key=lambda one: (one.domain, one.path, -1 if one.row is None else one.row))
+        """Make a manifest of entries, in order.
+
+        Args:
+            entries: The images.
+            facts: What holds for all of them.
+
+        Returns:
+            The manifest.
+
+        Raises:
+            ManifestError: Two entries are of one image, or a split or label is unknown.
+        """
+        ordered = sorted(entries, key=lambda entry: (entry.domain, entry.path, -1 if entry.row is None else entry.row))
         _refuse_bad(ordered, facts)
         arrow: Any = optional.load("pyarrow", _WHY)
-        columns = {name: [getattr(one, name) for one in ordered] for name in COLUMNS if name != "label"}
-        columns["label"] = ["|".join(map(str, one.labels)) for one in ordered]
+        columns = {name: [getattr(entry, name) for entry in ordered] for name in COLUMNS if name != "label"}
+        columns["label"] = ["|".join(map(str, entry.labels)) for entry in ordered]
         columns["box"] = [None if box is None else list(box) for box in columns["box"]]
         return cls(arrow.table({name: columns[name] for name in COLUMNS}, schema=_schema(arrow)), facts)
 
     @classmethod
     def read(cls, path: str | Path) -> Manifest:
         """Read a manifest; anything that is not one is refused."""
+        if not Path(path).is_file():
+            raise ManifestError(
+                f"there is no manifest {path}; make one with `recolorist-lab data index`, or name the folder of the data with "
+                "--root or RECOLORIST_DATA"
+            )
         parquet: Any = optional.load("pyarrow.parquet", _WHY)
         try:
             table = parquet.read_table(Path(path))
@@ -151,7 +174,14 @@ class Manifest:
         return cls(table.select(COLUMNS), Facts.from_json(facts))
 
     def write(self, path: str | Path) -> Path:
-        """Write it whole or not at all; the same manifest gives the same bytes."""
+        """Write the manifest whole or not at all; the same manifest gives the same bytes.
+
+        Args:
+            path: The file.
+
+        Returns:
+            The path.
+        """
         parquet: Any = optional.load("pyarrow.parquet", _WHY)
         buffer = io.BytesIO()
         table = self.table.replace_schema_metadata({"recolorist": self.facts.to_json()})
@@ -174,7 +204,14 @@ class Manifest:
         return (self[index] for index in range(len(self)))
 
     def column(self, name: str) -> list[Any]:
-        """One column as a list."""
+        """Return one column.
+
+        Args:
+            name: Name of the column.
+
+        Returns:
+            Its values in the order of the rows.
+        """
         return cast("list[Any]", self._columns[name].to_pylist())
 
     def labels(self) -> list[tuple[int, ...]]:
@@ -182,20 +219,35 @@ class Manifest:
         return [_labels(text) for text in self.column("label")]
 
     def rows(self, split: str | None = None, domain: str | None = None) -> NDArray[np.int64]:
-        """Numbers of the rows of a split, a domain, or both."""
+        """Number the rows of a split, a domain, or both.
+
+        Args:
+            split: The split; None for all.
+            domain: The domain; None for all.
+
+        Returns:
+            Numbers in rising order.
+        """
         keep = np.ones(len(self), bool)
-        for name, wanted in (("split", split), ("domain", domain)):
-            if wanted is not None:
-                keep &= np.array(self.column(name), object) == wanted
+        for name, value in (("split", split), ("domain", domain)):
+            if value is not None:
+                keep &= np.array(self.column(name), object) == value
         return np.flatnonzero(keep)
 
     def sizes(self) -> dict[str, int]:
         """Images per split, in the usual order; a split without images is not listed."""
-        found = Counter(self.column("split"))
-        return {split: found[split] for split in (*SPLITS, *EXTRA_SPLITS) if found[split]}
+        counts = Counter(self.column("split"))
+        return {split: counts[split] for split in (*SPLITS, *EXTRA_SPLITS) if counts[split]}
 
     def class_counts(self, split: str) -> tuple[int, ...]:
-        """Images of each class in a split; with several labels to an image, positives of each."""
+        """Count the images of each class in a split; with several labels to an image, positives of each.
+
+        Args:
+            split: The split.
+
+        Returns:
+            Counts in index order.
+        """
         counts = Counter(
             label for where, labels in zip(self.column("split"), self.labels(), strict=True) if where == split for label in labels
         )
@@ -219,7 +271,14 @@ class Manifest:
 
 
 def is_manifest(path: str | Path) -> bool:
-    """Whether a file is a Parquet file with a manifest's metadata."""
+    """Tell whether a file is a Parquet file with a manifest's metadata.
+
+    Args:
+        path: The file.
+
+    Returns:
+        False also for files that cannot be read.
+    """
     if Path(path).suffix.lower() != ".parquet":
         return False
     parquet: Any = optional.load("pyarrow.parquet", _WHY)
@@ -243,15 +302,15 @@ def _labels(text: str) -> tuple[int, ...]:
 
 
 def _refuse_bad(entries: Sequence[Entry], facts: Facts) -> None:
-    known = {*SPLITS, *EXTRA_SPLITS}
-    seen: set[str] = set()
-    for one in entries:
-        if one.key in seen:
-            raise ManifestError(f"{one.key} is listed twice; a manifest lists every image once")
-        seen.add(one.key)
-        if one.split not in known:
-            raise ManifestError(f"{one.key} is in the split {one.split!r}; splits are {', '.join((*SPLITS, *EXTRA_SPLITS))}")
-        if not all(0 <= label < len(facts.classes) for label in one.labels):
-            raise ManifestError(f"{one.key} has the label {one.labels}; there are {len(facts.classes)} classes, from 0")
-        if facts.task != "multilabel" and len(one.labels) != 1:
-            raise ManifestError(f"{one.key} has {len(one.labels)} labels; with the task {facts.task} every image has one")
+    splits = {*SPLITS, *EXTRA_SPLITS}
+    keys: set[str] = set()
+    for entry in entries:
+        if entry.key in keys:
+            raise ManifestError(f"{entry.key} is listed twice; a manifest lists every image once")
+        keys.add(entry.key)
+        if entry.split not in splits:
+            raise ManifestError(f"{entry.key} is in the split {entry.split!r}; splits are {', '.join((*SPLITS, *EXTRA_SPLITS))}")
+        if not all(0 <= label < len(facts.classes) for label in entry.labels):
+            raise ManifestError(f"{entry.key} has the label {entry.labels}; there are {len(facts.classes)} classes, from 0")
+        if facts.task != "multilabel" and len(entry.labels) != 1:
+            raise ManifestError(f"{entry.key} has {len(entry.labels)} labels; with the task {facts.task} every image has one")

@@ -34,8 +34,8 @@ class Morphology:
 
 
 MORPHOLOGIES: Final[dict[str, Morphology]] = {
-    one.name: one
-    for one in (
+    kind.name: kind
+    for kind in (
         Morphology("round", 4.3, 4.1, 0.08, 0.03, 0.0),  # as lymphocytes
         Morphology("spindle", 9.6, 2.7, 0.12, 0.04, 0.9),  # as fibroblasts
         Morphology("oval", 6.6, 4.0, 0.10, 0.04, 0.7),  # as a palisade of glandular cells
@@ -111,10 +111,10 @@ def _populate(rng: np.random.Generator, blue: Array, pink: Array, chromatin: Arr
     """Nuclei until the share of the tile is covered; they touch little."""
     size = len(blue)
     lie = rng.uniform(0.0, np.pi)
-    taken = np.zeros(blue.shape, bool)
-    wanted, covered = level.cover * size * size, 0.0
+    occupied = np.zeros(blue.shape, bool)
+    area, covered = level.cover * size * size, 0.0
     for _ in range(_TRIES):
-        if covered >= wanted:
+        if covered >= area:
             return
         y, x = rng.uniform(-2.0, size + 2.0, 2)
         grow = float(np.exp(rng.normal(0.0, kind.variety)))
@@ -123,9 +123,9 @@ def _populate(rng: np.random.Generator, blue: Array, pink: Array, chromatin: Arr
             size, (y, x), (kind.long * grow, kind.short * grow), angle, kind.bumps, rng.uniform(0.0, 2 * np.pi, 2)
         )
         inside = r < 1.0
-        if not r.size or (taken[window] & inside).sum() > 0.12 * inside.sum():
+        if not r.size or (occupied[window] & inside).sum() > 0.12 * inside.sum():
             continue
-        taken[window] |= inside
+        occupied[window] |= inside
         covered += float(inside.sum())
         cover, dye = _nucleus(r, chromatin[window], 0.66 + rng.normal(0.0, 0.06), kind.short * grow)
         blue[window] += cover * (np.maximum(dye, blue[window]) - blue[window])

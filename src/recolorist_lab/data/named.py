@@ -26,7 +26,7 @@ __all__ = [
     "ABSENT",
     "DATASETS",
     "FOLDER",
-    "Named",
+    "NamedDataset",
     "data_of",
     "data_of_images",
     "data_root",
@@ -34,7 +34,7 @@ __all__ = [
     "fingerprint_of_folder",
     "is_folder",
     "manifest_path",
-    "named",
+    "open_dataset",
 ]
 
 FOLDER: Final = "RECOLORIST_DATA"  #: the environment variable that names the folder of the data
@@ -45,7 +45,7 @@ _SUFFIX: Final = ".parquet"
 
 
 @dataclass(frozen=True, eq=False)
-class Named:
+class NamedDataset:
     """A dataset that was found: its manifest, and where its images are."""
 
     name: str
@@ -60,18 +60,33 @@ class Named:
         return self.manifest.facts.title
 
     def samples(self, split: str | None = None, **options: Any) -> Samples:
-        """Its images through the one loader; options are those of :class:`recolorist_lab.data.loader.Samples`."""
+        """Open the images with the common loader.
+
+        Args:
+            split: The split; None for all.
+            options: Those of :class:`recolorist_lab.data.loader.Samples`.
+
+        Returns:
+            The images.
+        """
         if self.tiles is not None:
             return self.tiles.samples(split, **options)
         return Samples(self.manifest, split, root=self.root, **options)
 
 
 def data_root(root: str | Path | None = None) -> Path:
-    """The folder of the data: the one given, else that of the environment variable RECOLORIST_DATA, else `data`."""
+    """Return the folder of the data.
+
+    Args:
+        root: The folder, where it is given. Otherwise RECOLORIST_DATA names it, and without that it is `data`.
+
+    Returns:
+        Its path.
+    """
     return Path(root or os.environ.get(FOLDER) or "data")
 
 
-def named(dataset: str, root: str | Path | None = None) -> Named:
+def open_dataset(dataset: str, root: str | Path | None = None) -> NamedDataset:
     """Open a dataset.
 
     Accepted are ``"synthetic"``, with a recipe if wanted (``"synthetic:hospitals=4,tiles=20,size=224,seed=1"``); the name of a
@@ -79,24 +94,24 @@ def named(dataset: str, root: str | Path | None = None) -> Named:
     data index` writes it); and the path of a manifest, ending in `.parquet`: absolute, relative to the data's folder, or relative
     to the present folder.
 
-    >>> found = named("synthetic:hospitals=3,tiles=4,size=16")
+    >>> found = open_dataset("synthetic:hospitals=3,tiles=4,size=16")
     >>> found.title, len(found.samples("train")), found.samples("train", size=32)[0].image.shape
     ('Synthetic hospitals', 4, (32, 32, 3))
     """
     if _is_synthetic(dataset):
         recipe = _recipe(dataset)
         tiles = synthetic.make(recipe)
-        return Named(dataset, tiles.manifest, _of_recipe(recipe), tiles=tiles)
+        return NamedDataset(dataset, tiles.manifest, _of_recipe(recipe), tiles=tiles)
     if dataset in DATASETS:
         folder = data_root(root).resolve()
         manifest = _indexed(dataset, folder)
-        return Named(dataset, manifest, manifest.fingerprint(), folder)
+        return NamedDataset(dataset, manifest, manifest.fingerprint(), folder)
     path = manifest_path(dataset, root)
     if not path.is_file():
         raise MissingDataError(_sentence(dataset, path))
     stamp = path.stat()
     manifest, fingerprint = _read(path, stamp.st_mtime_ns, stamp.st_size)
-    return Named(dataset, manifest, fingerprint, path.resolve().parent)
+    return NamedDataset(dataset, manifest, fingerprint, path.resolve().parent)
 
 
 def fingerprint_of(dataset: str, root: str | Path | None = None) -> str:
@@ -110,8 +125,8 @@ def fingerprint_of(dataset: str, root: str | Path | None = None) -> str:
     if _is_synthetic(dataset):
         return _of_recipe(_recipe(dataset))
     if dataset in DATASETS:
-        return named(dataset, root).fingerprint if data_root(root).is_dir() else ABSENT
-    return named(dataset, root).fingerprint if manifest_path(dataset, root).is_file() else ABSENT
+        return open_dataset(dataset, root).fingerprint if data_root(root).is_dir() else ABSENT
+    return open_dataset(dataset, root).fingerprint if manifest_path(dataset, root).is_file() else ABSENT
 
 
 def is_folder(dataset: str) -> bool:
@@ -124,7 +139,14 @@ def is_folder(dataset: str) -> bool:
 
 
 def fingerprint_of_folder(folder: Path) -> str:
-    """Identify the images below a folder by their paths and sizes; :data:`ABSENT` where there is no such folder."""
+    """Identify the images below a folder by their paths and sizes.
+
+    Args:
+        folder: The folder.
+
+    Returns:
+        A sha256 in hexadecimal, or :data:`ABSENT` where there is no such folder.
+    """
     from recolorist.io.images import list_images
 
     if not folder.is_dir():
@@ -134,12 +156,26 @@ def fingerprint_of_folder(folder: Path) -> str:
 
 
 def data_of_images(config: Any) -> str:
-    """The same as :func:`data_of` for a study whose dataset may be a folder of images."""
+    """Return what :func:`data_of` does, for a study whose dataset may be a folder of images.
+
+    Args:
+        config: A configuration with the fields ``dataset`` and ``root``.
+
+    Returns:
+        The fingerprint of the data.
+    """
     return fingerprint_of_folder(Path(config.dataset)) if is_folder(config.dataset) else data_of(config)
 
 
 def data_of(config: Any) -> str:
-    """The fingerprint for a study's configuration with the fields ``dataset`` and ``root``; kinds name this as their data."""
+    """Return the fingerprint of a study's data; kinds name this function as their data.
+
+    Args:
+        config: A configuration with the fields ``dataset`` and ``root``.
+
+    Returns:
+        The fingerprint, or :data:`ABSENT` where the data are not here.
+    """
     return fingerprint_of(config.dataset, config.root)
 
 

@@ -11,11 +11,11 @@ from typing import Final
 from recolorist.errors import OptionError
 from recolorist_lab.data.cards import EXTRA_SPLITS, SPLITS, Task
 from recolorist_lab.data.errors import MissingDataError
-from recolorist_lab.data.index import Bar, opened_files
+from recolorist_lab.data.index import Bar, inspect_files
 from recolorist_lab.data.layouts.files import pictures, relative, table
 from recolorist_lab.data.manifest import Entry, Excluded, Facts, Manifest
 
-__all__ = ["Columns", "Plan", "Row", "index_folder", "index_table", "manifest_of"]
+__all__ = ["Columns", "IndexOptions", "LabelledEntry", "build_manifest", "index_folder", "index_table"]
 
 _SYNONYMS: Final = {"training": "train", "validation": "val", "valid": "val", "dev": "val", "testing": "test"}
 _BOX: Final = ("x0", "y0", "x1", "y1")
@@ -24,7 +24,7 @@ _WHAT: Final = ("label", "domain", "split")  # what levels of folders may name
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class IndexOptions:
     """How a collection becomes a manifest.
 
     Images of the domains in ``val_domains`` and ``test_domains`` go into these splits; the others into ``split``, or where the
@@ -40,28 +40,28 @@ class Plan:
     follow_links: bool = False  #: use images that are links to files outside the folder
     group_pattern: str = ""  #: regular expression that finds the patient or slide in an image's path
 
-    def split_of(self, domain: str, told: str = "") -> str:
+    def split_of(self, domain: str, stated: str = "") -> str:
         """The split of an image.
 
-        >>> Plan("mine", test_domains=("b",)).split_of("b"), Plan("mine").split_of("a", "Training")
+        >>> IndexOptions("mine", test_domains=("b",)).split_of("b"), IndexOptions("mine").split_of("a", "Training")
         ('test', 'train')
         """
         if domain in self.test_domains:
             return "test"
         if domain in self.val_domains:
             return "val"
-        word = (told or self.split).lower()
+        word = (stated or self.split).lower()
         split = _SYNONYMS.get(word, word)
         if split not in (*SPLITS, *EXTRA_SPLITS):
             raise OptionError(
-                f"{told or self.split!r} is no split; accepted are {', '.join((*SPLITS, *EXTRA_SPLITS, *_SYNONYMS))}"
+                f"{stated or self.split!r} is no split; accepted are {', '.join((*SPLITS, *EXTRA_SPLITS, *_SYNONYMS))}"
             )
         return split
 
     def group_of(self, path: str) -> str:
         r"""Find the patient or slide in a path: the pattern's first group, or else all that it matches.
 
-        >>> Plan("mine", group_pattern=r"(p\d+)_").group_of("north/benign/p07_2.png")
+        >>> IndexOptions("mine", group_pattern=r"(p\d+)_").group_of("north/benign/p07_2.png")
         'p07'
         """
         if not self.group_pattern:
@@ -87,7 +87,7 @@ class Columns:
 
 
 @dataclass(slots=True)
-class Row:
+class LabelledEntry:
     """An image whose classes are still names; one with a problem is left out, and listed."""
 
     entry: Entry
@@ -97,7 +97,7 @@ class Row:
 
 def index_folder(
     folder: str | Path,
-    plan: Plan,
+    plan: IndexOptions,
     *,
     label_from: int = -1,
     domain_from: int | None = None,
@@ -105,7 +105,24 @@ def index_folder(
     jobs: int = 2,
     bar: Bar | None = None,
 ) -> Manifest:
-    """Index image files below a folder. Levels of sub-folders name things: 0 is the first, -1 the one that holds the file."""
+    """Index the image files below a folder. Levels of its sub-folders name class, domain and split.
+
+    Args:
+        folder: The folder.
+        plan: How it becomes a manifest.
+        label_from: The level that names the class: 0 is the first folder, -1 the one that holds the file.
+        domain_from: The level that names the domain; None for one domain.
+        split_from: The level that names the split; None for that of ``plan``.
+        jobs: Threads.
+        bar: Shows progress.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        MissingDataError: There is no image, or none can be used.
+        OptionError: An image has no folder at a level.
+    """
     root = Path(folder).resolve()
     paths = pictures(root)
     if not paths:
@@ -113,18 +130,18 @@ def index_folder(
     rows = []
     for path in paths:
         where = relative(path, root)
-        label, domain, told = (
-            _level(where, level, what) for level, what in zip((label_from, domain_from, split_from), _WHAT, strict=True)
+        label, domain, named_split = (
+            _level(where, level, purpose) for level, purpose in zip((label_from, domain_from, split_from), _WHAT, strict=True)
         )
-        split, group = plan.split_of(domain, told), plan.group_of(where)
+        split, group = plan.split_of(domain, named_split), plan.group_of(where)
         entry = Entry(plan.name, split, domain or plan.name, where, (), source_label=label, group=group)
-        rows.append(Row(entry, (label,)))
-    return manifest_of(rows, root, plan, jobs, bar)
+        rows.append(LabelledEntry(entry, (label,)))
+    return build_manifest(rows, root, plan, jobs, bar)
 
 
 def index_table(
     path: str | Path,
-    plan: Plan,
+    plan: IndexOptions,
     *,
     root: str | Path | None = None,
     columns: Columns | None = None,
@@ -137,31 +154,31 @@ def index_table(
     """
     file = Path(path)
     base = Path(root if root is not None else file.parent).resolve()
-    named = columns or Columns()
-    lines = table(file, (named.label,))
-    place = named.path or next((name for name in _PATHS if name in lines[0]), "")
+    chosen = columns or Columns()
+    lines = table(file, (chosen.label,))
+    place = chosen.path or next((name for name in _PATHS if name in lines[0]), "")
     if place not in lines[0]:
         raise OptionError(f"{file} has no column {place or ' or '.join(_PATHS)!r}; name the one that holds the paths")
-    rows = [_row_of(line, place, named, plan) for line in lines]
-    return manifest_of(rows, base, plan, jobs, bar)
+    rows = [_row_of(line, place, chosen, plan) for line in lines]
+    return build_manifest(rows, base, plan, jobs, bar)
 
 
-def _row_of(line: Mapping[str, str], place: str, named: Columns, plan: Plan) -> Row:
-    text, domain = line[named.label], line.get(named.domain, "")
+def _row_of(line: Mapping[str, str], place: str, columns: Columns, plan: IndexOptions) -> LabelledEntry:
+    text, domain = line[columns.label], line.get(columns.domain, "")
     names = tuple(part for part in text.split("|") if part) if plan.multilabel else (text,)
     box = _box(line)
     entry = Entry(
         plan.name,
-        plan.split_of(domain, line.get(named.split, "")),
+        plan.split_of(domain, line.get(columns.split, "")),
         domain or plan.name,
         Path(line[place]).as_posix(),
         (),
         source_label=text,
-        group=line.get(named.group, "") or plan.group_of(Path(line[place]).as_posix()),
+        group=line.get(columns.group, "") or plan.group_of(Path(line[place]).as_posix()),
         box=box,
     )
     outside = Path(line[place]).is_absolute() or ".." in Path(line[place]).parts
-    return Row(entry, names, "leaves the root" if outside else "" if names != ("",) else "has no label")
+    return LabelledEntry(entry, names, "leaves the root" if outside else "" if names != ("",) else "has no label")
 
 
 def _box(line: Mapping[str, str]) -> tuple[int, int, int, int] | None:
@@ -172,17 +189,17 @@ def _box(line: Mapping[str, str]) -> tuple[int, int, int, int] | None:
     return x0, y0, x1, y1
 
 
-def _level(where: str, level: int | None, what: str) -> str:
+def _level(where: str, level: int | None, purpose: str) -> str:
     if level is None:
         return ""
     folders = where.split("/")[:-1]
     if not -len(folders) <= level < len(folders):
-        raise OptionError(f"{where} has {len(folders)} folders above it, so none at level {level} to name its {what}")
+        raise OptionError(f"{where} has {len(folders)} folders above it, so none at level {level} to name its {purpose}")
     return folders[level]
 
 
-def manifest_of(
-    rows: Sequence[Row], root: Path, plan: Plan, jobs: int, bar: Bar | None, *, classes: tuple[str, ...] = ()
+def build_manifest(
+    rows: Sequence[LabelledEntry], root: Path, plan: IndexOptions, jobs: int, bar: Bar | None, *, classes: tuple[str, ...] = ()
 ) -> Manifest:
     """Number the classes, read every image, and put it all into a manifest.
 
@@ -208,7 +225,7 @@ def manifest_of(
         )
     number = {name: place for place, name in enumerate(classes)}
     entries = [replace(row.entry, labels=tuple(sorted(number[name] for name in row.names))) for row in usable]
-    good, bad = opened_files(entries, root, jobs, bar, follow_links=plan.follow_links)
+    good, bad = inspect_files(entries, root, jobs, bar, follow_links=plan.follow_links)
     left_out = (*excluded, *bad)
     if not good:
         raise MissingDataError(f"none of the {len(rows):,} images below {root} can be used; the first: {left_out[0].reason}")

@@ -20,7 +20,7 @@ from recolorist_lab.data.arrays import ArrayError, check_images, convert, open_a
 from recolorist_lab.data.cards import EXTRA_SPLITS, SPLITS
 from recolorist_lab.data.index import Bar
 from recolorist_lab.data.manifest import Entry, Manifest
-from recolorist_lab.data.own import Plan, Row, manifest_of
+from recolorist_lab.data.own import IndexOptions, LabelledEntry, build_manifest
 
 __all__ = ["index_npz"]
 
@@ -28,7 +28,9 @@ _DESCRIPTIONS: Final = ("splits", "domains", "groups")
 _LARGEST: Final = 1 << 28  # bytes of an array that is not images
 
 
-def index_npz(path: str | Path, plan: Plan, *, into: str | Path | None = None, jobs: int = 2, bar: Bar | None = None) -> Manifest:
+def index_npz(
+    path: str | Path, plan: IndexOptions, *, into: str | Path | None = None, jobs: int = 2, bar: Bar | None = None
+) -> Manifest:
     """Index the images of an archive of arrays. They are unpacked once, so that processes can share them as a map.
 
     Args:
@@ -53,31 +55,33 @@ def index_npz(path: str | Path, plan: Plan, *, into: str | Path | None = None, j
     except (OSError, zipfile.BadZipFile) as error:
         raise ArrayError(f"{archive} cannot be read as an .npz: {error}") from error
     prefixes = _prefixes(archive, names)
-    wanted = [f"{prefix}{name}" for prefix in prefixes for name in ("images", "labels")]
+    required = [f"{prefix}{name}" for prefix in prefixes for name in ("images", "labels")]
     described = [name for name in (*_DESCRIPTIONS, "classes") if name in names and (name == "classes" or prefixes == [""])]
-    convert(archive, place / archive.stem, [*wanted, *described])
-    arrays = {name: open_array(place / archive.stem / f"{name}.npy") for name in (*wanted, *described)}
+    convert(archive, place / archive.stem, [*required, *described])
+    arrays = {name: open_array(place / archive.stem / f"{name}.npy") for name in (*required, *described)}
     if any(array.nbytes > _LARGEST for name, array in arrays.items() if not name.endswith("images")):
         raise ArrayError(f"{archive} has descriptions of more than {_LARGEST:,} bytes; are they images?")
     classes = [str(name) for name in arrays.pop("classes", ())]
     rows = [row for prefix in prefixes for row in _rows(prefix, arrays, archive.stem, plan, classes)]
-    return manifest_of(rows, place, plan, jobs, bar, classes=tuple(classes))
+    return build_manifest(rows, place, plan, jobs, bar, classes=tuple(classes))
 
 
 def _prefixes(archive: Path, names: list[str]) -> list[str]:
     """Find out which of the two layouts an archive has: one array of images, or one for each split."""
     if "images" in names:
         return [""]
-    found = [f"{split}_" for split in (*SPLITS, *EXTRA_SPLITS) if f"{split}_images" in names]
-    if not found:
+    prefixes = [f"{split}_" for split in (*SPLITS, *EXTRA_SPLITS) if f"{split}_images" in names]
+    if not prefixes:
         raise ArrayError(
             f"{archive} holds the arrays {', '.join(names[:8]) or 'none'}; wanted are images and labels, or train_images, "
             "train_labels and so on"
         )
-    return found
+    return prefixes
 
 
-def _rows(prefix: str, arrays: Mapping[str, NDArray[Any]], folder: str, plan: Plan, classes: list[str]) -> Iterator[Row]:
+def _rows(
+    prefix: str, arrays: Mapping[str, NDArray[Any]], folder: str, plan: IndexOptions, classes: list[str]
+) -> Iterator[LabelledEntry]:
     """Yield the images of one array with their labels and descriptions."""
     images, labels = arrays[f"{prefix}images"], np.asarray(arrays[f"{prefix}labels"])
     names = list(_label_names(labels, len(images), plan, classes))
@@ -100,16 +104,16 @@ def _rows(prefix: str, arrays: Mapping[str, NDArray[Any]], folder: str, plan: Pl
             source_label="|".join(labelled),
             group=group,
         )
-        yield Row(entry, labelled)
+        yield LabelledEntry(entry, labelled)
 
 
-def _label_names(labels: NDArray[Any], count: int, plan: Plan, classes: list[str]) -> Iterator[tuple[str, ...]]:
+def _label_names(labels: NDArray[Any], count: int, plan: IndexOptions, classes: list[str]) -> Iterator[tuple[str, ...]]:
     """Yield the names of every image's classes. Numbers are class indices where the classes are named, and names otherwise."""
     if plan.multilabel:
         if labels.ndim != 2 or len(labels) != count or not np.isin(labels, (0, 1)).all():
             raise OptionError(f"labels are {labels.dtype} of shape {labels.shape}; with --multilabel: {count:,} rows of 0 and 1")
-        every = classes or [str(number) for number in range(labels.shape[1])]
-        yield from (tuple(every[number] for number in np.flatnonzero(row)) for row in labels)
+        names = classes or [str(number) for number in range(labels.shape[1])]
+        yield from (tuple(names[number] for number in np.flatnonzero(row)) for row in labels)
         return
     if labels.shape not in {(count,), (count, 1)} or labels.dtype.kind not in "iuUS":
         raise OptionError(f"labels are {labels.dtype} of shape {labels.shape}; accepted are {count:,} whole numbers or texts")

@@ -54,7 +54,7 @@ def pack(samples: Samples, *, jobs: int = 1, bar: Bar | None = None) -> Path:
         part = folder.with_name(f".{folder.name}.part")
         digests = _resume(part, samples)
         missing = [number for number in range(len(digests)) if digests[number] is None]
-        results = _written(samples, part, missing, jobs)
+        results = _write_chunks(samples, part, missing, jobs)
         with (part / _JOURNAL).open("a", encoding="utf-8") as journal:
             for number, digest in bar(results, len(missing)) if bar else results:
                 digests[number] = digest
@@ -78,18 +78,18 @@ def _resume(part: Path, samples: Samples) -> list[str | None]:
         np.lib.format.open_memmap(part / BOXES, "w+", np.int32, (count, 4))
         (part / _JOURNAL).touch()
         return digests
-    written = Packed(part)
+    packed = Packed(part)
     for line in (part / _JOURNAL).read_text("utf-8").splitlines():
         try:
             number, digest = json.loads(line)
         except ValueError:  # the last line of a process that was killed
             continue
-        if digest_of_chunk(written, number, CHUNK) == digest:
+        if digest_of_chunk(packed, number, CHUNK) == digest:
             digests[number] = digest
     return digests
 
 
-def _written(samples: Samples, part: Path, chunks: list[int], jobs: int) -> Iterator[tuple[int, str]]:
+def _write_chunks(samples: Samples, part: Path, chunks: list[int], jobs: int) -> Iterator[tuple[int, str]]:
     if jobs == 1:
         _begin(samples)
         yield from (_fill(part, number) for number in chunks)

@@ -45,13 +45,29 @@ class Packed:
         return len(self._images)
 
     def read(self, row: int) -> tuple[Bytes, Box]:
-        """Return the image of a row of the manifest, and where the picture lies in it."""
+        """Read the image of a row of the manifest.
+
+        Args:
+            row: Number of the row.
+
+        Returns:
+            The image, and the box in which the picture lies.
+        """
         x0, y0, x1, y1 = (int(value) for value in self._boxes[row])
         return np.array(self._images[row]), (x0, y0, x1, y1)
 
 
 def pack_name(manifest: Manifest, size: int, resize: Resize) -> str:
-    """Name a pack after all that decides its bytes: the pixels it is made from, size and shape, and our own code."""
+    """Name a pack after everything that decides its bytes: the pixels, the size, the way of resizing, and our code.
+
+    Args:
+        manifest: The images.
+        size: Side in pixels.
+        resize: How images are made square.
+
+    Returns:
+        The name of its folder.
+    """
     parts = [FORMAT, manifest.fingerprint(), size, resize, code_fingerprint(*_CODE)]
     return f"{manifest.facts.dataset}.{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]}{_SUFFIX}"
 
@@ -73,7 +89,15 @@ def find_packed(manifest: Manifest, root: Path, size: int | None, resize: Resize
 
 
 def check_packs(manifest: Manifest, root: Path) -> list[str]:
-    """Compare every pack of a manifest with its checksums; return what is wrong, as sentences."""
+    """Compare every pack of a manifest with its checksums.
+
+    Args:
+        manifest: The images.
+        root: The folder of the manifest.
+
+    Returns:
+        What is wrong, as sentences.
+    """
     wrong: list[str] = []
     for folder in _packs(manifest, root):
         facts = _facts(folder)
@@ -89,7 +113,16 @@ def check_packs(manifest: Manifest, root: Path) -> list[str]:
 
 
 def digest_of_chunk(packed: Packed, number: int, size: int) -> str:
-    """Return a BLAKE2 of some images in a row and of their boxes."""
+    """Hash consecutive images of a pack and their boxes.
+
+    Args:
+        packed: The pack.
+        number: Number of the chunk.
+        size: Images in a chunk.
+
+    Returns:
+        A BLAKE2 in 32 digits.
+    """
     rows = slice(number * size, (number + 1) * size)
     digest = hashlib.blake2b(np.ascontiguousarray(packed._images[rows]).data, digest_size=16)  # noqa: SLF001 - of this module
     digest.update(np.ascontiguousarray(packed._boxes[rows]).data)  # noqa: SLF001

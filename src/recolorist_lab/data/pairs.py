@@ -56,11 +56,11 @@ def _passes(images: int, count: int, seed: int, purpose: int) -> NDArray[np.int6
 def _apart(content: NDArray[np.int64], style: NDArray[np.int64], images: int) -> NDArray[np.int64]:
     """Where a pair is one image twice, change its style with that of another pair; which styles there are stays the same."""
     style = style.copy()
-    for here in np.flatnonzero(content == style):
-        fits = np.flatnonzero((style != content[here]) & (content != style[here]))
+    for pair in np.flatnonzero(content == style):
+        fits = np.flatnonzero((style != content[pair]) & (content != style[pair]))
         if len(fits):
-            there = fits[np.argmin((fits - here) % len(style))]
-            style[here], style[there] = style[there], style[here]
+            other = fits[np.argmin((fits - pair) % len(style))]
+            style[pair], style[other] = style[other], style[pair]
         else:  # too few pairs to change with
-            style[here] = (style[here] + 1) % images
+            style[pair] = (style[pair] + 1) % images
     return style

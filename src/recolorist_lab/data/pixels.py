@@ -12,7 +12,7 @@ from PIL import Image
 
 from recolorist.errors import ImageError, OptionError
 
-__all__ = ["Box", "Bytes", "Resize", "digest_of", "resized", "rgb8", "shape_of"]
+__all__ = ["Box", "Bytes", "Resize", "digest_of", "resize_square", "shape_of", "to_rgb8"]
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Box: TypeAlias = tuple[int, int, int, int]  # x0, y0, x1, y1
@@ -40,10 +40,10 @@ def digest_of(stored: NDArray[Any] | Path) -> str:
     return hashlib.blake2b(np.ascontiguousarray(stored).data, digest_size=16).hexdigest()
 
 
-def rgb8(pixels: NDArray[Any]) -> Bytes:
+def to_rgb8(pixels: NDArray[Any]) -> Bytes:
     """Grey three times over, alpha dropped, 16 bits brought down to 8 by rounding.
 
-    >>> rgb8(np.array([[0, 65535]], np.uint16)).tolist()
+    >>> to_rgb8(np.array([[0, 65535]], np.uint16)).tolist()
     [[[0, 0, 0], [255, 255, 255]]]
     """
     if pixels.dtype == np.uint16:
@@ -59,12 +59,12 @@ def rgb8(pixels: NDArray[Any]) -> Bytes:
     return np.ascontiguousarray(pixels[..., :3])
 
 
-def resized(image: Bytes, size: int | None, how: Resize = "squash") -> tuple[Bytes, Box]:
+def resize_square(image: Bytes, size: int | None, how: Resize = "squash") -> tuple[Bytes, Box]:
     """The image on a square of this side, bilinear, and the box in which the picture lies.
 
     ``squash`` fills the square; ``letterbox`` keeps the shape, centred on black, so colour statistics belong to the box only.
 
-    >>> canvas, box = resized(np.full((10, 20, 3), 200, np.uint8), 8, "letterbox")
+    >>> canvas, box = resize_square(np.full((10, 20, 3), 200, np.uint8), 8, "letterbox")
     >>> canvas.shape, box, int(canvas[0].max()), int(canvas[4].min())
     ((8, 8, 3), (0, 2, 8, 6), 0, 200)
     """

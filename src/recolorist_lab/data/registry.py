@@ -42,10 +42,10 @@ def parse_card(key: str, text: str) -> Card:
         table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise OptionError(f"the card of {key} is not valid TOML: {error}") from error
-    return _made(Card, {"key": key, **table}, f"the card of {key}")
+    return _parse(Card, {"key": key, **table}, f"the card of {key}")
 
 
-def _made(part: type[Part], table: Any, where: str) -> Part:
+def _parse(part: type[Part], table: Any, where: str) -> Part:
     """Make a dataclass from a table."""
     if not isinstance(table, Mapping):
         raise OptionError(f"{where} is {table!r}; accepted is a table")
@@ -67,7 +67,7 @@ def _value(value: Any, hint: Any, where: str) -> Any:
         unknown([str(value)], inner, where)
         return value
     if dataclasses.is_dataclass(hint):
-        return _made(typing.cast("type[Any]", hint), value, where)
+        return _parse(typing.cast("type[Any]", hint), value, where)
     if origin is tuple:
         return _tuple(value, inner, where)
     if type(value) is not hint and not (hint is float and type(value) is int):
@@ -120,7 +120,14 @@ def card_of(name: str) -> Card:
 
 
 def find_card(name: str) -> Card | None:
-    """Return what :func:`card_of` does, and None where there is no such dataset."""
+    """Find the card of a dataset, as :func:`card_of` does.
+
+    Args:
+        name: The dataset, at any of its sizes.
+
+    Returns:
+        The card, or None where there is no such dataset.
+    """
     if name in CARDS:
         return CARDS[name]
     key, _, side = name.rpartition("_")

@@ -31,15 +31,15 @@ def held_out(manifest: Manifest, rows: NDArray[np.int64], shares: Sequence[float
         For each share the places in ``rows``, in rising order.
     """
     parts: list[list[int]] = [[] for _ in shares]
-    taken = [0] * len(shares)
+    counts = [0] * len(shares)
     met = 0
     for units in _strata(manifest, rows).values():
         ordered = sorted(units, key=lambda unit: _hash(seed, unit))
         met, start = met + len(ordered), 0
         for number, share in enumerate(shares):
-            stop = start + max(0, round(share * met) - taken[number])  # what rounding took from one stratum the next gives back
+            stop = start + max(0, round(share * met) - counts[number])  # what rounding took from one stratum the next gives back
             parts[number].extend(place for unit in ordered[start:stop] for place in units[unit])
-            taken[number], start = taken[number] + len(ordered[start:stop]), stop
+            counts[number], start = counts[number] + len(ordered[start:stop]), stop
     return [np.array(sorted(part), np.int64) for part in parts]
 
 
@@ -81,11 +81,11 @@ def _strata(manifest: Manifest, rows: NDArray[np.int64]) -> dict[tuple[str, int]
     first: dict[str, tuple[str, int]] = {}
     strata: dict[tuple[str, int], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     columns = [manifest.column(name) for name in ("domain", "group", "path", "row")]
-    every = manifest.labels()
+    labels = manifest.labels()
     for place, number in enumerate(rows):
         domain, group, path, row = (column[number] for column in columns)
         unit = f"group:{domain}/{group}" if group else f"{path}#{row}"
-        label = every[number][0] if every[number] else -1
+        label = labels[number][0] if labels[number] else -1
         strata[first.setdefault(unit, (domain, label))][unit].append(place)
     return strata
 

@@ -61,7 +61,15 @@ class Summary:
 
 
 def summary(manifest: Manifest, card: Card | None = None) -> Summary:
-    """The line of one manifest. IR and H are those of the training split, or of everything where there is none."""
+    """Summarise a manifest. IR and H are those of the training split, or of the first split where there is none.
+
+    Args:
+        manifest: The images.
+        card: The dataset, where the paper has it.
+
+    Returns:
+        One line of the table.
+    """
     sizes = manifest.sizes()
     counts = manifest.class_counts("train" if "train" in sizes else next(iter(sizes), "train"))
     paper = None
@@ -74,29 +82,37 @@ def summary(manifest: Manifest, card: Card | None = None) -> Summary:
 
 
 def differences(manifest: Manifest, card: Card) -> tuple[str, ...]:
-    """List how counts and sizes of images differ from the card, each as half a sentence; none if they agree."""
-    found = _size_differences(manifest, card)
+    """List how counts and sizes of images differ from the card.
+
+    Args:
+        manifest: The images.
+        card: What they should be.
+
+    Returns:
+        Half a sentence for each difference; none if they agree.
+    """
+    faults = _size_differences(manifest, card)
     sizes = manifest.sizes()
     for split in SPLITS:
         have, want = sizes.get(split, 0), card.expected.sizes[split]
         if have != want:
-            found.append(f"{split} has {have:,} images instead of {want:,}")
-        found += _class_differences(manifest, card, split)
+            faults.append(f"{split} has {have:,} images instead of {want:,}")
+        faults += _class_differences(manifest, card, split)
     line = summary(manifest, card)
-    if not found and not line.prints_alike:
-        found.append(
+    if not faults and not line.prints_alike:
+        faults.append(
             f"IR is {line.ir:.2f} and H {line.entropy:.4f} instead of {card.expected.ir:.2f} and {card.expected.entropy:.4f}"
         )
-    return tuple(found)
+    return tuple(faults)
 
 
 def _size_differences(manifest: Manifest, card: Card) -> list[str]:
     """Compare the stored images with the side and the channels that the card gives, where it gives them."""
     if not card.pixels:
         return []
-    wanted = f"{card.pixels}x{card.pixels}x{3 if card.colour == 'RGB' else 1}"
+    shape_due = f"{card.pixels}x{card.pixels}x{3 if card.colour == 'RGB' else 1}"
     shapes = Counter(manifest.column("shape"))
-    return [f"{count:,} images are {shape} instead of {wanted}" for shape, count in shapes.items() if shape != wanted]
+    return [f"{count:,} images are {shape} instead of {shape_due}" for shape, count in shapes.items() if shape != shape_due]
 
 
 def _class_differences(manifest: Manifest, card: Card, split: str) -> list[str]:

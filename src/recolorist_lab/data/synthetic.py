@@ -60,7 +60,14 @@ class Recipe:
         return "val" if hospital == self.hospitals - 2 and self.hospitals > 2 else "train"
 
     def label_of(self, tile: int) -> int:
-        """The class of a tile: in turn."""
+        """Return the class of a tile; classes take turns.
+
+        Args:
+            tile: Number of the tile.
+
+        Returns:
+            The class index.
+        """
         return tile % len(self.classes)
 
 
@@ -72,11 +79,13 @@ def hospital(number: int, seed: int = 0) -> Scanner:
     """
     if number < 0:
         raise OptionError(f"hospital {number} was asked for; they are counted from 0")
-    known = list(SCANNERS.values())
-    if number < len(known):
-        return known[number]
+    scanners = list(SCANNERS.values())
+    if number < len(scanners):
+        return scanners[number]
     rng = stream(seed, index=number, purpose=_HOSPITAL)
-    blue, pink = (_varied(rng, np.mean([getattr(one, dye) for one in known], axis=0), 0.16) for dye in ("haematoxylin", "eosin"))
+    blue, pink = (
+        _varied(rng, np.mean([getattr(scanner, dye) for scanner in scanners], axis=0), 0.16) for dye in ("haematoxylin", "eosin")
+    )
     white = np.clip(rng.uniform(0.89, 0.98) + rng.normal(0.0, 0.025, 3), 0.80, 0.99)
     strength = np.exp(rng.normal(0.0, 0.22, 2))
     gamma, blur, noise = rng.uniform(0.85, 1.25), rng.uniform(0.4, 1.1), rng.uniform(0.008, 0.02)
@@ -112,13 +121,28 @@ class Tiles:
     manifest: Manifest
 
     def samples(self, split: str | None = None, **options: Any) -> Samples:
-        """The same loader as for any other dataset; see :class:`recolorist_lab.data.loader.Samples`."""
+        """Open the tiles with the common loader.
+
+        Args:
+            split: The split; None for all.
+            options: Those of :class:`recolorist_lab.data.loader.Samples`.
+
+        Returns:
+            The images.
+        """
         return Samples(self.manifest, split, **{"size": None, **options}, arrays={_ARRAY: self.images})
 
 
 @lru_cache(maxsize=2)
 def make(recipe: Recipe | None = None) -> Tiles:
-    """All tiles of a recipe, in memory; asked for again they are the same object, which cannot be written to."""
+    """Draw all tiles of a recipe in memory. The same recipe gives the same object, which cannot be written to.
+
+    Args:
+        recipe: What to draw; the default recipe where it is None.
+
+    Returns:
+        The tiles and their manifest.
+    """
     chosen = recipe or Recipe()
     places = list(_places(chosen))
     images = np.empty((len(places), chosen.size, chosen.size, 3), np.uint8)
@@ -140,27 +164,36 @@ def make(recipe: Recipe | None = None) -> Tiles:
 
 
 def write(recipe: Recipe, folder: str | Path, *, png: bool = False) -> Path:
-    """Write a recipe's tiles below a folder, as one array to be mapped or as PNG files, and their manifest; returns its path."""
+    """Write the tiles of a recipe and their manifest into a folder.
+
+    Args:
+        recipe: What to draw.
+        folder: The folder; it is made.
+        png: Write PNG files instead of one array.
+
+    Returns:
+        The path of the manifest.
+    """
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    made = make(recipe)
+    tiles = make(recipe)
     if not png:
-        np.save(target / _ARRAY, made.images, allow_pickle=False)
-        return made.manifest.write(target / f"{NAME}.parquet")
+        np.save(target / _ARRAY, tiles.images, allow_pickle=False)
+        return tiles.manifest.write(target / f"{NAME}.parquet")
     entries = []
-    for entry in made.manifest:
+    for entry in tiles.manifest:
         path = f"{entry.domain}/{entry.source_label}/{entry.row:06d}.png"
         (target / path).parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(made.images[entry.row or 0]).save(target / path)
+        Image.fromarray(tiles.images[entry.row or 0]).save(target / path)
         size, digest = (target / path).stat().st_size, digest_of(target / path)
         entries.append(replace(entry, path=path, row=None, bytes=size, digest=digest))
     return Manifest.of(entries, _facts(recipe)).write(target / f"{NAME}.parquet")
 
 
 def _facts(recipe: Recipe) -> Facts:
-    told = tuple((name, str(getattr(recipe, name))) for name in ("hospitals", "tiles", "size", "seed"))
+    options = tuple((name, str(getattr(recipe, name))) for name in ("hospitals", "tiles", "size", "seed"))
     return Facts(
-        NAME, "Synthetic hospitals", "binary" if len(recipe.classes) == 2 else "multiclass", recipe.classes, options=told
+        NAME, "Synthetic hospitals", "binary" if len(recipe.classes) == 2 else "multiclass", recipe.classes, options=options
     )
 
 

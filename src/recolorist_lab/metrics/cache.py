@@ -46,13 +46,25 @@ class Shelf:
     added: int = 0
 
     def add(self, digests: Sequence[str], rows: Row) -> None:
-        """Put features onto the shelf."""
+        """Add features.
+
+        Args:
+            digests: Of the images.
+            rows: Their features.
+        """
         for digest, row in zip(digests, rows, strict=True):
             self.added += digest not in self.rows
             self.rows[digest] = row
 
     def stack(self, digests: Sequence[str]) -> NDArray[np.float64]:
-        """Features of these images, in this order."""
+        """Return features of images, in order.
+
+        Args:
+            digests: Of the images.
+
+        Returns:
+            (images, features).
+        """
         return np.stack([self.rows[digest] for digest in digests]).astype(np.float64)
 
     def save(self) -> None:
@@ -77,7 +89,15 @@ class FeatureCache:
         object.__setattr__(self, "folder", Path(self.folder))
 
     def shelf(self, network: str, key: str) -> Shelf:
-        """The shelf that a key names, with what is on it."""
+        """Open the features of one network and preparation.
+
+        Args:
+            network: The network.
+            key: How images were prepared.
+
+        Returns:
+            What is stored of them.
+        """
         name = hashlib.blake2b(json.dumps([network, key]).encode(), digest_size=16).hexdigest()
         path = self.folder / f"{name}.safetensors"
         try:

@@ -22,13 +22,28 @@ class Clock:
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
-        """Add the time of a block to a part."""
+        """Add the time of a block to a part.
+
+        Args:
+            name: The part.
+
+        Yields:
+            While the block runs.
+        """
         start = time.perf_counter()
         yield
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
     def groups(self, items: Iterable[T], size: int) -> Iterator[list[T]]:
-        """Take items in groups, and count the time that their iterator takes as the part "read"."""
+        """Take items in groups, and count the time of their iterator as the part "read".
+
+        Args:
+            items: The items.
+            size: Items in a group.
+
+        Yields:
+            The groups.
+        """
         source = iter(items)
         while True:
             with self.part("read"):

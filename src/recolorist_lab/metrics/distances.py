@@ -38,7 +38,12 @@ class FeatureDistances:
         self._shelf: Shelf | None = None
 
     def add(self, outputs: torch.Tensor, styles: Sequence[NDArray[np.uint8]]) -> None:
-        """Extract the features of a group; those of known styles come from the cache."""
+        """Extract the features of a group; those of known styles come from the cache.
+
+        Args:
+            outputs: Results, (N, 3, H, W).
+            styles: Style images.
+        """
         with self._clock.part("features of outputs"):
             self._outputs.append(inception.extract(outputs, self._backend))
         with self._clock.part("cache"):
@@ -53,7 +58,14 @@ class FeatureDistances:
                 self._shelf.add(list(new), inception.extract(torch.from_numpy(planes).to(self._device), self._backend))
 
     def finish(self, metrics: Collection[str]) -> dict[str, float]:
-        """Compute the distances that are asked for."""
+        """Compute distances.
+
+        Args:
+            metrics: Which of them.
+
+        Returns:
+            Values by metric.
+        """
         assert self._shelf is not None  # noqa: S101 - pairs came, so their styles were looked up
         with self._clock.part("cache"):
             self._shelf.save()

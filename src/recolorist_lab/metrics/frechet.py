@@ -72,7 +72,18 @@ def artfid(lpips_mean: float, fid: float) -> float:
 
 
 def feature_pair(fa: Any, fb: Any) -> tuple[Features, Features]:
-    """Two sets of features with the same columns and at least two rows each."""
+    """Check two sets of features.
+
+    Args:
+        fa: Features of the first set.
+        fb: Features of the second set.
+
+    Returns:
+        Both as float64, with the same columns and at least two rows each.
+
+    Raises:
+        RangeError: They cannot be compared.
+    """
     first, second = np.asarray(fa, np.float64), np.asarray(fb, np.float64)
     for features in (first, second):
         if features.ndim != 2 or len(features) < 2 or features.shape[1] < 1:

@@ -1,4 +1,4 @@
-"""The door of every metric: what images may look like, and one sentence for each way in which they do not."""
+"""Check the images that metrics are given; every refusal is one sentence."""
 
 from __future__ import annotations
 

@@ -58,7 +58,16 @@ def features(images: Any, backend: str = "classic", *, depth: int = _DEEP) -> ND
 
 
 def extract(images: torch.Tensor, backend: str, *, depth: int = _DEEP) -> NDArray[np.float32]:
-    """The same of levels from 0 to 255, of any type, unchecked; float32, as the network gives them."""
+    """Compute features of images with levels from 0 to 255, unchecked.
+
+    Args:
+        images: (N, 3, H, W), of any type.
+        backend: The network.
+        depth: The layer.
+
+    Returns:
+        (N, features) in float32, as the network gives them.
+    """
     spec = BACKENDS[option(backend, tuple(BACKENDS), "fid_backend")]
     network = _network(backend, str(images.device))
     shallow = network[:_FIRST_POOLING]
@@ -73,7 +82,15 @@ def extract(images: torch.Tensor, backend: str, *, depth: int = _DEEP) -> NDArra
 
 
 def load(backend: str, device: str | torch.device) -> None:
-    """Read the weights now, so that what is missing is said before any image is read."""
+    """Read the weights now, so that missing ones are reported before any image is read.
+
+    Args:
+        backend: The network.
+        device: Where to put it.
+
+    Raises:
+        WeightsError: They are not here.
+    """
     _network(option(backend, tuple(BACKENDS), "fid_backend"), str(device))
 
 

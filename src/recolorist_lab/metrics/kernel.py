@@ -82,7 +82,17 @@ def kid(fa: Any, fb: Any, *, subsets: int = 100, subset_size: int | None = None,
 
 
 def kid_of_subsets(fa: Features, fb: Features, in_a: Choice, in_b: Choice) -> NDArray[np.float64]:
-    """The estimate of every subset, given which images are in it. Each kernel value is computed once for all subsets."""
+    """Estimate KID for every subset. Each kernel value is computed once for all subsets.
+
+    Args:
+        fa: Features of the first set.
+        fb: Features of the second set.
+        in_a: Which images of the first are in each subset.
+        in_b: Which images of the second are.
+
+    Returns:
+        One estimate a subset.
+    """
     n, m = in_a.sum(axis=1), in_b.sum(axis=1)
     own_a = (_sums(fa, fa, in_a, in_a) - in_a @ _diagonal(fa)) / (n * (n - 1))
     own_b = (_sums(fb, fb, in_b, in_b) - in_b @ _diagonal(fb)) / (m * (m - 1))

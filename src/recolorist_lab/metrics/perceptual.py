@@ -50,7 +50,15 @@ def lpips(a: Any, b: Any, net: str = "alex", *, shift: bool = True) -> torch.Ten
 
 
 def load(net: str, device: str | torch.device) -> None:
-    """Read the weights now, so that what is missing is said before any image is read."""
+    """Read the weights now, so that missing ones are reported before any image is read.
+
+    Args:
+        net: The network.
+        device: Where to put it.
+
+    Raises:
+        WeightsError: They are not here.
+    """
     _model(option(net, tuple(BACKBONES), "net"), str(device))
 
 

@@ -51,7 +51,15 @@ def ssim(a: Any, b: Any, form: str = "skimage") -> torch.Tensor:
 
 
 def ssim_levels(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """The default form of SSIM for uint8 levels (N, C, H, W): the window sums are exact, and it is faster."""
+    """Compute the default form of SSIM for uint8 levels: the window sums are exact, and it is faster.
+
+    Args:
+        a: (N, C, H, W), uint8.
+        b: (N, C, H, W), uint8.
+
+    Returns:
+        One value an image.
+    """
     return torch.cat([_ssim(x.float(), y.float(), 255.0) for x, y in _pieces(a, b)])
 
 
@@ -103,7 +111,14 @@ def gradient_similarity(a: Any, b: Any) -> torch.Tensor:
 
 
 def luminance(images: torch.Tensor) -> torch.Tensor:
-    """Rec. 601 luma in float64: (N, 1, H, W)."""
+    """Compute Rec. 601 luma in float64.
+
+    Args:
+        images: (N, 3, H, W).
+
+    Returns:
+        (N, 1, H, W).
+    """
     red, green, blue = images.split(1, dim=1)
     return (red.double() * _LUMA[0]).add_(green.double(), alpha=_LUMA[1]).add_(blue.double(), alpha=_LUMA[2])
 

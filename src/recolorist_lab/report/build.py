@@ -21,7 +21,7 @@ from recolorist_lab.runs.environment import describe
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Study
 
-__all__ = ["PAGE", "Written", "build"]
+__all__ = ["PAGE", "WrittenReport", "build"]
 
 PAGE: Final = "index.html"
 _TITLE: Final = "The study, reported"
@@ -43,7 +43,7 @@ ul.plain li { margin-bottom: 0.45rem; }
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenReport:
     """What a report came to."""
 
     page: Path
@@ -54,7 +54,7 @@ class Written:
 
 def build(
     studies: Sequence[Study], ledger: Ledger, out: Path, *, partial: bool = False, tick: Callable[[str], None] = lambda _: None
-) -> Written:
+) -> WrittenReport:
     """Write the report of some studies.
 
     Every study is collected first, so that a missing cell is named before anything is written.
@@ -84,7 +84,7 @@ def build(
     body = "\n".join([_head(sections), *parts, _foot()])
     written = atomic_write(out / PAGE, page(_TITLE, body, _STYLE).encode())
     tables, pictures = sum(len(part.tables) for part in sections), sum(len(part.figures) for part in sections)
-    return Written(written, tables, pictures, sum(part.gaps for part in sections))
+    return WrittenReport(written, tables, pictures, sum(part.gaps for part in sections))
 
 
 def _section(section: Section, out: Path, tick: Callable[[str], None]) -> str:

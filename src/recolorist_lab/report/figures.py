@@ -1,4 +1,4 @@
-"""The house look of the lab's figures: one palette, one type size, and files whose bytes depend on the data alone.
+"""The common style of the lab's figures: one palette, one type size, and files whose bytes depend on the data alone.
 
 Figures are made without pyplot, so there is no window system and no state between them. Make one with :func:`figure`, draw on it
 inside :func:`house`, and write it with :func:`save`.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CHANNELS", "FORMATS", "INK", "LINE", "MUTED", "PALETTE", "critical_difference", "figure", "house", "render", "save"]
 
-#: Colours of series, in this order; told apart with every common colour vision.
+#: Colours of series, in this order; distinct with every common colour vision.
 PALETTE: Final = OUTLINES
 #: Red, green and blue channels, from the same palette.
 CHANNELS: Final = ("#d55e00", "#009e73", "#0072b2")
@@ -83,7 +83,11 @@ _UNDATED: Final = MappingProxyType(
 
 @contextmanager
 def house() -> Iterator[None]:
-    """Matplotlib with our settings, and only ours: a user's own configuration does not show in our figures."""
+    """Draw with our settings of Matplotlib only; a user's own configuration does not show.
+
+    Yields:
+        While the block runs.
+    """
     matplotlib: Any = optional.load("matplotlib", _WHY)
     cycler: Any = importlib.import_module("cycler")
     with matplotlib.rc_context():

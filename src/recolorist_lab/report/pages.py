@@ -22,7 +22,17 @@ _TABLE: Final = re.compile(r"<!-- table: (?P<name>[\w-]+) -->\n(?P<text>.*?)<!--
 
 
 def tables_of(page: str) -> dict[str, str]:
-    """The tables of a page by name."""
+    """Find the tables of a page.
+
+    Args:
+        page: The text of the page.
+
+    Returns:
+        Their texts by name.
+
+    Raises:
+        OptionError: A table has no end, or two have one name.
+    """
     texts = {match["name"]: match["text"] for match in _TABLE.finditer(page)}
     if page.count("<!-- table:") != len(texts):
         raise OptionError("a table of the page has no end, or two have one name")

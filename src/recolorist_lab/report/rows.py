@@ -63,12 +63,12 @@ def _state(ledger: Ledger, cell: Cell, now: float) -> State:
 
 
 def _refusal(gaps: list[tuple[Cell, State]], total: int) -> str:
-    named = "; ".join(
+    listed = "; ".join(
         f"{cell.name} (run {cell.run_id[:12]}) is {state.name}{f': {state.detail}' if state.detail else ''}"
         for cell, state in gaps[:_NAMED]
     )
     more = f"; and {len(gaps) - _NAMED} more" if len(gaps) > _NAMED else ""
-    return f"{len(gaps)} of {total} cells have no result to show: {named}{more}. Run the sweep, or mark the gaps with --partial"
+    return f"{len(gaps)} of {total} cells have no result to show: {listed}{more}. Run the sweep, or mark the gaps with --partial"
 
 
 def _row(ledger: Ledger, cell: Cell, state: State, *, partial: bool, timings: bool) -> Row:

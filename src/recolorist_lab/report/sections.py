@@ -35,12 +35,27 @@ class Section:
     gaps: int = 0  #: cells without a result
 
     def table(self, name: str, title: str, table: Table, rows: Iterable[Row] = (), more: str = "") -> None:
-        """Add a table, and say on which rows it rests."""
+        """Add a table, and note which rows it rests on.
+
+        Args:
+            name: Its mark.
+            title: Its title.
+            table: The table.
+            rows: Results, one for each cell.
+            more: A sentence for its note.
+        """
         note = " ".join(words for words in (more, basis_of(list(rows), spread=table.has_spread)) if words)
         self.tables[name] = table.named(title, note)
 
     def figure(self, name: str, title: str, draw: Drawing, rows: Iterable[Row] = ()) -> None:
-        """Add a figure; it is drawn when it is written. What it lacks is said below it."""
+        """Add a figure, which is drawn when it is written, and note below it what it lacks.
+
+        Args:
+            name: Its mark.
+            title: Its title.
+            draw: Draws it.
+            rows: Results, one for each cell.
+        """
         self.figures[name] = (" ".join(words for words in (f"{title}.", basis_of(list(rows))) if words), draw)
 
 
@@ -73,12 +88,25 @@ UNMEASURED: Final = (
 
 
 def lacks(rows: Sequence[Row], metric: str) -> bool:
-    """Return whether no row has a value of this metric."""
+    """Tell whether no row has a value of a metric.
+
+    Args:
+        rows: Results, one for each cell.
+        metric: The metric.
+
+    Returns:
+        True if none has.
+    """
     return all(row.get(f"result.{metric}") is None for row in rows)
 
 
 def list_cells(section: Section, cells: Cells, _: Ledger) -> None:
-    """Show a study without a form of its own: one cell a line."""
+    """Show a study that has no tables of its own: one cell a line.
+
+    Args:
+        section: The section of the report that is filled.
+        cells: The cells of the study with their rows.
+    """
     hidden = {"selection", "run"}
     rows = [row for _, row in cells]
     names = [name for name in dict.fromkeys(name for row in rows for name in row) if name not in hidden]

@@ -258,7 +258,7 @@ def critical_difference(samples: Samples, alpha: float = 0.05) -> CriticalDiffer
         alpha: Level of the test.
 
     Returns:
-        Mean ranks, how far apart two must be to differ, and the groups that are not told apart.
+        Mean ranks, how far apart two must be to differ, and the groups that do not differ.
 
     Raises:
         OptionError: There are too few treatments or blocks, or alpha is not between 0 and 1.

@@ -33,7 +33,14 @@ class Digits:
     kind: Literal["decimals", "significant", "ratio", "p"] = "decimals"
 
     def text(self, value: float) -> str:
-        """Return the number as text."""
+        """Write a number with these digits.
+
+        Args:
+            value: The number.
+
+        Returns:
+            The text.
+        """
         if self.kind == "decimals":
             return f"{value:.{self.count}f}"
         if self.kind == "p":
@@ -176,7 +183,15 @@ class Table:
             yield from row
 
     def named(self, title: str, note: str = "") -> Table:
-        """Return the same table with a title and a note."""
+        """Return the same table with a title and a note.
+
+        Args:
+            title: The title.
+            note: The note.
+
+        Returns:
+            The table.
+        """
         return replace(self, title=title, note=note)
 
     def texts(self) -> tuple[tuple[str, ...], ...]:

@@ -82,7 +82,7 @@ def write(table: Table, form: str) -> str:
 
 
 def markdown(table: Table) -> str:
-    """Return a Markdown table; a vertical bar in a cell becomes a slash.
+    """Return a Markdown table; a vertical bar in a head or cell becomes a slash.
 
     >>> from recolorist_lab.report.table import Digits, Number, label
     >>> columns = (label("space"), Column("SSIM", better="higher", digits=Digits(2)))
@@ -93,12 +93,20 @@ def markdown(table: Table) -> str:
     """
     rule = "|".join(":---" if column.words else "---:" for column in table.columns)
     rows = [[_marked(cell, column, _MARKDOWN) for cell, column in zip(row, table.columns, strict=True)] for row in table.rows]
-    lines = [f"| {' | '.join(table.head)} |", f"|{rule}|", *(f"| {' | '.join(row)} |" for row in rows)]
+    head = map(_escape_markdown, table.head)
+    lines = [f"| {' | '.join(head)} |", f"|{rule}|", *(f"| {' | '.join(row)} |" for row in rows)]
     return "\n".join(lines) + "\n"
 
 
 def csv(table: Table) -> str:
-    """Return comma-separated values as they are printed; a last column repeats the note on every line."""
+    """Write a table as comma-separated values as printed; a last column repeats the note on every line.
+
+    Args:
+        table: The table.
+
+    Returns:
+        The text.
+    """
     text = io.StringIO()
     writer = csv_format.writer(text, lineterminator="\n")
     more = [table.note] if table.note else []
@@ -129,13 +137,20 @@ def latex(table: Table) -> str:
 
 
 def html(table: Table) -> str:
-    """Return an HTML table without a style of its own."""
+    """Write an HTML table without a style of its own.
+
+    Args:
+        table: The table.
+
+    Returns:
+        The text.
+    """
     classes = [' class="words"' if column.words else "" for column in table.columns]
     head = "".join(f'<th scope="col"{mark}>{escape(name)}</th>' for mark, name in zip(classes, table.head, strict=True))
     body = []
     for row in table.rows:
-        first, *others = (_marked(cell, column, _HTML) for cell, column in zip(row, table.columns, strict=True))
-        cells = "".join(f"<td{mark}>{cell}</td>" for mark, cell in zip(classes[1:], others, strict=True))
+        first, *cells_after = (_marked(cell, column, _HTML) for cell, column in zip(row, table.columns, strict=True))
+        cells = "".join(f"<td{mark}>{cell}</td>" for mark, cell in zip(classes[1:], cells_after, strict=True))
         body.append(f'<tr><th scope="row">{first}</th>{cells}</tr>')
     return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(body) + "\n</tbody>\n</table>\n"
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Literal
 
@@ -71,7 +73,19 @@ class _Context:
 
 
 def run_cell(root: Path, lease: float, cell: Cell) -> Outcome:
-    """Claim a cell, run it, and leave its result or its error in the ledger. Only trouble with the ledger itself is raised."""
+    """Claim a cell, run it, and leave its result or its error in the ledger.
+
+    Args:
+        root: The folder of the ledger.
+        lease: Seconds after which a silent claim expires.
+        cell: The cell.
+
+    Returns:
+        How it ended.
+
+    Raises:
+        LedgerError: The ledger cannot be used; errors of the cell itself are recorded, not raised.
+    """
     ledger = Ledger(root, lease=lease, must_exist=True)
     _refuse_other_code(cell)
     _refuse_other_data(cell)
@@ -95,6 +109,7 @@ def run_cell(root: Path, lease: float, cell: Cell) -> Outcome:
 
 def _work(ledger: Ledger, cell: Cell, claim: Claim) -> Outcome:
     context = _Context(ledger, cell, claim)
+    others = set(multiprocessing.active_children())
     started, start = datetime.now(UTC), time.perf_counter()
     try:
         result = dict(KINDS[cell.kind].run(cell.config, context))
@@ -102,6 +117,7 @@ def _work(ledger: Ledger, cell: Cell, claim: Claim) -> Outcome:
     except (LedgerError, LostClaimError):
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, it must not cost the other cells
+        _kill(set(multiprocessing.active_children()) - others)
         return _fail(ledger, cell, claim, error)
     timings = {
         "started": started.isoformat(timespec="seconds"),
@@ -113,6 +129,13 @@ def _work(ledger: Ledger, cell: Cell, claim: Claim) -> Outcome:
     ledger.publish(cell, {**_about(cell), "result": result, "files": context.files, "timings": timings})
     ledger.clean(cell, claim)
     return Outcome("done")
+
+
+def _kill(children: Iterable[BaseProcess]) -> None:
+    """Kill what a failed run left behind: Python waits for its processes when it ends, and for a stopped one without end."""
+    for child in children:
+        child.kill()
+        child.join()
 
 
 def _about(cell: Cell) -> dict[str, Any]:
@@ -135,7 +158,17 @@ def _fail(ledger: Ledger, cell: Cell, claim: Claim, error: Exception) -> Outcome
 
 
 def died(ledger: Ledger, cell: Cell, times: int, how: str) -> Outcome:
-    """Record a cell whose process dies each time; somebody else may have finished it, and then that counts."""
+    """Record a cell whose process dies each time; if another process finished it, that counts.
+
+    Args:
+        ledger: The ledger that the cells are in.
+        cell: The cell.
+        times: How often its process died.
+        how: The last exit code or signal.
+
+    Returns:
+        How it ended.
+    """
     claim = ledger.claim(cell)
     if claim is None:
         return Outcome("busy")

@@ -17,14 +17,27 @@ _KEPT: Final = 2
 
 
 def save(folder: Path, step: int, data: bytes) -> None:
-    """Write a checkpoint and drop all but the last two."""
+    """Write a checkpoint and remove all but the last two.
+
+    Args:
+        folder: The folder of the cell.
+        step: Its number.
+        data: Its bytes.
+    """
     atomic_write(_path(folder, step), _header(step, data) + b"\n" + data)
     for old in steps(folder)[:-_KEPT]:
         _path(folder, old).unlink(missing_ok=True)
 
 
 def load(folder: Path) -> tuple[int, bytes] | None:
-    """The newest checkpoint that verifies."""
+    """Read the newest checkpoint that verifies.
+
+    Args:
+        folder: The folder of the cell.
+
+    Returns:
+        Its step and bytes; None where there is none.
+    """
     for step in reversed(steps(folder)):
         header, _, data = _path(folder, step).read_bytes().partition(b"\n")
         if header == _header(step, data):
@@ -33,7 +46,14 @@ def load(folder: Path) -> tuple[int, bytes] | None:
 
 
 def steps(folder: Path) -> list[int]:
-    """The steps there are checkpoints of, whether they verify or not."""
+    """List the steps that have a checkpoint, whether it verifies or not.
+
+    Args:
+        folder: The folder of the cell.
+
+    Returns:
+        Steps in rising order.
+    """
     try:
         names = os.listdir(folder)  # noqa: PTH208 - names are all that is wanted
     except FileNotFoundError:
@@ -42,7 +62,11 @@ def steps(folder: Path) -> list[int]:
 
 
 def clear(folder: Path) -> None:
-    """The cell is finished."""
+    """Remove the checkpoints of a finished cell.
+
+    Args:
+        folder: The folder of the cell.
+    """
     for step in steps(folder):
         _path(folder, step).unlink(missing_ok=True)
 

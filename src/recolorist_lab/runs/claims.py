@@ -100,7 +100,7 @@ class Claim:
             raise LostClaimError(f"the claim {self._path} was taken over; this process was not heard of for {self._lease} s")
 
     def release(self) -> None:
-        """Stop refreshing, and date the claim back to when there were none: it is free at once, and that needs no room."""
+        """Stop refreshing, and date the claim back to when there were none: it is free at once, and that needs no disk space."""
         if self._ended.is_set():
             return
         self._ended.set()
@@ -123,19 +123,38 @@ class Claim:
 
 
 def take(folder: Path, lease: float) -> Claim | None:
-    """Claim the cell of this folder; None if someone else has it."""
+    """Claim the cell of a folder.
+
+    Args:
+        folder: The folder of the cell.
+        lease: Seconds after which a silent claim expires.
+
+    Returns:
+        The claim; None if another process holds it.
+
+    Raises:
+        LedgerError: The folder cannot be written.
+    """
     try:
-        seen = newest(folder, now_of(folder))
-        if seen is not None and seen.is_live:
+        current = newest(folder, now_of(folder))
+        if current is not None and current.is_live:
             return None
-        number = seen.number + 1 if seen else 1
+        number = current.number + 1 if current else 1
         return _link(folder, number, lease)
     except OSError as error:
         raise LedgerError(f"{folder} cannot be claimed: {error.strerror or error}") from error
 
 
 def newest(folder: Path, now: float) -> Seen | None:
-    """The claim that counts, or None where the cell was never claimed."""
+    """Read the claim that counts.
+
+    Args:
+        folder: The folder of the cell.
+        now: The time by the clock of the file system.
+
+    Returns:
+        The claim; None where the cell was never claimed.
+    """
     for number in reversed(_numbers(folder)):
         try:
             with _path(folder, number).open("rb") as file:  # opening makes NFS ask the server; a bare stat may be a minute old
@@ -150,7 +169,14 @@ def newest(folder: Path, now: float) -> Seen | None:
 
 
 def now_of(folder: Path) -> float:
-    """The time by the clock of the file system; by ours where it cannot be written to."""
+    """Read the clock of the file system; the clock of this machine where the folder cannot be written to.
+
+    Args:
+        folder: The folder of the cell.
+
+    Returns:
+        Seconds since 1970.
+    """
     try:
         with tempfile.TemporaryFile(dir=folder) as probe:
             return os.fstat(probe.fileno()).st_mtime
@@ -160,7 +186,7 @@ def now_of(folder: Path) -> float:
 
 def _link(folder: Path, number: int, lease: float) -> Claim | None:
     path = _path(folder, number)
-    temporary = _written(folder, {"holder": asdict(Holder.this()), "lease": lease})
+    temporary = _write_claim(folder, {"holder": asdict(Holder.this()), "lease": lease})
     handle = os.open(temporary, os.O_RDONLY)
     try:
         won = _linked(temporary, path)
@@ -189,7 +215,7 @@ def _linked(temporary: Path, path: Path) -> bool:
     return True
 
 
-def _written(folder: Path, content: dict[str, object]) -> Path:
+def _write_claim(folder: Path, content: dict[str, object]) -> Path:
     path = folder / f".{_PREFIX}{secrets.token_hex(8)}.part"
     try:
         path.write_text(json.dumps(content), "utf-8")

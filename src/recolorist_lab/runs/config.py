@@ -41,12 +41,26 @@ _MISSING: Final = dataclasses.MISSING
 
 
 def identity(default: Any = _MISSING) -> Any:
-    """A field that changes the result, and so the run id."""
+    """Declare a field that changes the result, and so the run id.
+
+    Args:
+        default: Its default.
+
+    Returns:
+        The field.
+    """
     return dataclasses.field(default=default, metadata={"role": "identity"})
 
 
 def operational(default: Any = _MISSING) -> Any:
-    """A field that changes only where or how fast the work is done: paths, workers, devices."""
+    """Declare a field that changes only where or how fast work is done: paths, workers, devices.
+
+    Args:
+        default: Its default.
+
+    Returns:
+        The field.
+    """
     return dataclasses.field(default=default, metadata={"role": "operational"})
 
 
@@ -143,13 +157,22 @@ def parse(config: type[Config], values: Mapping[str, Any], where: str) -> Config
 
 
 def unknown(names: Iterable[str], accepted: Iterable[str], where: str) -> None:
-    """Refuse a name that is not accepted, and say which one was probably meant."""
+    """Refuse a name that is not accepted, and suggest the one that was probably meant.
+
+    Args:
+        names: The names that came.
+        accepted: The names that are accepted.
+        where: What they belong to.
+
+    Raises:
+        OptionError: A name is not accepted.
+    """
     choices = list(accepted)
     for name in names:
         if name not in choices:
             near = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
-            meant = f"did you mean {near[0]!r}? " if near else ""
-            raise OptionError(f"{where}: {name!r} is unknown; {meant}Accepted: {', '.join(map(repr, sorted(choices)))}")
+            suggestion = f"did you mean {near[0]!r}? " if near else ""
+            raise OptionError(f"{where}: {name!r} is unknown; {suggestion}Accepted: {', '.join(map(repr, sorted(choices)))}")
 
 
 def _typed(value: Any, hint: Any, where: str) -> Any:

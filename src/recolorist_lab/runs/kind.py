@@ -34,7 +34,17 @@ class Input(Protocol):
         """What it returned."""
 
     def read(self, name: str) -> bytes:
-        """A file it kept, verified against the checksum in its result."""
+        """Read a file that the cell kept, and verify it against the checksum in its result.
+
+        Args:
+            name: Name of the file.
+
+        Returns:
+            Its bytes.
+
+        Raises:
+            CorruptError: It does not verify.
+        """
 
 
 class Context(Protocol):
@@ -48,10 +58,20 @@ class Context(Protocol):
         """The newest checkpoint that verifies, as (step, data); None where there is none."""
 
     def save(self, step: int, data: bytes) -> None:
-        """Write a checkpoint; the last two are kept. Steps must rise."""
+        """Write a checkpoint; the last two are kept.
+
+        Args:
+            step: Its number; numbers must rise.
+            data: Its bytes.
+        """
 
     def keep(self, name: str, data: bytes) -> None:
-        """Keep a file beside the result, such as trained weights, for cells that build on this one."""
+        """Keep a file beside the result, such as trained weights, for cells that build on this one.
+
+        Args:
+            name: Name of the file.
+            data: Its bytes.
+        """
 
 
 @dataclass(frozen=True)
@@ -108,5 +128,12 @@ class Kind:
             raise OptionError("a kind must live in a module that workers can import, not in the script that was started")
 
     def fingerprint(self, config: Any) -> str:
-        """Hash the code that can change the result of a configuration."""
+        """Hash the code that can change the result of a configuration.
+
+        Args:
+            config: The configuration of the cell.
+
+        Returns:
+            A sha256 in hexadecimal.
+        """
         return code_fingerprint(self.run.__module__, *sorted(set(self.code(config))))

@@ -58,11 +58,21 @@ class Result:
 
     @classmethod
     def load(cls, folder: Path) -> Result:
-        """Read the result of a run from its folder, which is named after it."""
+        """Read the result of a run from its folder, which is named after it.
+
+        Args:
+            folder: The folder of the run.
+
+        Returns:
+            The result.
+
+        Raises:
+            CorruptError: It does not verify.
+        """
         path = folder / "result.json"
         payload = read(path)
         if payload.get("run") != folder.name or digest(payload.get("identity")) != folder.name:
-            raise CorruptError(f"{path} holds the result of another run")
+            raise CorruptError(f"{path} holds the result of another run; remove its folder, and run the study again")
         return cls(folder, payload)
 
     @property
@@ -81,7 +91,18 @@ class Result:
         return float(self.payload["timings"]["seconds"])
 
     def read(self, name: str) -> bytes:
-        """A file it kept, verified."""
+        """Read a file that the run kept, and verify it.
+
+        Args:
+            name: Name of the file.
+
+        Returns:
+            Its bytes.
+
+        Raises:
+            OptionError: The run kept no such file.
+            CorruptError: It does not verify.
+        """
         noted = self.payload["files"].get(name)
         if noted is None:
             names = ", ".join(map(repr, self.payload["files"])) or "none"
@@ -92,7 +113,9 @@ class Result:
         except OSError as error:
             raise CorruptError(f"{path}, which a finished run kept, cannot be read: {error.strerror}") from error
         if _checksum(data) != noted:
-            raise CorruptError(f"{path} does not match the checksum in the result it belongs to")
+            raise CorruptError(
+                f"{path} does not match the checksum in the result it belongs to; remove this run, and run the study again"
+            )
         return data
 
     def verify(self) -> None:
@@ -103,7 +126,17 @@ class Result:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Whatever goes wrong while writing to the ledger ends the sweep, and says where."""
+    """Turn every error of writing into one that ends the sweep and names the place.
+
+    Args:
+        path: What is written.
+
+    Yields:
+        While the block runs.
+
+    Raises:
+        LedgerError: Writing failed.
+    """
     try:
         yield
     except LedgerError:
@@ -124,7 +157,7 @@ class Ledger:
         marker = root / "ledger.json"
         if marker.exists():
             if read(marker).get("format") != _FORMAT:
-                raise LedgerError(f"{root} is a ledger of another format; this version knows {_FORMAT}")
+                raise LedgerError(f"{root} is a ledger of another format; this version knows {_FORMAT}. Name a new folder")
         elif must_exist:
             raise LedgerError(f"{root} is not a ledger; name one with --ledger, or start one with `sweep run`")
         elif root.is_dir() and any(path.name[:1] != "." for path in root.iterdir()):
@@ -142,7 +175,14 @@ class Ledger:
             probe.unlink()
 
     def folder(self, cell: Cell) -> Path:
-        """The place of a cell's files."""
+        """Return the folder of a cell's files.
+
+        Args:
+            cell: The cell.
+
+        Returns:
+            Its path.
+        """
         return self.root / "runs" / cell.config_digest[:16] / cell.run_id
 
     def now(self) -> float:
@@ -150,7 +190,15 @@ class Ledger:
         return claims.now_of(self.root)
 
     def state(self, cell: Cell, now: float | None = None) -> State:
-        """Read a cell's state from its files."""
+        """Read a cell's state from its files.
+
+        Args:
+            cell: The cell.
+            now: The time by the clock of the file system.
+
+        Returns:
+            The state.
+        """
         folder = self.folder(cell)
         try:
             if (folder / "result.json").exists():
@@ -180,17 +228,35 @@ class Ledger:
         return sorted(path.parent.name for path in results if path.parent.name != cell.run_id)
 
     def result(self, cell: Cell) -> Result:
-        """A finished cell; raises if it is not there or does not verify."""
+        """Read the result of a finished cell.
+
+        Args:
+            cell: The cell.
+
+        Returns:
+            The result.
+
+        Raises:
+            LedgerError: There is none, or it cannot be read.
+            CorruptError: It does not verify.
+        """
         folder = self.folder(cell)
         try:
             return Result.load(folder)
         except FileNotFoundError as error:
-            raise LedgerError(f"{cell.name} (run {cell.run_id[:12]}) has no result yet") from error
+            raise LedgerError(f"{cell.name} (run {cell.run_id[:12]}) has no result yet; run the study first") from error
         except OSError as error:
             raise LedgerError(f"{folder / 'result.json'} cannot be read: {error.strerror}") from error
 
     def claim(self, cell: Cell) -> Claim | None:
-        """Take a cell to work on; None if someone else has it. Check afterwards whether it is finished already."""
+        """Claim a cell to work on. Check afterwards whether it is finished already.
+
+        Args:
+            cell: The cell.
+
+        Returns:
+            The claim; None if another process holds it.
+        """
         folder = self.folder(cell)
         if not (self.root / "ledger.json").exists():
             raise LedgerError(f"{self.root} is gone or no longer a ledger; a mount may have been lost")
@@ -202,19 +268,38 @@ class Ledger:
         return claims.take(folder, self.lease)
 
     def publish(self, cell: Cell, payload: Mapping[str, Any]) -> None:
-        """Make a result final. If there is one already, it stays."""
+        """Make a result final. A result that is there already stays.
+
+        Args:
+            cell: The cell.
+            payload: What is stored.
+        """
         folder = self.folder(cell)
         with writing(folder / "result.json"):
             atomic_create(folder / "result.json", seal(dict(payload)))  # False: the same cell, finished by someone who took over
 
     def fail(self, cell: Cell, payload: Mapping[str, Any]) -> None:
-        """Record why a cell failed."""
+        """Record why a cell failed.
+
+        Args:
+            cell: The cell.
+            payload: What is stored.
+        """
         path = self.folder(cell) / "failed.json"
         with writing(path):
             atomic_write(path, seal(dict(payload)))
 
     def keep(self, cell: Cell, name: str, data: bytes) -> dict[str, Json]:
-        """Keep a file beside the result."""
+        """Keep a file beside the result.
+
+        Args:
+            cell: The cell.
+            name: Name of the file.
+            data: Its bytes.
+
+        Returns:
+            Its size and checksum.
+        """
         if not name or Path(name).name != name or name.startswith("."):
             raise LedgerError(f"a cell cannot keep a file called {name!r}; use a plain name without folders or a leading dot")
         folder = self.folder(cell) / "files"
@@ -224,13 +309,21 @@ class Ledger:
         return _checksum(data)
 
     def retry(self, cell: Cell) -> None:
-        """Forget a failure, so that the next launcher tries again."""
+        """Forget a failure, so that the next launcher tries again.
+
+        Args:
+            cell: The cell.
+        """
         path = self.folder(cell) / "failed.json"
         with writing(path):
             path.unlink(missing_ok=True)
 
     def set_aside(self, cell: Cell) -> None:
-        """Move damaged files out of the way, and keep them for whoever wants to know what happened."""
+        """Move damaged files aside and keep them for examination.
+
+        Args:
+            cell: The cell.
+        """
         folder = self.folder(cell)
         with writing(folder):
             for name in ("result.json", "failed.json"):
@@ -239,7 +332,12 @@ class Ledger:
                     path.replace(folder / f"corrupt-{hashlib.sha256(path.read_bytes()).hexdigest()[:12]}-{name}")
 
     def clean(self, cell: Cell, claim: Claim) -> None:
-        """After a cell is finished: its checkpoints and claims are of no more use."""
+        """Remove checkpoints and claims of a finished cell.
+
+        Args:
+            cell: The cell.
+            claim: The claim of this process.
+        """
         checkpoints.clear(self.folder(cell))
         claim.forget()
 
@@ -248,7 +346,11 @@ class Ledger:
         return sorted(path for path in (self.root / "runs").glob("*/*") if path.is_dir())
 
     def remove(self, folder: Path) -> None:
-        """Delete a run and everything it kept."""
+        """Delete a run and everything it kept.
+
+        Args:
+            folder: The folder of the run.
+        """
         with writing(folder):
             (folder / "result.json").unlink(missing_ok=True)  # first, so that a run half deleted is not a finished one
             shutil.rmtree(folder)

@@ -18,7 +18,12 @@ __all__ = ["recalled", "remember", "studies_of"]
 
 
 def remember(ledger: Ledger, file: Path) -> None:
-    """Keep a study's file; another of the same name takes its place."""
+    """Keep a study's file in the ledger; one of the same name is replaced.
+
+    Args:
+        ledger: The ledger that the cells are in.
+        file: The file.
+    """
     name = re.sub(r"[^\w.-]+", "_", load(file).name)
     target, text = ledger.root / "studies" / f"{name}.toml", file.read_bytes()
     if target.is_file() and target.read_bytes() == text:
@@ -29,12 +34,30 @@ def remember(ledger: Ledger, file: Path) -> None:
 
 
 def recalled(ledger: Ledger) -> dict[str, Path]:
-    """The files that are kept, by the name of the study."""
+    """List the files of studies that a ledger keeps.
+
+    Args:
+        ledger: The ledger that the cells are in.
+
+    Returns:
+        Paths by the name of the study.
+    """
     return {load(path).name: path for path in sorted((ledger.root / "studies").glob("*.toml"))}
 
 
 def studies_of(ledger: Ledger, names: Sequence[str | Path] = ()) -> list[Study]:
-    """The studies asked for, each as a file or by the name under which the ledger knows it; without any, all it knows."""
+    """Load studies, each by its file or by the name under which the ledger keeps it.
+
+    Args:
+        ledger: The ledger that the cells are in.
+        names: Files or names.
+
+    Returns:
+        The studies; without names all that the ledger keeps.
+
+    Raises:
+        OptionError: The ledger keeps none of that name.
+    """
     if not names:
         files = recalled(ledger)
         if not files:

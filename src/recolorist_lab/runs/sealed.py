@@ -46,7 +46,17 @@ def unseal(data: bytes, name: str) -> dict[str, Json]:
 
 
 def read(path: Path) -> dict[str, Json]:
-    """Read a sealed file."""
+    """Read a sealed file.
+
+    Args:
+        path: The file.
+
+    Returns:
+        Its content.
+
+    Raises:
+        CorruptError: It does not match its checksum.
+    """
     return unseal(path.read_bytes(), str(path))
 
 

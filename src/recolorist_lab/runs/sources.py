@@ -49,7 +49,7 @@ HARMLESS: Final = MappingProxyType(
         "recolorist_lab.assets.weight_downloads": _DOWNLOADS,
         "recolorist_lab.data.cards": _DESCRIPTIONS,
         "recolorist_lab.data.registry": _DESCRIPTIONS,
-        "recolorist_lab.disk": "says where things are kept, and whether there is room",
+        "recolorist_lab.disk": "says where things are kept, and whether there is space",
         "recolorist_lab.paper": "the paper's numbers, which are only shown beside results",
         "recolorist_lab.metrics.clock": "times the parts of an evaluation",
         "recolorist_lab.plugins": "finds what other packages add; the modules it loads are named by the cell",
@@ -66,6 +66,7 @@ HARMLESS: Final = MappingProxyType(
 ON_REQUEST: Final = MappingProxyType(
     {
         "recolorist.augment.colorist": "the augmentation",
+        "recolorist.augment.recipe": "nothing: no cell asks what is recommended",
         "recolorist.bank.json_form": "nothing: no cell reads or writes a bank as JSON",
         "recolorist.bank.style_bank": "styles from a bank",
         "recolorist.io": "images in files; synthetic ones are in memory",
@@ -227,7 +228,14 @@ def _nodes(node: ast.AST, *, lazy: bool = False) -> Iterator[tuple[ast.AST, bool
 
 
 def is_typing_block(node: ast.AST) -> bool:
-    """Whether a statement is ``if TYPE_CHECKING:``, whose body never runs."""
+    """Tell whether a statement is ``if TYPE_CHECKING:``, whose body never runs.
+
+    Args:
+        node: The statement.
+
+    Returns:
+        True if it is.
+    """
     return isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
 
 

@@ -32,7 +32,14 @@ class Survey:
     cells: tuple[tuple[Cell, State], ...]
 
     def count(self, grid: str | None = None) -> dict[str, int]:
-        """Cells by state, of one grid or of all."""
+        """Count cells by state.
+
+        Args:
+            grid: The grid; None for all.
+
+        Returns:
+            Numbers by state.
+        """
         names = [state.name for cell, state in self.cells if grid in {None, cell.grid}]
         return {name: names.count(name) for name in STATES}
 
@@ -48,7 +55,14 @@ class Survey:
         return statistics.fmean(times) * to_do / workers if times and workers else None
 
     def to_json(self, *, cells: bool = False) -> dict[str, Json]:
-        """For other programs."""
+        """Describe the states for other programs.
+
+        Args:
+            cells: Also list every cell.
+
+        Returns:
+            Counts, and the cells where asked for.
+        """
         summary: dict[str, Any] = {
             "study": self.study,
             "cells": len(self.cells),
@@ -65,18 +79,38 @@ class Survey:
 
 
 def survey(study: Study, ledger: Ledger) -> Survey:
-    """Look at every cell."""
+    """Look up the state of every cell.
+
+    Args:
+        study: The study.
+        ledger: The ledger that the cells are in.
+
+    Returns:
+        The states.
+    """
     now = ledger.now()
     return Survey(study.name, tuple((cell, ledger.state(cell, now)) for cell in study.cells))
 
 
 def show(overview: Survey, *, cells: bool = False) -> None:
-    """Print it."""
+    """Print an overview.
+
+    Args:
+        overview: The states.
+        cells: Also list every cell.
+    """
     Console().print(_picture(overview, cells=cells))
 
 
 def watch(study: Study, ledger: Ledger, *, cells: bool = False, interval: float = 2.0) -> None:
-    """Keep printing it until nothing is left to do."""
+    """Print the overview again and again until no work is left.
+
+    Args:
+        study: The study.
+        ledger: The ledger that the cells are in.
+        cells: Also list every cell.
+        interval: Seconds between two.
+    """
     with Live(Text(), console=Console(), auto_refresh=False) as live:
         while True:
             overview = survey(study, ledger)
@@ -87,9 +121,17 @@ def watch(study: Study, ledger: Ledger, *, cells: bool = False, interval: float 
 
 
 def damages(ledger: Ledger, studies: Sequence[Study]) -> tuple[int, dict[str, str]]:
-    """How many results there are, and what is wrong with those that cannot be trusted, by run id."""
-    named = {ledger.folder(cell) for study in studies for cell in study.cells}
-    folders = [folder for folder in ledger.folders() if not studies or folder in named]
+    """Verify the results of studies.
+
+    Args:
+        ledger: The ledger that the cells are in.
+        studies: The studies.
+
+    Returns:
+        How many there are, and what is wrong, by run id.
+    """
+    folders_of_studies = {ledger.folder(cell) for study in studies for cell in study.cells}
+    folders = [folder for folder in ledger.folders() if not studies or folder in folders_of_studies]
     present = [folder for folder in folders if (folder / "result.json").exists()]
     messages: dict[str, str] = {}
     for folder in present:
@@ -109,14 +151,14 @@ def _picture(overview: Survey, *, cells: bool) -> RenderableType:
         counts = overview.count(grid)
         table.add_row(Text(grid), str(sum(counts.values())), *(str(counts[name] or "·") for name in STATES))
     lines = [Text(f"{state.name:8} {cell.name}  {state.detail}") for cell, state in overview.cells if cells or _is_news(state)]
-    return Group(table, *lines, Text(_left(overview)))
+    return Group(table, *lines, Text(_remaining_text(overview)))
 
 
 def _is_news(state: State) -> bool:
     return state.name in {"failed", "corrupt", "running", "claimed"}
 
 
-def _left(overview: Survey) -> str:
+def _remaining_text(overview: Survey) -> str:
     left = overview.seconds_left
     if left is None:
         return "Time left: unknown; nobody is at work, or nothing is finished yet."

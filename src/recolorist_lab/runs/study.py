@@ -39,7 +39,9 @@ class Resources:
 
     def __post_init__(self) -> None:
         if min(self.cpus, self.gpus, self.memory_gb) < 0:
-            raise OptionError("cpus, gpus and memory_gb are zero or more")
+            raise OptionError(
+                f"cpus = {self.cpus:g}, gpus = {self.gpus:g}, memory_gb = {self.memory_gb:g}; accepted is zero or more"
+            )
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ def _study(document: Mapping[str, Any], file: str) -> Study:
     if not isinstance(name, str) or not name:
         raise OptionError(f'{file}: a study must have a name; add name = "…" at the top')
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
-        raise OptionError(f"{file}: a study must have at least one [[grid]]")
+        raise OptionError(f"{file}: a study must have at least one [[grid]]; add one with its kind")
     grids: dict[str, list[Cell]] = {}
     for number, table in enumerate(tables, 1):
         grid = _grid(table, f"{file}, grid {number}", fallback=name if len(tables) == 1 else f"{name}-{number}")
@@ -159,7 +161,7 @@ def _study(document: Mapping[str, Any], file: str) -> Study:
 def _grid(table: Mapping[str, Any], where: str, fallback: str) -> _Grid:
     unknown(table, _Grid._fields, where)
     if not isinstance(table.get("kind"), str):
-        raise OptionError(f"{where}: a grid must name its kind; known are {', '.join(map(repr, sorted(KINDS)))}")
+        raise OptionError(f'{where}: a grid must name its kind; add kind = "…", one of {", ".join(map(repr, sorted(KINDS)))}')
     unknown([table["kind"]], KINDS, f"{where}: kind")
     if not isinstance(table.get("name", fallback), str):
         raise OptionError(f"{where}: the name is {table['name']!r}; accepted is text")

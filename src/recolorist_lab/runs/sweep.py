@@ -34,13 +34,31 @@ class Engine(Protocol):
         """How many more cells it would take now."""
 
     def fits(self, cell: Cell) -> bool:
-        """Whether what a cell asks for is free now."""
+        """Tell whether what a cell asks for is free now.
+
+        Args:
+            cell: The cell.
+
+        Returns:
+            True if it can start now.
+        """
 
     def start(self, cell: Cell) -> None:
-        """Begin a cell."""
+        """Begin a cell.
+
+        Args:
+            cell: The cell.
+        """
 
     def wait(self, seconds: float) -> list[tuple[Cell, Outcome]]:
-        """The cells that ended, after at most so many seconds."""
+        """Wait for cells to end.
+
+        Args:
+            seconds: The longest wait.
+
+        Returns:
+            The cells that ended, and how.
+        """
 
     def stop(self) -> None:
         """End everything; cells in work give up their claims and keep their checkpoints."""
@@ -87,7 +105,21 @@ def run_study(
     retries: int = RETRIES,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Report:
-    """Run until every cell is finished, has failed, or builds on one that has."""
+    """Run until every cell is finished, has failed, or builds on one that has.
+
+    Args:
+        study: The study.
+        ledger: The ledger that the cells are in.
+        engine: Runs cells.
+        retries: How often a cell whose process died is tried again.
+        on_progress: Is called with the counts.
+
+    Returns:
+        What became of the cells.
+
+    Raises:
+        LedgerError: The ledger cannot be used.
+    """
     started = time.monotonic()
     sweep = _Sweep(study, ledger, engine, retries)
     try:
@@ -133,7 +165,7 @@ class _Sweep:
                 self._failed(cell, state.detail)
 
     def fill(self) -> None:
-        """Give the engine what is ready, as far as it has room."""
+        """Give the engine what is ready, as much as it can take."""
         now, clock = self._ledger.now(), time.monotonic()
         for run_id, cell in list(self.left.items()):
             if self._engine.free() < 1:

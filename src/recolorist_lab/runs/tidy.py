@@ -14,7 +14,16 @@ __all__ = ["leftovers", "unused"]
 
 
 def leftovers(ledger: Ledger, folders: Iterable[Path], *, dry: bool = False) -> list[Path]:
-    """Remove temporary files older than the lease, and claims and checkpoints of finished cells. Nothing of value is touched."""
+    """Remove temporary files older than the lease, and claims and checkpoints of finished cells.
+
+    Args:
+        ledger: The ledger that the cells are in.
+        folders: Folders of cells.
+        dry: Remove nothing; only list.
+
+    Returns:
+        What was removed.
+    """
     now = ledger.now()
     paths = [path for path in ledger.root.glob(".*") if path.is_file() and _is_old(path, now, ledger.lease)]
     for folder in folders:
@@ -29,7 +38,16 @@ def leftovers(ledger: Ledger, folders: Iterable[Path], *, dry: bool = False) -> 
 
 
 def unused(ledger: Ledger, studies: Iterable[Study], *, dry: bool = False) -> list[Path]:
-    """Remove runs that belong to none of the studies and that nobody is working on: results of older code, for the most part."""
+    """Remove runs that belong to none of the studies and that no process works on.
+
+    Args:
+        ledger: The ledger that the cells are in.
+        studies: The studies.
+        dry: Remove nothing; only list.
+
+    Returns:
+        What was removed.
+    """
     used = {ledger.folder(cell) for study in studies for cell in study.cells}
     now = ledger.now()
     unused_folders = [folder for folder in ledger.folders() if folder not in used and not _is_held(folder, now)]

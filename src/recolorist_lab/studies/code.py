@@ -37,14 +37,28 @@ _STORED: Final = ("recolorist_lab.baselines.options", "recolorist_lab.baselines.
 
 
 def code_of_data(config: Any) -> tuple[str, ...]:
-    """Name the code that reads a dataset: images in files are decoded, synthetic ones are drawn, plugins index their own."""
+    """Name the code that reads a dataset: images in files are decoded, synthetic ones are drawn, plugins index their own.
+
+    Args:
+        config: The configuration of the cell.
+
+    Returns:
+        Names of modules.
+    """
     if (plugin := DATASETS.module_of(config.dataset)) is not None:
         return (plugin, _FILES, _IMAGES)
     return () if config.dataset.partition(":")[0] == synthetic.NAME else (_FILES, _IMAGES)
 
 
 def code_of_classify(config: Any) -> tuple[str, ...]:
-    """Name the code of the algorithm and of the augmentation, and of reading weights."""
+    """Name the code of the algorithm and of the augmentation, and of reading weights.
+
+    Args:
+        config: The configuration of the cell.
+
+    Returns:
+        Names of modules.
+    """
     parts = parse(config.augmentation)
     modules = [module for part in parts for module in _FAMILIES[AUGMENTATIONS[part.name].family]]
     modules += [module for part in parts if (module := AUGMENTATIONS.module_of(part.name)) is not None]
@@ -55,24 +69,52 @@ def code_of_classify(config: Any) -> tuple[str, ...]:
 
 
 def code_of_runtime(config: Any) -> tuple[str, ...]:
-    """Name the code of the method that is timed."""
+    """Name the code of the method that is timed.
+
+    Args:
+        config: The configuration of the cell.
+
+    Returns:
+        Names of modules.
+    """
     return (_TENSORS, "recolorist.bank.style_bank") if config.method == "colorist_batch" else _network(config.method)
 
 
 def code_of_spaces(config: Any) -> tuple[str, ...]:
-    """Name the code of the metrics."""
+    """Name the code of the metrics.
+
+    Args:
+        config: The configuration of the cell.
+
+    Returns:
+        Names of modules.
+    """
     return (*_metrics(config), *code_of_data(config))
 
 
 def code_of_transfer(config: Any) -> tuple[str, ...]:
-    """Name the code of the method that transfers, of reading its weights, and of the metrics."""
+    """Name the code of the method that transfers, of reading its weights, and of the metrics.
+
+    Args:
+        config: The configuration of the cell.
+
+    Returns:
+        Names of modules.
+    """
     network = _network(config.method)
     weights = (*_STORED, "recolorist_lab.baselines.pretrained", _WEIGHTS) if network else ()
     return (*network, *weights, *_metrics(config), *code_of_data(config))
 
 
 def code_of_train(config: Any) -> tuple[str, ...]:
-    """Name the code of the network that is trained, and of what it begins with."""
+    """Name the code of the network that is trained, and of what it begins with.
+
+    Args:
+        config: The configuration of the cell.
+
+    Returns:
+        Names of modules.
+    """
     training = (*(f"recolorist_lab.baselines.{name}" for name in ("crops", "sheet", "trainer")), *_STORED)
     start = ("recolorist_lab.baselines.start", *_network(config.start)) if config.start else ()
     weights = (_WEIGHTS,) if config.encoder == "auto" or config.start in METHODS else ()

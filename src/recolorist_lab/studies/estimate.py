@@ -23,7 +23,7 @@ from recolorist_lab.runs.study import Cell, Study
 from recolorist_lab.studies.protocol import EVALUATION_SIZE
 from recolorist_lab.studies.rates import FORWARD, Rates, has_printed_time, speed_up
 
-__all__ = ["Data", "Needs", "Rates", "Work", "data_needed", "measured", "needs_of", "seconds_of", "speed_up"]
+__all__ = ["Data", "Needs", "Rates", "StudyWork", "data_needed", "measured", "needs_of", "seconds_of", "speed_up"]
 
 _TILES: Final = "synthetic:hospitals=3,tiles=16,size=64"
 _TILES_TO_LEARN: Final = "synthetic:tiles=6,size=64"
@@ -47,7 +47,7 @@ class Data:
 
 
 @dataclass(frozen=True)
-class Work:
+class StudyWork:
     """One study: what is left to do."""
 
     study: str
@@ -63,7 +63,7 @@ class Needs:
     """Everything that is said before the start."""
 
     data: tuple[Data, ...]
-    work: tuple[Work, ...]
+    work: tuple[StudyWork, ...]
     rates: Rates | None
     gpu_hours: float | None
     how: tuple[str, ...]
@@ -84,7 +84,14 @@ class Needs:
 
 
 def data_needed(studies: Iterable[Study]) -> tuple[Data, ...]:
-    """Every dataset that cells name, but for synthetic ones, which need no file."""
+    """List the datasets that cells name, without synthetic ones, which need no file.
+
+    Args:
+        studies: The studies.
+
+    Returns:
+        The datasets, and whether they are here.
+    """
     roots: dict[str, str] = {}
     for cell in (cell for study in studies for cell in study.cells):
         dataset = getattr(cell.config, "dataset", "synthetic")
@@ -112,7 +119,17 @@ def _data(name: str, root: str) -> Data:
 
 
 def measured(studies: Sequence[Study], *, networks: bool, device: str, side: int = _SIDE) -> Rates:
-    """Run the small cells in a ledger that is thrown away; ``side`` is that of the images of all but the classifier."""
+    """Measure rates by running small cells in a ledger that is thrown away.
+
+    Args:
+        studies: The studies.
+        networks: Also time the networks of style transfer.
+        device: The device to measure.
+        side: Side of the images for everything but the classifier.
+
+    Returns:
+        The rates of this machine.
+    """
     with tempfile.TemporaryDirectory(prefix="recolorist-") as folder:
         book = Ledger(Path(folder) / "ledger", lease=_LEASE)
         train, bytes_kept = _classifier(book, studies)
@@ -189,7 +206,16 @@ def _bytes_of(result: Result) -> int:
 
 
 def needs_of(studies: Sequence[Study], ledger: Ledger, rates: Rates | None) -> Needs:
-    """All needs; without rates, those that need no measuring."""
+    """List what studies need.
+
+    Args:
+        studies: The studies.
+        ledger: The ledger that the cells are in.
+        rates: The rates of this machine.
+
+    Returns:
+        Data, work and time; without rates only what needs no measuring.
+    """
     work = tuple(_work(study, ledger, rates) for study in studies)
     hours = [part.hours for part in work]
     total = sum(hour for hour in hours if hour is not None) if rates is not None else None
@@ -203,16 +229,16 @@ def _hours_on_gpu(studies: Sequence[Study], ledger: Ledger, rates: Rates) -> flo
     return sum(_work(study, ledger, replace(rates, **times)).hours or 0.0 for study in studies)
 
 
-def _work(study: Study, ledger: Ledger, rates: Rates | None) -> Work:
+def _work(study: Study, ledger: Ledger, rates: Rates | None) -> StudyWork:
     now = ledger.now()
     left = [cell for cell in study.cells if ledger.state(cell, now).name != "done"]
     if rates is None:
-        return Work(study.name, len(study.cells), len(left), None, 0)
+        return StudyWork(study.name, len(study.cells), len(left), None, 0)
     seconds = [seconds_of(cell, rates) for cell in left]
     timed = [value for value in seconds if value is not None]
     size = sum(KINDS[cell.kind].bytes_kept(rates) for cell in left)
     hours = sum(timed) / 3600 if timed or not left else None
-    return Work(study.name, len(study.cells), len(left), hours, size, _largest(left, seconds))
+    return StudyWork(study.name, len(study.cells), len(left), hours, size, _largest(left, seconds))
 
 
 def _largest(cells: Sequence[Cell], seconds: Sequence[float | None]) -> str:
@@ -226,7 +252,15 @@ def _largest(cells: Sequence[Cell], seconds: Sequence[float | None]) -> str:
 
 
 def seconds_of(cell: Cell, rates: Rates) -> float | None:
-    """Return what a cell would take here; None for kinds that take moments."""
+    """Estimate the time of a cell.
+
+    Args:
+        cell: The cell.
+        rates: The rates of this machine.
+
+    Returns:
+        Seconds; None for kinds that take moments.
+    """
     return KINDS[cell.kind].seconds(cell.config, rates)
 
 

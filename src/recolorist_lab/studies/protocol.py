@@ -7,15 +7,15 @@ from typing import Any, Final, NamedTuple
 
 from recolorist.errors import OptionError
 from recolorist_lab.data.loader import Sample, Samples
-from recolorist_lab.data.named import named
+from recolorist_lab.data.named import open_dataset
 from recolorist_lab.data.pairs import Pairs, draw_pairs
 
-__all__ = ["EVALUATION_SIZE", "Pair", "Paired", "open_pairs", "refuse_odd_pairs"]
+__all__ = ["EVALUATION_SIZE", "ImagePair", "Paired", "open_pairs", "refuse_odd_pairs"]
 
 EVALUATION_SIZE: Final = 224  #: pixels a side; the paper says all images are brought to it
 
 
-class Pair(NamedTuple):
+class ImagePair(NamedTuple):
     """One content and one style."""
 
     number: int
@@ -33,22 +33,38 @@ class Paired:
         """Number of pairs."""
         return len(self.pairs)
 
-    def stream(self, start: int = 0, end: int | None = None) -> Iterator[Pair]:
+    def stream(self, start: int = 0, end: int | None = None) -> Iterator[ImagePair]:
         """Pairs in order, from one number up to another."""
         for number in range(start, len(self) if end is None else min(end, len(self))):
             content, style = int(self.pairs.content[number]), int(self.pairs.style[number])
-            yield Pair(number, self.samples[content], self.samples[style])
+            yield ImagePair(number, self.samples[content], self.samples[style])
 
 
 def open_pairs(config: Any) -> Paired:
-    """The pairs of a configuration with ``dataset``, ``root``, ``split``, ``size``, ``resize``, ``seed`` and ``pairs``."""
-    images = named(config.dataset, config.root)
+    """Open the pairs of a configuration.
+
+    Args:
+        config: Has ``dataset``, ``root``, ``split``, ``size``, ``resize``, ``seed`` and ``pairs``.
+
+    Returns:
+        The images and which are paired.
+    """
+    images = open_dataset(config.dataset, config.root)
     samples = images.samples(config.split, size=config.size or None, resize=config.resize)
     return Paired(samples, draw_pairs(len(samples), config.seed, config.pairs))
 
 
 def refuse_odd_pairs(pairs: int, seed: int, size: int) -> None:
-    """What no study can use."""
+    """Check the numbers of a protocol.
+
+    Args:
+        pairs: Number of pairs.
+        seed: The seed.
+        size: Side of the images.
+
+    Raises:
+        OptionError: One of them cannot be used.
+    """
     if pairs < 2 or seed < 0 or size < 0:
         raise OptionError(
             f"pairs={pairs}, seed={seed}, size={size}; accepted are two pairs or more, a seed from 0, and a side in pixels "

@@ -93,7 +93,14 @@ def unpacked(contents: Mapping[str, Any]) -> list[Row]:
 
 
 def write(contents: Mapping[str, Any]) -> bytes:
-    """JSON with one row per line, so that changes can be seen."""
+    """Write a document as JSON with one row per line, so that changes can be seen.
+
+    Args:
+        contents: The document.
+
+    Returns:
+        The bytes.
+    """
     lines = [f" {json.dumps(name)}: {json.dumps(value, allow_nan=False)}" for name, value in contents.items() if name != "grids"]
     grids = ",\n".join(_lines(grid) for grid in contents["grids"])
     return ("{\n" + ",\n".join([*lines, f' "grids": [\n{grids}\n ]']) + "\n}\n").encode()
@@ -106,6 +113,13 @@ def _lines(grid: Mapping[str, Any]) -> str:
 
 
 def read(data: bytes) -> tuple[list[Row], list[dict[str, Json]]]:
-    """Rows and environments of a document."""
+    """Read a document.
+
+    Args:
+        data: The bytes of the file.
+
+    Returns:
+        Its rows and its environments.
+    """
     contents = json.loads(data)
     return unpacked(contents), contents["environments"]

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from recolorist_lab.baselines.registry import METHODS
-from recolorist_lab.data.named import ABSENT, fingerprint_of, named
+from recolorist_lab.data.named import ABSENT, fingerprint_of, open_dataset
 from recolorist_lab.data.registry import find_card
 from recolorist_lab.paper.numbers import RUNTIME
 
@@ -35,12 +35,19 @@ class Rates:
 
 
 def sizes_of(config: Any) -> tuple[int, int, int]:
-    """Return the numbers of training, validation and test images of a configuration's dataset."""
+    """Count the images of a configuration's dataset.
+
+    Args:
+        config: The configuration of the cell.
+
+    Returns:
+        Numbers of training, validation and test images.
+    """
     card = find_card(config.dataset)
     if card is not None:
         expected = card.expected
         return expected.train, expected.val, expected.test
-    sizes = named(config.dataset, config.root).manifest.sizes()
+    sizes = open_dataset(config.dataset, config.root).manifest.sizes()
     return sizes.get("train", 0), sizes.get("val", 0), sizes.get("test", 0)
 
 
@@ -56,13 +63,13 @@ def seconds_to_read(config: Any) -> float:
 
 @lru_cache
 def _seconds_to_read(dataset: str, root: str, size: int, resize: str) -> float:
-    samples = named(dataset, root).samples("train", size=size, resize=resize)
-    taken = []
+    samples = open_dataset(dataset, root).samples("train", size=size, resize=resize)
+    seconds = []
     for place in range(0, len(samples), max(1, len(samples) // _TIMED)):
         start = time.perf_counter()
         _ = samples[place]
-        taken.append(time.perf_counter() - start)
-    return statistics.median(taken[-_TIMED:])
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds[-_TIMED:])
 
 
 def has_printed_time(method: str) -> bool:

@@ -100,11 +100,19 @@ def _is(path: Path, quick: bool) -> bool:
 
 
 def _have_networks() -> bool:
-    return all(weights.found(name) is not None for name in NETWORKS)
+    return all(weights.find_weights(name) is not None for name in NETWORKS)
 
 
 def on_device(studies: Iterable[Study], device: str) -> tuple[Study, ...]:
-    """The same studies on a device. Only a field that says where the work is done is changed, so every run id stays."""
+    """Put studies on a device. Only the field that says where work is done changes, so every run id stays.
+
+    Args:
+        studies: The studies.
+        device: Name of the device.
+
+    Returns:
+        The same studies.
+    """
     return tuple(dataclasses.replace(study, cells=tuple(_moved(cell, device) for cell in study.cells)) for study in studies)
 
 

@@ -12,17 +12,17 @@ from recolorist.augment.streams import stream
 from recolorist.errors import OptionError
 from recolorist_lab.training.settings import Settings
 
-__all__ = ["Order", "by_domain", "parts_of", "pooled"]
+__all__ = ["Order", "draw_by_domain", "parts_of", "shuffle_all"]
 
 _ORDER: Final = 401  # purpose of the random streams
 
 Places = NDArray[np.int64]
 
 
-def pooled(count: int, size: int, least: int, *, seed: int, epoch: int) -> list[Places]:
+def shuffle_all(count: int, size: int, least: int, *, seed: int, epoch: int) -> list[Places]:
     """All images in a new order, the last batch smaller; one too small for batch norm goes to the one before it.
 
-    >>> [len(batch) for batch in pooled(9, 4, 2, seed=0, epoch=0)]
+    >>> [len(batch) for batch in shuffle_all(9, 4, 2, seed=0, epoch=0)]
     [4, 5]
     """
     order = stream(seed, epoch, purpose=_ORDER).permutation(count)
@@ -32,20 +32,20 @@ def pooled(count: int, size: int, least: int, *, seed: int, epoch: int) -> list[
     return batches
 
 
-def by_domain(domains: NDArray[np.int64], size: int, *, seed: int, epoch: int) -> list[Places]:
+def draw_by_domain(domains: NDArray[np.int64], size: int, *, seed: int, epoch: int) -> list[Places]:
     """Draw as many batches as an epoch has, each with equally many images of every domain, with replacement as upstream.
 
     Where there are more domains than a batch has images, each batch has one image of as many domains, drawn anew for each.
 
-    >>> batch = by_domain(np.array([0, 0, 0, 0, 0, 1]), 4, seed=0, epoch=0)[0]
+    >>> batch = draw_by_domain(np.array([0, 0, 0, 0, 0, 1]), 4, seed=0, epoch=0)[0]
     >>> sorted(np.array([0, 0, 0, 0, 0, 1])[batch].tolist())
     [0, 0, 1, 1]
     """
     names = np.unique(domains)
-    each = max(1, size // len(names))
+    per_domain = max(1, size // len(names))
     count = -(-len(domains) // size)
     rng = stream(seed, epoch, purpose=_ORDER)
-    draws = [rng.choice(np.flatnonzero(domains == name), (count, each)) for name in names]
+    draws = [rng.choice(np.flatnonzero(domains == name), (count, per_domain)) for name in names]
     mixed: NDArray[np.int64] = np.concatenate(draws, axis=1)
     return [rng.permutation(row)[:size] for row in mixed]  # mixed, so that every device and every part sees every domain
 
@@ -76,18 +76,33 @@ class Order:
         self._queue: list[list[tuple[int, int]]] = []
 
     def batches(self, epoch: int) -> list[Places]:
-        """The minibatches of an epoch, over all devices."""
+        """Draw the minibatches of an epoch, over all devices.
+
+        Args:
+            epoch: Number of the epoch.
+
+        Returns:
+            Places of the images of each.
+        """
         size, seed = self._settings.batch, self._settings.seed
         if self.split_by_domain:
-            return by_domain(self.domains, size, seed=seed, epoch=epoch)
-        return pooled(len(self.domains), size, self._least, seed=seed, epoch=epoch)
+            return draw_by_domain(self.domains, size, seed=seed, epoch=epoch)
+        return shuffle_all(len(self.domains), size, self._least, seed=seed, epoch=epoch)
 
     def go_to(self, epoch: int, done: int) -> list[Places]:
-        """Set what comes next: an epoch, without the minibatches of it that are done. Returns those that remain."""
-        left = self.batches(epoch)[done:]
-        shares = (parts_of(batch, self._settings.devices, self._settings.accumulate, self._rank) for batch in left)
+        """Set what comes next: an epoch without the minibatches of it that are done.
+
+        Args:
+            epoch: Number of the epoch.
+            done: How many are done.
+
+        Returns:
+            The minibatches that remain.
+        """
+        remaining = self.batches(epoch)[done:]
+        shares = (parts_of(batch, self._settings.devices, self._settings.accumulate, self._rank) for batch in remaining)
         self._queue = [[(epoch, int(place)) for place in part] for parts in shares for part in parts]
-        return left
+        return remaining
 
     def __iter__(self) -> Iterator[list[tuple[int, int]]]:
         return iter(self._queue)

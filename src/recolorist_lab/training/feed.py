@@ -70,7 +70,7 @@ class Feed(Dataset[Any]):
         in the caches, and takes several times as long.
         """
         samples = [self._sample(place) for _, place in where]
-        return [self._item(asked, sample) for asked, sample in zip(where, samples, strict=True)]
+        return [self._item(request, sample) for request, sample in zip(where, samples, strict=True)]
 
     def watch(self, workers: int) -> None:
         """Have workers note which image they read, so that it can be named if one of them dies or hangs."""
@@ -104,7 +104,14 @@ class Feed(Dataset[Any]):
 
 
 def collate(items: Sequence[Item]) -> Minibatch:
-    """Stack a list of items."""
+    """Stack items into a minibatch.
+
+    Args:
+        items: Images, labels and domains.
+
+    Returns:
+        The minibatch as tensors.
+    """
     images, labels, domains = zip(*items, strict=True)
     return Minibatch(
         torch.from_numpy(np.stack(images)), torch.from_numpy(np.asarray(labels)), torch.tensor(domains, dtype=torch.int64)

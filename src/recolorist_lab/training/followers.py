@@ -23,28 +23,36 @@ _NAMES: Final = ("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "NODE_RANK", "LOCAL
 
 @contextmanager
 def following(settings: Settings, work: Callable[[Settings, None], object]) -> Iterator[None]:
-    """Start ``work`` for every device but the first, in this very way that torch's launchers do; end them with the block."""
+    """Run the other devices' part of a training while the block runs; they are started as torch's launchers start them.
+
+    Args:
+        settings: Of the run; with one device nothing is started.
+        work: What every other process does.
+
+    Yields:
+        When the processes have been started. They are ended with the block.
+    """
     if settings.devices == 1:
         yield
         return
     before = {name: os.environ.get(name) for name in _NAMES}
     common = {"MASTER_ADDR": _HOST, "MASTER_PORT": str(_free_port()), "WORLD_SIZE": str(settings.devices), "NODE_RANK": "0"}
     context = multiprocessing.get_context("spawn")  # CUDA cannot be used in a copy of a process
-    others = [
+    processes = [
         context.Process(target=_follow, args=(settings, work, {**common, "LOCAL_RANK": str(rank)}))
         for rank in range(1, settings.devices)
     ]
     over = threading.Event()
-    for process in others:
+    for process in processes:
         process.start()
-    threading.Thread(target=_guard, args=(others, over), daemon=True).start()
+    threading.Thread(target=_guard, args=(processes, over), daemon=True).start()
     os.environ.update({**common, "LOCAL_RANK": "0"})
     try:
         yield
     finally:
         over.set()
         _leave()
-        _end(others)
+        _end(processes)
         for name, value in before.items():
             os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
 
@@ -63,10 +71,10 @@ def _leave() -> None:
         torch.distributed.destroy_process_group()
 
 
-def _guard(others: list[Any], over: threading.Event) -> None:
+def _guard(processes: list[Any], over: threading.Event) -> None:
     """A run whose follower died would wait for it for ever; end it, so that it is tried again from its checkpoint."""
     while not over.is_set():
-        for process in others:
+        for process in processes:
             wait([process.sentinel], timeout=1.0)
             if process.exitcode and not over.is_set():
                 sys.stderr.write(f"recolorist-lab: the process of a device ended with exit code {process.exitcode}\n")
@@ -74,8 +82,8 @@ def _guard(others: list[Any], over: threading.Event) -> None:
                 os._exit(_ENDED)
 
 
-def _end(others: list[Any]) -> None:
-    for process in others:
+def _end(processes: list[Any]) -> None:
+    for process in processes:
         process.join(30.0)
         if process.exitcode is None:
             process.terminate()

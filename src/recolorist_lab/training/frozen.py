@@ -1,12 +1,17 @@
 """Fit the head only: the network's features are computed once, and logistic regression is fitted to them.
 
 This answers in seconds where training the whole network takes minutes. Training images are used as they are and in augmented
-copies. The strength of the penalty is chosen by the validation loss.
+copies. The strength of the penalty is chosen by the validation loss. Features of images that are not augmented are the same for
+every augmentation; they are kept beside the data, under a name that holds the pixels, the weights and the code.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -14,7 +19,10 @@ import torch
 from numpy.typing import NDArray
 
 from recolorist.errors import OptionError
+from recolorist.io.files import atomic_write
+from recolorist_lab.disk import cache_place
 from recolorist_lab.runs.config import Json
+from recolorist_lab.runs.fingerprint import code_fingerprint
 from recolorist_lab.training import models
 from recolorist_lab.training.feed import Feed, collate
 from recolorist_lab.training.harmony import harmonies
@@ -24,7 +32,7 @@ from recolorist_lab.training.prepare import Prepared
 from recolorist_lab.training.scores import Predictions, brief, scores
 from recolorist_lab.training.settings import Settings
 
-__all__ = ["PENALTIES", "Features", "fit_head"]
+__all__ = ["PENALTIES", "Extractor", "Features", "fit_head"]
 
 Floats = NDArray[np.float64]
 
@@ -43,12 +51,13 @@ class Features(NamedTuple):
     domains: Sequence[str]
 
 
-def fit_head(settings: Settings, ready: Prepared) -> tuple[dict[str, dict[str, Json]], Mapping[str, Json]]:
+def fit_head(settings: Settings, ready: Prepared, fabric: Any) -> tuple[dict[str, dict[str, Json]], Mapping[str, Json]]:
     """Fit and test the head of a network whose other weights stay as they are.
 
     Args:
         settings: Of the run.
         ready: Images, augmentation and network.
+        fabric: Of this device; it says in which precision features are computed.
 
     Returns:
         Scores by the name of the set, and facts about the fit.
@@ -61,12 +70,12 @@ def fit_head(settings: Settings, ready: Prepared) -> tuple[dict[str, dict[str, J
             "fit='head' needs weights to take features from, and one label for each image; name a file of weights, or use "
             "fit='network'"
         )
-    network = ready.algorithm.network.eval()
-    train = _augmented(network, ready.feed, settings.copies)
-    sets = {name: _features(network, Feed(part)) for name, part in _parts(ready).items()}
+    extractor = Extractor(ready.algorithm.network, fabric, f"{settings.model} {settings.weights} {settings.precision}")
+    train = extractor.augmented(ready.feed, settings.copies)
+    sets = {name: extractor.plain(Feed(part)) for name, part in _parts(ready).items()}
     if settings.harmonise:
         for name, harmony in harmonies(ready.images.bank()).items():
-            sets[name] = _features(network, Feed(ready.splits.test, harmony=harmony))
+            sets[name] = extractor.plain(Feed(ready.splits.test, harmony=harmony))
     centre, spread = train.values.mean(axis=0), np.maximum(train.values.std(axis=0), 1e-6)
     sets = {name: part._replace(values=(part.values - centre) / spread) for name, part in sets.items()}
     heads = {
@@ -88,6 +97,73 @@ def fit_head(settings: Settings, ready: Prepared) -> tuple[dict[str, dict[str, J
     return tested, facts
 
 
+class Extractor:
+    """Computes the features of images with a network that stays as it is.
+
+    Args:
+        network: The network; it is put into evaluation mode.
+        fabric: Of this device.
+        identity: What features depend on beside the pixels and the code: network, weights and precision.
+    """
+
+    def __init__(self, network: models.Classifier, fabric: Any, identity: str) -> None:
+        self._network, self._fabric, self._identity = network.eval().to(fabric.device), fabric, identity
+        if fabric.device.type == "cpu":
+            network.use_channels_last()
+
+    def augmented(self, feed: Feed, copies: int) -> Features:
+        """The images as they are, then augmented copies; without an augmentation copies would be the same and are left out."""
+        plain = self.plain(Feed(feed.samples))
+        if feed.augmentation is None or copies == 0:
+            return plain
+        values = (np.concatenate([self._computed(batch) for batch in _batches(feed, epoch)]) for epoch in range(copies))
+        return Features(
+            np.concatenate([plain.values, *values]),
+            np.tile(plain.targets, copies + 1),
+            [*plain.domains] * (copies + 1),
+        )
+
+    def plain(self, feed: Feed) -> Features:
+        """The images as a feed without an augmentation gives them: computed once, and kept beside the data."""
+        batches = list(_batches(feed, 0))
+        path = self._place(feed, batches)
+        values = None
+        with suppress(OSError, ValueError, EOFError):
+            values = np.load(path, allow_pickle=False) if path is not None else None
+        if values is None or len(values) != len(feed):
+            values = np.concatenate([self._computed(batch) for batch in batches])
+            with suppress(OSError):  # a full disk costs time, not the run
+                _write(path, values)
+        targets = np.concatenate([batch.targets.numpy() for batch in batches])
+        return Features(values, targets, domains_of(feed.samples))
+
+    def _computed(self, batch: Any) -> Floats:
+        with torch.no_grad(), self._fabric.autocast():
+            images = IMAGENET(IMAGENET.unit(batch.images.to(self._fabric.device)))
+            found: Floats = self._network.features(images).float().cpu().double().numpy()
+        return found
+
+    def _place(self, feed: Feed, batches: Sequence[Any]) -> Path | None:
+        """Return the file of these features; None where images are in memory, so that there is no folder of theirs."""
+        samples = feed.samples
+        dataset = samples.manifest.facts.dataset
+        if not (samples.root / f"{dataset}.parquet").is_file():
+            return None
+        code = code_fingerprint("recolorist_lab.training.frozen")
+        digest = hashlib.sha256(f"{self._identity} {code} {torch.__version__}".encode())
+        for batch in batches:
+            digest.update(batch.images.numpy().tobytes())
+        return cache_place(samples.root, f"{dataset}.{digest.hexdigest()[:16]}.features.npy")
+
+
+def _write(path: Path | None, values: Floats) -> None:
+    if path is not None:
+        buffer = io.BytesIO()
+        np.save(buffer, values)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(path, buffer.getvalue())
+
+
 class _Head(NamedTuple):
     """A fitted linear layer; classes that no training image has get no score."""
 
@@ -99,29 +175,6 @@ def _parts(ready: Prepared) -> dict[str, Any]:
     splits = ready.splits
     parts = {"val": splits.val, "test": splits.test, "source": splits.source, "val_split": splits.val_split}
     return {name: part for name, part in parts.items() if part is not None}
-
-
-def _augmented(network: models.Classifier, feed: Feed, copies: int) -> Features:
-    """The images as they are, then augmented copies; without an augmentation copies would be the same and are left out."""
-    plain = _features(network, Feed(feed.samples))
-    if feed.augmentation is None or copies == 0:
-        return plain
-    parts = [plain, *(_features(network, feed, epoch) for epoch in range(copies))]
-    return Features(
-        np.concatenate([part.values for part in parts]),
-        np.concatenate([part.targets for part in parts]),
-        [domain for part in parts for domain in part.domains],
-    )
-
-
-def _features(network: models.Classifier, feed: Feed, epoch: int = 0) -> Features:
-    values, targets = [], []
-    with torch.no_grad():
-        for batch in _batches(feed, epoch):
-            images = IMAGENET(IMAGENET.unit(batch.images))
-            values.append(network.features(images).double().numpy())
-            targets.append(batch.targets.numpy())
-    return Features(np.concatenate(values), np.concatenate(targets), domains_of(feed.samples))
 
 
 def _batches(feed: Feed, epoch: int) -> Iterator[Any]:

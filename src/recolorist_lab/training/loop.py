@@ -22,11 +22,11 @@ from recolorist_lab.training.feed import Minibatch, loader, read
 from recolorist_lab.training.optimise import adamw, rate, set_rate
 from recolorist_lab.training.predict import Reader, predict
 from recolorist_lab.training.prepare import Prepared
-from recolorist_lab.training.scores import Predictions, chosen, confusion, recall_mean
+from recolorist_lab.training.scores import Predictions, choose_classes, confusion, recall_mean
 from recolorist_lab.training.settings import Settings
 from recolorist_lab.training.watch import Now, Watchers
 
-__all__ = ["ClassifierTrainer", "TrainingError", "halved", "is_channels_last", "pieces_of"]
+__all__ = ["ClassifierTrainer", "TrainingError", "halve_pieces", "is_channels_last", "pieces_of"]
 
 
 class TrainingError(RecoloristError):
@@ -71,17 +71,17 @@ class ClassifierTrainer:
 
     def _train_epoch(self) -> None:
         now = self.progress
-        left = self.order.go_to(now.epoch, now.done)
-        total = now.done + len(left)
+        remaining = self.order.go_to(now.epoch, now.done)
+        total = now.done + len(remaining)
         parts = read(self.batches)
-        for batch in left:
+        for batch in remaining:
             self.module.train()
             self._update(parts, len(batch))
             now.done, now.step, now.clock = now.done + 1, now.step + 1, now.clock + 1
-            told = Now(
+            moment = Now(
                 now.epoch, self.settings.epochs, now.done, total, now.loss_sum / max(now.seen, 1), now.right / max(now.seen, 1)
             )
-            self.watchers.minibatch(told)
+            self.watchers.minibatch(moment)
             self._save_sometimes()
 
     def _end_epoch(self) -> None:
@@ -93,14 +93,14 @@ class ClassifierTrainer:
                 f"than {self.settings.learning_rate}"
             )
         self._share_buffers()
-        seen = predict(self.algorithm.network, self.val, self.normalise, self.algorithm.task, self.fabric)
-        loss = seen.batch_loss(self.settings.batch)
+        predictions = predict(self.algorithm.network, self.val, self.normalise, self.algorithm.task, self.fabric)
+        loss = predictions.batch_loss(self.settings.batch)
         if math.isfinite(loss) and (now.best_loss is None or loss < now.best_loss):
             now.best_loss, now.best_epoch, now.waited = loss, now.epoch, 0
             self.best = state.frozen_copy(self.algorithm.network.net)
         else:
             now.waited += 1
-        row = self._row(loss, seen)
+        row = self._row(loss, predictions)
         now.history.append(row)
         self.watchers.epoch(row)
         now.epoch, now.done, now.clock = now.epoch + 1, 0, now.clock + 1
@@ -110,7 +110,7 @@ class ClassifierTrainer:
             raise TrainingError("the validation loss was never finite; there are no weights to keep")
         self._save_sometimes()
 
-    def _row(self, loss: float, seen: Predictions) -> dict[str, Json]:
+    def _row(self, loss: float, predictions: Predictions) -> dict[str, Json]:
         now = self.progress
         return {
             "epoch": now.epoch,
@@ -118,7 +118,7 @@ class ClassifierTrainer:
             "train_loss": now.loss_sum / max(now.seen, 1),
             "train_accuracy": now.right / max(now.seen, 1),
             "val_loss": loss if math.isfinite(loss) else None,
-            "val_balanced_accuracy": _balanced(seen) if math.isfinite(loss) else None,
+            "val_balanced_accuracy": _balanced(predictions) if math.isfinite(loss) else None,
             "skipped": now.skipped_now,
             "parts": self.parts,
         }
@@ -135,7 +135,7 @@ class ClassifierTrainer:
         batch = [next(parts) for _ in range(self.settings.accumulate)]
         while (totals := self._gradients(batch, size)) is None:  # outside the handler, which would keep tensors alive
             self._restore_buffers()
-            self.progress.split = halved(self.settings, self.progress.split, max(len(part.targets) for part in batch))
+            self.progress.split = halve_pieces(self.settings, self.progress.split, max(len(part.targets) for part in batch))
             if self.fabric.device.type == "cuda":
                 torch.cuda.empty_cache()
         now = self.progress
@@ -152,8 +152,8 @@ class ClassifierTrainer:
     def _gradients(self, batch: Sequence[Minibatch], size: int) -> _Totals | None:
         """Add up the gradients of a minibatch; None where the device has no room for it."""
         self.optimiser.zero_grad()
-        for kept, buffer in zip(self._before, self._buffers, strict=True):
-            kept.copy_(buffer)
+        for copy, buffer in zip(self._before, self._buffers, strict=True):
+            copy.copy_(buffer)
         pieces = [piece for part in batch for piece in pieces_of(part, self.progress.split)]
         totals = _Totals()
         try:
@@ -170,8 +170,8 @@ class ClassifierTrainer:
 
     def _restore_buffers(self) -> None:
         """Give batch norm and counters the values they had before the minibatch."""
-        for kept, buffer in zip(self._before, self._buffers, strict=True):
-            buffer.copy_(kept)
+        for copy, buffer in zip(self._before, self._buffers, strict=True):
+            buffer.copy_(copy)
 
     def _share_buffers(self) -> None:
         """Give every device the first one's batch-norm statistics, so that all predict with the network that is saved."""
@@ -207,12 +207,12 @@ class ClassifierTrainer:
     # ---- checkpoints -------------------------------------------------------------------------------------------------------
 
     def _resume(self) -> None:
-        found = self.context.resume() if self.context is not None else None
+        saved = self.context.resume() if self.context is not None else None
         if self.fabric.world_size > 1:
-            found = self.fabric.broadcast(found)
-        if found is None:
+            saved = self.fabric.broadcast(saved)
+        if saved is None:
             return
-        self.best, self.progress, scaler = state.restore(found[1], self.algorithm, self.bare)
+        self.best, self.progress, scaler = state.restore(saved[1], self.algorithm, self.bare)
         if self._scaler() is not None:
             self._scaler().load_state_dict(scaler)
 
@@ -270,7 +270,7 @@ def is_channels_last(settings: Settings, device: str) -> bool:
     return settings.memory_format == "channels_last" or (settings.memory_format == "auto" and device == "cpu")
 
 
-def halved(settings: Settings, split: int, images: int) -> int:
+def halve_pieces(settings: Settings, split: int, images: int) -> int:
     """Return into how many pieces to divide a part of a minibatch from now on, where there was no room for it.
 
     Args:
@@ -294,13 +294,13 @@ def halved(settings: Settings, split: int, images: int) -> int:
     return 2 * split
 
 
-def _balanced(seen: Predictions) -> float:
-    shares = seen.probabilities()
-    if seen.multilabel:
-        truth, decided = seen.targets.astype("int64"), (shares > 0.5).astype("int64")
-        each = [recall_mean(confusion(truth[:, one], decided[:, one], 2)) for one in range(shares.shape[1])]
-        return sum(each) / len(each)
-    return recall_mean(confusion(seen.targets, chosen(shares), shares.shape[1]))
+def _balanced(predictions: Predictions) -> float:
+    shares = predictions.probabilities()
+    if predictions.multilabel:
+        truth, decided = predictions.targets.astype("int64"), (shares > 0.5).astype("int64")
+        recalls = [recall_mean(confusion(truth[:, label], decided[:, label], 2)) for label in range(shares.shape[1])]
+        return sum(recalls) / len(recalls)
+    return recall_mean(confusion(predictions.targets, choose_classes(shares), shares.shape[1]))
 
 
 def _number(step: int, rank: int, part: int) -> int:

@@ -32,16 +32,37 @@ class Classifier(nn.Module):
         self.net.to(memory_format=self._format)
 
     def features(self, images: Tensor) -> Tensor:
-        """One vector per image: what goes into the head."""
+        """Compute what goes into the head.
+
+        Args:
+            images: (B, 3, H, W).
+
+        Returns:
+            One vector per image.
+        """
         arranged = images.contiguous(memory_format=self._format)
         return cast("Tensor", self.net.forward_head(self.net.forward_features(arranged), pre_logits=True))
 
     def head(self, features: Tensor) -> Tensor:
-        """Logits of features."""
+        """Compute logits of features.
+
+        Args:
+            features: One vector per image.
+
+        Returns:
+            (B, classes).
+        """
         return cast("Tensor", self.net.get_classifier()(features))
 
     def forward(self, images: Tensor) -> Tensor:
-        """Logits of images."""
+        """Compute logits of images.
+
+        Args:
+            images: (B, 3, H, W).
+
+        Returns:
+            (B, classes).
+        """
         return cast("Tensor", self.net(images.contiguous(memory_format=self._format)))
 
     @property

@@ -24,12 +24,26 @@ class Normalise(NamedTuple):
 
     @classmethod
     def of(cls, bank: StyleBank) -> Normalise:
-        """From the styles of all training images, which hold all it takes."""
-        every = pool(bank)
-        return cls(tuple(map(float, every.mean)), tuple(float(value) for value in np.maximum(every.std, _FLAT)))
+        """Measure the normalisation from the styles of all training images.
+
+        Args:
+            bank: The styles.
+
+        Returns:
+            The normalisation.
+        """
+        pooled = pool(bank)
+        return cls(tuple(map(float, pooled.mean)), tuple(float(value) for value in np.maximum(pooled.std, _FLAT)))
 
     def unit(self, images: Tensor) -> Tensor:
-        """Bytes to [0, 1]."""
+        """Bring bytes to the range from 0 to 1.
+
+        Args:
+            images: (B, 3, H, W), uint8.
+
+        Returns:
+            Floats.
+        """
         return images.to(torch.float32) / 255.0
 
     def __call__(self, images: Tensor) -> Tensor:

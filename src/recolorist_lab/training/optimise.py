@@ -25,8 +25,8 @@ def adamw(module: nn.Module, settings: Settings) -> torch.optim.AdamW:
     """
     trained = [(name, tensor) for name, tensor in module.named_parameters() if tensor.requires_grad]
     decayed = [tensor for name, tensor in trained if _decays(name, tensor, _exempt(module))]
-    rest = [tensor for name, tensor in trained if not _decays(name, tensor, _exempt(module))]
-    groups = [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": rest, "weight_decay": 0.0}]
+    undecayed = [tensor for name, tensor in trained if not _decays(name, tensor, _exempt(module))]
+    groups = [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": undecayed, "weight_decay": 0.0}]
     return torch.optim.AdamW(groups, lr=settings.learning_rate, betas=BETAS, eps=EPS)
 
 
@@ -47,7 +47,12 @@ def rate(settings: Settings, epoch: int) -> float:
 
 
 def set_rate(optimiser: torch.optim.Optimizer, value: float) -> None:
-    """Use this learning rate from now on."""
+    """Set the learning rate of all groups.
+
+    Args:
+        optimiser: The optimiser.
+        value: The learning rate.
+    """
     for group in optimiser.param_groups:
         group["lr"] = value
 
@@ -58,8 +63,8 @@ def _decays(name: str, tensor: Tensor, exempt: Iterable[str]) -> bool:
 
 
 def _exempt(module: nn.Module) -> set[str]:
-    found: set[str] = set()
+    names: set[str] = set()
     for child in module.modules():
-        if callable(told := getattr(child, "no_weight_decay", None)):
-            found |= set(told())
-    return found
+        if callable(listed := getattr(child, "no_weight_decay", None)):
+            names |= set(listed())
+    return names

@@ -59,18 +59,25 @@ def workers_for(seconds: float, workers: int) -> int:
 
 def _seconds_per_image(feed: Feed) -> float:
     """Time two images, and take the quicker: the first of all also opens files and tables."""
-    taken = []
+    seconds = []
     for place in (0, len(feed) - 1):
         start = time.perf_counter()
         _ = feed[0, place]
-        taken.append(time.perf_counter() - start)
-    return min(taken)
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
 
 
 def domains_of(samples: Samples) -> list[str]:
-    """The domain of every image."""
-    every = samples.manifest.column("domain")
-    return [every[row] for row in samples.rows]
+    """Return the domain of every image.
+
+    Args:
+        samples: The images.
+
+    Returns:
+        Names, in the order of the images.
+    """
+    domains = samples.manifest.column("domain")
+    return [domains[row] for row in samples.rows]
 
 
 def predict(network: Classifier, reader: Reader, normalise: Normalise, task: Task, fabric: Any) -> Predictions:
@@ -88,8 +95,8 @@ def predict(network: Classifier, reader: Reader, normalise: Normalise, task: Tas
     rows: list[tuple[NDArray[Any], ...]] = []
     with torch.no_grad(), fabric.autocast():
         for batch in read(reader.batches):
-            seen = normalise(normalise.unit(batch.images.to(fabric.device, non_blocking=True)))
-            scored = _logits(network, seen.to(dtype)).cpu().double()  # in this order: Apple's GPUs have no double precision
+            images = normalise(normalise.unit(batch.images.to(fabric.device, non_blocking=True)))
+            scored = _logits(network, images.to(dtype)).cpu().double()  # in this order: Apple's GPUs have no double precision
             rows.append((scored.numpy(), batch.targets.numpy(), task.losses(scored, _like(batch.targets, scored)).numpy()))
     parts = _gathered(rows, fabric)
     logits, targets, losses = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -111,7 +118,7 @@ def _gathered(rows: list[tuple[NDArray[Any], ...]], fabric: Any) -> list[tuple[N
     """The batches of all devices, in the order of the samples: device r has every n-th from the r-th on."""
     if fabric.world_size == 1:
         return rows
-    every: list[Any] = [None] * fabric.world_size
-    torch.distributed.all_gather_object(every, rows)
-    most = max(len(one) for one in every)
-    return [one[number] for number in range(most) for one in every if number < len(one)]
+    gathered: list[Any] = [None] * fabric.world_size
+    torch.distributed.all_gather_object(gathered, rows)
+    most = max(len(part) for part in gathered)
+    return [part[number] for number in range(most) for part in gathered if number < len(part)]

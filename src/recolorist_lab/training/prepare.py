@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 
 from recolorist_lab.augmentations import TrainingImages, build
-from recolorist_lab.data.named import named
+from recolorist_lab.data.named import open_dataset
 from recolorist_lab.runs.seeds import seed_of
 from recolorist_lab.training import algorithms, models
 from recolorist_lab.training.algorithms.base import Algorithm, Task
@@ -34,9 +34,21 @@ class Prepared(NamedTuple):
 
 
 def prepare(settings: Settings, rank: int = 0) -> Prepared:
-    """Data, augmentation and network. The network's weights depend on the seed alone, not on what was drawn before."""
-    splits = divide(named(settings.dataset, settings.root), settings)
-    images = TrainingImages(splits.train)
+    """Prepare data, augmentation and network. Weights depend on the seed alone, not on what was drawn before.
+
+    Args:
+        settings: Of the run.
+        rank: Number of this device.
+
+    Returns:
+        Everything that training needs.
+
+    Raises:
+        OptionError: A setting does not fit the data.
+        MissingDataError: The data are not here.
+    """
+    splits = divide(open_dataset(settings.dataset, settings.root), settings)
+    images = TrainingImages(splits.train, splits.test)
     augmentation = None
     if settings.augmentation != "none":
         augmentation = build(settings.augmentation, images, seed=settings.seed, p=settings.probability)

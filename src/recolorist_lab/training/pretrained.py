@@ -44,19 +44,21 @@ def load_weights(net: Any, path: str, sha256: str) -> None:
     file = _find(path)
     if not path or identity_of_weights(file) != sha256:
         raise OptionError(f"{path or 'no file'} is given as weights_file; the run starts from the file of sha256 {sha256[:12]}")
-    own = net.state_dict()
-    given = _in_keys_of(own, state_of(file))
-    head = {name for name in own if net.get_submodule(name.rpartition(".")[0]) is net.get_classifier()}
+    expected = net.state_dict()
+    loaded = _in_keys_of(expected, state_of(file))
+    head = {name for name in expected if net.get_submodule(name.rpartition(".")[0]) is net.get_classifier()}
     wrong = sorted(
-        name for name, tensor in own.items() if name not in head and (name not in given or given[name].shape != tensor.shape)
+        name
+        for name, tensor in expected.items()
+        if name not in head and (name not in loaded or loaded[name].shape != tensor.shape)
     )
     if wrong:
         raise OptionError(
-            f"{path} does not fit the model: {len(wrong)} of {len(own)} tensors are missing or of another shape, such as "
-            f"{wrong[0]!r}; the file has others, such as {min(given, default='nothing')!r}. Give --model the network of the file "
+            f"{path} does not fit the model: {len(wrong)} of {len(expected)} tensors are missing or of another shape, such as "
+            f"{wrong[0]!r}; the file has others, such as {min(loaded, default='nothing')!r}. Give --model the file's network "
             "and the file in timm's keys, as timm.create_model(name, pretrained=True).state_dict() has them"
         )
-    net.load_state_dict({name: given[name] for name in own if name not in head}, strict=False)
+    net.load_state_dict({name: loaded[name] for name in expected if name not in head}, strict=False)
 
 
 def _find(path: str) -> Path:
@@ -65,11 +67,11 @@ def _find(path: str) -> Path:
     return Path(folder) / path if folder and not Path(path).is_file() else Path(path)
 
 
-def _in_keys_of(own: Mapping[str, Any], given: Mapping[str, Any]) -> Mapping[str, Any]:
+def _in_keys_of(expected: Mapping[str, Any], loaded: Mapping[str, Any]) -> Mapping[str, Any]:
     """Rename the tensors of a file with the layout of EfficientNet-PyTorch, which holds them in timm's order."""
-    if _MARK not in given or len(given) != len(own):
-        return given
-    pairs = list(zip(own, given, strict=True))
+    if _MARK not in loaded or len(loaded) != len(expected):
+        return loaded
+    pairs = list(zip(expected, loaded, strict=True))
     if any(name.rpartition(".")[2] != key.rpartition(".")[2] for name, key in pairs):
-        return given
-    return {name: given[key] for name, key in pairs}
+        return loaded
+    return {name: loaded[key] for name, key in pairs}

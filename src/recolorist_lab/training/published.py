@@ -14,7 +14,7 @@ from typing import Any, Final
 from recolorist.errors import OptionError
 from recolorist_lab.assets.zoo import CONFIG, WEIGHTS, ZooError, find, read_config
 from recolorist_lab.augmentations import TrainingImages
-from recolorist_lab.data.named import Named
+from recolorist_lab.data.named import NamedDataset
 from recolorist_lab.runs.config import Json
 from recolorist_lab.training import models
 from recolorist_lab.training.algorithms.base import Task
@@ -64,8 +64,8 @@ def load(name: str, folder: str | Path | None = None, *, revision: str | None = 
     try:
         classifier.net.load_state_dict(state)
     except RuntimeError as error:
-        told = " ".join(str(error).split())[:300]
-        raise ZooError(f"{place / WEIGHTS} does not fit {architecture} with {classes} classes: {told}") from error
+        reason = " ".join(str(error).split())[:300]
+        raise ZooError(f"{place / WEIGHTS} does not fit {architecture} with {classes} classes: {reason}") from error
     classifier.eval()
     mean, std = (_triple(config, names, place) for names in (("mean", "means"), ("std", "stds")))
     return LoadedCheckpoint(place.name, classifier, architecture, classes, mean, std, config)
@@ -92,8 +92,8 @@ def _state(path: Path) -> dict[str, Any]:
 
 def _architecture(config: Mapping[str, Any], place: Path) -> str:
     """The name of the network; a checkpoint whose folder is named after it need not say it twice."""
-    found = next((config[name] for name in _ARCHITECTURE if isinstance(config.get(name), str)), None)
-    return str(found or ("densenet121" if "densenet121" in place.name else _refuse_unnamed(place)))
+    stated = next((config[name] for name in _ARCHITECTURE if isinstance(config.get(name), str)), None)
+    return str(stated or ("densenet121" if "densenet121" in place.name else _refuse_unnamed(place)))
 
 
 def _refuse_unnamed(place: Path) -> str:
@@ -103,11 +103,13 @@ def _refuse_unnamed(place: Path) -> str:
 def _classes(config: Mapping[str, Any], state: Mapping[str, Any], place: Path) -> int:
     """Outputs of the head; what the configuration says must agree."""
     heads = [tensor for key, tensor in state.items() if key.endswith(("classifier.bias", "fc.bias", "head.bias"))]
-    told = next((config[name] for name in ("num_classes", "n_classes", "num_labels") if isinstance(config.get(name), int)), None)
-    found = int(heads[-1].shape[0]) if heads else told
-    if found is None or (told is not None and told != found):
-        raise ZooError(f"{place}: the weights have {found} outputs and the configuration says {told}")
-    return int(found)
+    stated = next(
+        (config[name] for name in ("num_classes", "n_classes", "num_labels") if isinstance(config.get(name), int)), None
+    )
+    outputs = int(heads[-1].shape[0]) if heads else stated
+    if outputs is None or (stated is not None and stated != outputs):
+        raise ZooError(f"{place}: the weights have {outputs} outputs and the configuration says {stated}")
+    return int(outputs)
 
 
 def _triple(config: Mapping[str, Any], names: tuple[str, ...], place: Path) -> tuple[float, ...] | None:
@@ -124,7 +126,7 @@ def _triple(config: Mapping[str, Any], names: tuple[str, ...], place: Path) -> t
 
 def evaluate(
     loaded: LoadedCheckpoint,
-    images: Named,
+    images: NamedDataset,
     *,
     split: str = "test",
     size: int | None = None,

@@ -32,19 +32,38 @@ CONFIG = "config.json"
 
 
 def run(settings: Settings, context: Context) -> Mapping[str, Json]:
-    """Train, choose, test. On several devices the others are processes of their own, which end with this one."""
+    """Train, choose the best epoch, and test. On several devices the others are processes that end with this one.
+
+    Args:
+        settings: Of the run.
+        context: Where checkpoints and files are kept.
+
+    Returns:
+        The result, as the ledger stores it.
+
+    Raises:
+        TrainingError: Training cannot go on.
+    """
     with following(settings, work):
-        found = work(settings, context)
-    assert found is not None  # noqa: S101 - only followers have none
-    return found
+        result = work(settings, context)
+    assert result is not None  # noqa: S101 - only followers have none
+    return result
 
 
 def work(settings: Settings, context: Context | None) -> Mapping[str, Json] | None:
-    """This device's part of a run; the first one's gives the result."""
+    """Do this device's part of a run.
+
+    Args:
+        settings: Of the run.
+        context: Where checkpoints and files are kept; None for all devices but the first.
+
+    Returns:
+        The result on the first device, and None on others.
+    """
     fabric = make_fabric(settings)
     ready = prepare(settings, rank=fabric.global_rank)
     if settings.fit == "head":
-        return _fit_head(settings, ready, context)
+        return _fit_head(settings, ready, fabric, context)
     refuse_small_shared_memory(_shared_bytes(settings))
     val = _reader(Feed(ready.splits.val), settings, fabric)
     looking = watchers(settings.tensorboard, _name(settings)) if context is not None else watchers()
@@ -54,22 +73,22 @@ def work(settings: Settings, context: Context | None) -> Mapping[str, Json] | No
             trainer.fit()
         finally:
             looking.close()
-        found = _tested(settings, ready, val, fabric)
+        tested = _tested(settings, ready, val, fabric)
     if context is None:
         return None
-    _keep(settings, ready, trainer, found, context)
-    return _result(ready, trainer, found)
+    _keep(settings, ready, trainer, tested, context)
+    return _result(ready, trainer, tested)
 
 
-def _fit_head(settings: Settings, ready: Prepared, context: Context | None) -> Mapping[str, Json] | None:
+def _fit_head(settings: Settings, ready: Prepared, fabric: Any, context: Context | None) -> Mapping[str, Json] | None:
     from recolorist_lab.training.frozen import fit_head
 
-    tested, facts = fit_head(settings, ready)
+    tested, facts = fit_head(settings, ready, fabric)
     if context is None:
         return None
     context.keep("scores.json", _json(tested))
     sizes: dict[str, Json] = {name: len(part) for name, part in ready.splits._asdict().items() if part is not None}
-    return {"images": sizes, **facts}
+    return {"classes": list(ready.splits.train.classes), "images": sizes, **facts}
 
 
 def make_fabric(settings: Settings, *, launch: bool = True) -> Any:
@@ -127,15 +146,15 @@ def _tested(settings: Settings, ready: Prepared, val: Reader, fabric: Any) -> di
     if settings.harmonise:
         for name, harmony in harmonies(ready.images.bank()).items():
             readers[name] = _reader(Feed(splits.test, harmony=harmony), settings, fabric)
-    found = {}
+    results = {}
     for name, reader in readers.items():
-        seen = predict(ready.algorithm.network, reader, ready.normalise, ready.algorithm.task, fabric)
-        found[name] = {**scores(seen, splits.train.classes), "batch_loss": seen.batch_loss(settings.batch)}
-    return found
+        predictions = predict(ready.algorithm.network, reader, ready.normalise, ready.algorithm.task, fabric)
+        results[name] = {**scores(predictions, splits.train.classes), "batch_loss": predictions.batch_loss(settings.batch)}
+    return results
 
 
 def _keep(
-    settings: Settings, ready: Prepared, trainer: ClassifierTrainer, found: dict[str, dict[str, Json]], context: Context
+    settings: Settings, ready: Prepared, trainer: ClassifierTrainer, tested: dict[str, dict[str, Json]], context: Context
 ) -> None:
     """Weights in timm's own keys with what it takes to use them, and everything that was measured."""
     facts = ready.splits.train.manifest.facts
@@ -156,15 +175,16 @@ def _keep(
     }
     context.keep(WEIGHTS, state.weights(trainer.best))
     context.keep(CONFIG, _json(config))
-    context.keep("scores.json", _json(found))
+    context.keep("scores.json", _json(tested))
     context.keep("history.json", _json(trainer.progress.history))
 
 
-def _result(ready: Prepared, trainer: ClassifierTrainer, found: dict[str, dict[str, Json]]) -> Mapping[str, Json]:
+def _result(ready: Prepared, trainer: ClassifierTrainer, tested: dict[str, dict[str, Json]]) -> Mapping[str, Json]:
     now = trainer.progress
     sizes: dict[str, Json] = {name: len(part) for name, part in ready.splits._asdict().items() if part is not None}
     return {
         "parameters": models.parameters(ready.algorithm.network),
+        "classes": list(ready.splits.train.classes),
         "images": sizes,
         "epochs": now.epoch,
         "best_epoch": now.best_epoch,
@@ -173,7 +193,7 @@ def _result(ready: Prepared, trainer: ClassifierTrainer, found: dict[str, dict[s
         "parts": trainer.parts,
         "method": ready.algorithm.facts(),
         "domains_in_minibatches": len(ready.order.names) if ready.order.split_by_domain else 1,
-        **{name: brief(part) for name, part in found.items()},
+        **{name: brief(part) for name, part in tested.items()},
     }
 
 

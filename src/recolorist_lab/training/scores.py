@@ -20,7 +20,7 @@ BINS: Final = 15
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-_BRIEF: Final = ("images", "loss", "balanced_accuracy", "accuracy", "exact_match", "auc", "ece")
+_BRIEF: Final = ("images", "loss", "balanced_accuracy", "accuracy", "exact_match", "auc", "ece", "confusion")
 
 
 class Predictions(NamedTuple):
@@ -46,7 +46,14 @@ class Predictions(NamedTuple):
         return shares
 
     def batch_loss(self, size: int) -> float:
-        """The mean of the batches' mean losses, which early stopping watches; a small last batch counts as much as the others."""
+        """Average the mean losses of batches, which early stopping watches; a small last batch counts as much.
+
+        Args:
+            size: Images in a batch.
+
+        Returns:
+            The loss.
+        """
         return float(np.mean([self.losses[start : start + size].mean() for start in range(0, len(self.losses), size)]))
 
 
@@ -61,22 +68,36 @@ def scores(predictions: Predictions, classes: Sequence[str]) -> dict[str, Json]:
     """
     if not len(predictions.losses):
         raise OptionError("there are no predictions to score")
-    found = _multilabel(predictions, classes) if predictions.multilabel else _single(predictions, classes)
+    whole = _multilabel(predictions, classes) if predictions.multilabel else _single(predictions, classes)
     domains = np.asarray(predictions.domains, object)
-    parts = {name: _taken(predictions, domains == name) for name in sorted(set(predictions.domains))}
-    return {**found, "per_domain": {name: _domain(part, len(classes)) for name, part in parts.items()}}
+    parts = {name: _select(predictions, domains == name) for name in sorted(set(predictions.domains))}
+    return {**whole, "per_domain": {name: _domain(part, len(classes)) for name, part in parts.items()}}
 
 
-def brief(found: dict[str, Json]) -> dict[str, Json]:
-    """The headline numbers, and the balanced accuracy of each domain."""
-    domains = found["per_domain"]
+def brief(full: dict[str, Json]) -> dict[str, Json]:
+    """Shorten scores to what a result stores.
+
+    Args:
+        full: What :func:`scores` returns.
+
+    Returns:
+        The headline numbers, the confusion matrix, and the balanced accuracy of each domain.
+    """
+    domains = full["per_domain"]
     assert isinstance(domains, dict)  # noqa: S101 - for the type checker
     short = {name: part["balanced_accuracy"] for name, part in domains.items() if isinstance(part, dict)}
-    return {**{name: found[name] for name in _BRIEF if name in found}, "domains": short}
+    return {**{name: full[name] for name in _BRIEF if name in full}, "domains": short}
 
 
-def chosen(probabilities: Floats) -> Whole:
-    """The class decided for: of two the second if its probability is above one half; otherwise the most probable."""
+def choose_classes(probabilities: Floats) -> Whole:
+    """Choose a class for every image: of two the second if its probability is above one half, otherwise the most probable.
+
+    Args:
+        probabilities: (images, classes).
+
+    Returns:
+        Class indices.
+    """
     if probabilities.shape[1] == 2:
         return (probabilities[:, 1] > 0.5).astype(np.int64)
     return probabilities.argmax(axis=1)
@@ -93,10 +114,17 @@ def confusion(targets: Whole, decided: Whole, classes: int) -> Whole:
 
 
 def recall_mean(counts: Whole) -> float:
-    """Balanced accuracy: the mean recall of the classes that are there."""
+    """Compute the balanced accuracy: the mean recall of the classes that are present.
+
+    Args:
+        counts: A confusion matrix with a row for each true class.
+
+    Returns:
+        From 0 to 1.
+    """
     totals = counts.sum(axis=1)
-    there = totals > 0
-    return float((counts.diagonal()[there] / totals[there]).mean())
+    present = totals > 0
+    return float((counts.diagonal()[present] / totals[present]).mean())
 
 
 def calibration_error(confidence: Floats, correct: NDArray[np.bool_]) -> float:
@@ -112,18 +140,18 @@ def calibration_error(confidence: Floats, correct: NDArray[np.bool_]) -> float:
     return float(gaps[counts > 0].sum() / len(confidence))
 
 
-def _single(seen: Predictions, classes: Sequence[str]) -> dict[str, Json]:
-    shares = seen.probabilities()
-    decided = chosen(shares)
-    counts = confusion(seen.targets, decided, len(classes))
-    areas = _areas(seen.targets[:, None] == np.arange(len(classes)), shares)
+def _single(predictions: Predictions, classes: Sequence[str]) -> dict[str, Json]:
+    shares = predictions.probabilities()
+    decided = choose_classes(shares)
+    counts = confusion(predictions.targets, decided, len(classes))
+    areas = _areas(predictions.targets[:, None] == np.arange(len(classes)), shares)
     return {
-        "images": len(seen.targets),
-        "loss": float(seen.losses.mean()),
+        "images": len(predictions.targets),
+        "loss": float(predictions.losses.mean()),
         "balanced_accuracy": recall_mean(counts),
-        "accuracy": float((decided == seen.targets).mean()),
+        "accuracy": float((decided == predictions.targets).mean()),
         "auc": areas[1] if len(classes) == 2 else _mean(areas),
-        "ece": calibration_error(shares[np.arange(len(decided)), decided], decided == seen.targets),
+        "ece": calibration_error(shares[np.arange(len(decided)), decided], decided == predictions.targets),
         "per_class": {
             name: {
                 "images": int(counts[number].sum()),
@@ -137,10 +165,10 @@ def _single(seen: Predictions, classes: Sequence[str]) -> dict[str, Json]:
     }
 
 
-def _multilabel(seen: Predictions, classes: Sequence[str]) -> dict[str, Json]:
+def _multilabel(predictions: Predictions, classes: Sequence[str]) -> dict[str, Json]:
     """Each label on its own at one half, then the mean over labels; `accuracy` is what the authors' code reports here."""
-    shares = seen.probabilities()
-    truth = seen.targets.astype(np.int64)
+    shares = predictions.probabilities()
+    truth = predictions.targets.astype(np.int64)
     decided = (shares > 0.5).astype(np.int64)
     areas = _areas(truth == 1, shares)
     tables = [confusion(truth[:, label], decided[:, label], 2) for label in range(len(classes))]
@@ -148,7 +176,7 @@ def _multilabel(seen: Predictions, classes: Sequence[str]) -> dict[str, Json]:
     errors = [_label_calibration(shares[:, label], truth[:, label]) for label in range(len(classes))]
     return {
         "images": len(truth),
-        "loss": float(seen.losses.mean()),
+        "loss": float(predictions.losses.mean()),
         "balanced_accuracy": float(np.mean([recall_mean(table) for table in tables])),
         "accuracy": float(right.mean()),
         "exact_match": float((decided == truth).all(axis=1).mean()),
@@ -178,32 +206,32 @@ def _domain(part: Predictions, classes: int) -> Json:
     shares = part.probabilities()
     if part.multilabel:
         decided, truth = (shares > 0.5).astype(np.int64), part.targets.astype(np.int64)
-        each = [recall_mean(confusion(truth[:, label], decided[:, label], 2)) for label in range(classes)]
-        return {"images": len(truth), "balanced_accuracy": float(np.mean(each)), "accuracy": float((decided == truth).mean())}
-    decided = chosen(shares)
+        recalls = [recall_mean(confusion(truth[:, label], decided[:, label], 2)) for label in range(classes)]
+        return {"images": len(truth), "balanced_accuracy": float(np.mean(recalls)), "accuracy": float((decided == truth).mean())}
+    decided = choose_classes(shares)
     counts = confusion(part.targets, decided, classes)
     right = float((decided == part.targets).mean())
     return {"images": len(decided), "balanced_accuracy": recall_mean(counts), "accuracy": right}
 
 
-def _taken(seen: Predictions, keep: NDArray[np.bool_]) -> Predictions:
-    return Predictions(seen.logits[keep], seen.targets[keep], seen.losses[keep], [])
+def _select(predictions: Predictions, keep: NDArray[np.bool_]) -> Predictions:
+    return Predictions(predictions.logits[keep], predictions.targets[keep], predictions.losses[keep], [])
 
 
 def _areas(truth: NDArray[np.bool_], shares: Floats) -> list[float | None]:
     """The area under each class's curve against the rest; None where one side is empty."""
     from sklearn.metrics import roc_auc_score
 
-    found: list[float | None] = []
+    areas: list[float | None] = []
     for number in range(shares.shape[1]):
         mixed = 0 < int(truth[:, number].sum()) < len(truth)
-        found.append(float(roc_auc_score(truth[:, number], shares[:, number])) if mixed else None)
-    return found
+        areas.append(float(roc_auc_score(truth[:, number], shares[:, number])) if mixed else None)
+    return areas
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known else None
+    present = [value for value in values if value is not None]
+    return float(np.mean(present)) if present else None
 
 
 def _share(part: Any, whole: Any) -> float | None:

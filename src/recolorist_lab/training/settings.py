@@ -93,8 +93,8 @@ class Settings:
                 raise OptionError(f"{name}={getattr(self, name)}; accepted is at least {least}")
 
     def _refuse_shares(self) -> None:
-        held = self.source_share + (self.validation_share if self.validation == "train" else 0.0)
-        if held >= 1 or (self.validation == "train" and self.validation_share == 0):
+        share = self.source_share + (self.validation_share if self.validation == "train" else 0.0)
+        if share >= 1 or (self.validation == "train" and self.validation_share == 0):
             raise OptionError(
                 f"source_share={self.source_share} and validation_share={self.validation_share}; accepted are shares that leave "
                 "images to train on, and a validation_share above zero where the training split validates"

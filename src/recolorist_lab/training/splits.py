@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recolorist.errors import OptionError
 from recolorist_lab.data.loader import Samples
-from recolorist_lab.data.named import Named
+from recolorist_lab.data.named import NamedDataset
 from recolorist_lab.data.shares import held_out as shares_of
 from recolorist_lab.training.settings import Settings
 
@@ -32,20 +32,20 @@ class Splits(NamedTuple):
     val_split: Samples | None
 
 
-def divide(found: Named, settings: Settings) -> Splits:
+def divide(dataset: NamedDataset, settings: Settings) -> Splits:
     """The splits of a dataset, as the settings want them.
 
-    >>> from recolorist_lab.data.named import named
+    >>> from recolorist_lab.data.named import open_dataset
     >>> wanted = Settings("synthetic:hospitals=3,tiles=40,size=16", 1, size=16, source_share=0.2)
-    >>> [len(one) for one in divide(named(wanted.dataset), wanted) if one is not None]
+    >>> [len(samples) for samples in divide(open_dataset(wanted.dataset), wanted) if samples is not None]
     [32, 40, 40, 8]
     """
     how = {"size": settings.size, "resize": settings.resize}
-    sizes = found.manifest.sizes()
-    wanted = ("train", "test", *(["val"] if settings.validation == "val" else []))
-    if missing := [split for split in wanted if not sizes.get(split)]:
-        raise OptionError(f"{found.title} has no images in {' and '.join(missing)}; it has {sizes}. {_advice(missing)}")
-    whole = found.samples("train", **how)
+    sizes = dataset.manifest.sizes()
+    required = ("train", "test", *(["val"] if settings.validation == "val" else []))
+    if missing := [split for split in required if not sizes.get(split)]:
+        raise OptionError(f"{dataset.title} has no images in {' and '.join(missing)}; it has {sizes}. {_advice(missing)}")
+    whole = dataset.samples("train", **how)
     shares = [settings.source_share, settings.validation_share if settings.validation == "train" else 0.0]
     source, val = held_out(whole, shares, settings.seed)
     for name, share, part in zip(("source_share", "validation_share"), shares, (source, val), strict=True):
@@ -54,10 +54,10 @@ def divide(found: Named, settings: Settings) -> Splits:
     train = subset(whole, np.setdiff1d(np.arange(len(whole)), np.concatenate([source, val])))
     return Splits(
         train,
-        subset(whole, val) if settings.validation == "train" else found.samples("val", **how),
-        found.samples("test", **how),
-        _source(found, whole, source, how),
-        found.samples("val", **how) if settings.validation == "train" and sizes.get("val") else None,
+        subset(whole, val) if settings.validation == "train" else dataset.samples("val", **how),
+        dataset.samples("test", **how),
+        _source(dataset, whole, source, how),
+        dataset.samples("val", **how) if settings.validation == "train" and sizes.get("val") else None,
     )
 
 
@@ -81,15 +81,26 @@ def _advice(missing: Sequence[str]) -> str:
     return f"Index again with {shares}{also}"
 
 
-def _source(found: Named, whole: Samples, places: NDArray[np.int64], how: Mapping[str, Any]) -> Samples | None:
+def _source(dataset: NamedDataset, whole: Samples, places: NDArray[np.int64], how: Mapping[str, Any]) -> Samples | None:
     """What was held out; else what the dataset itself holds out of the training domains."""
     if len(places):
         return subset(whole, places)
-    return found.samples("id_val", **how) if found.manifest.sizes().get("id_val") else None
+    return dataset.samples("id_val", **how) if dataset.manifest.sizes().get("id_val") else None
 
 
 def subset(samples: Samples, places: NDArray[np.int64]) -> Samples:
-    """The same loader over some of its images."""
+    """Return the same loader over some of its images.
+
+    Args:
+        samples: All images.
+        places: Which of them.
+
+    Returns:
+        A copy that shares the maps.
+
+    Raises:
+        OptionError: There are none.
+    """
     if not len(places):
         raise OptionError(f"a share of {samples.manifest.facts.title} is empty; make it larger")
     chosen = copy.copy(samples)
@@ -99,5 +110,14 @@ def subset(samples: Samples, places: NDArray[np.int64]) -> Samples:
 
 
 def held_out(samples: Samples, shares: Sequence[float], seed: int) -> list[NDArray[np.int64]]:
-    """Hold out disjoint shares of the images; see :func:`recolorist_lab.data.shares.held_out`."""
+    """Hold out disjoint shares of the images; see :func:`recolorist_lab.data.shares.held_out`.
+
+    Args:
+        samples: The images.
+        shares: Size of each share, from 0 to 1.
+        seed: Another seed chooses other images.
+
+    Returns:
+        For each share the places in ``samples``.
+    """
     return shares_of(samples.manifest, samples.rows, shares, seed)

@@ -58,7 +58,17 @@ def pack(tensors: Mapping[str, Tensor], facts: Any) -> bytes:
 
 
 def unpack(data: bytes) -> tuple[dict[str, Tensor], Any]:
-    """What :func:`pack` was given."""
+    """Read what :func:`pack` wrote.
+
+    Args:
+        data: The bytes of a checkpoint.
+
+    Returns:
+        The tensors and the facts.
+
+    Raises:
+        CheckpointError: The bytes are no checkpoint.
+    """
     try:
         length = int.from_bytes(data[:8], "little")
         facts = json.loads(json.loads(data[8 : 8 + length])["__metadata__"][_KEY])
@@ -77,7 +87,14 @@ def weights(tensors: Mapping[str, Tensor]) -> bytes:
 
 
 def frozen_copy(module: nn.Module) -> dict[str, Tensor]:
-    """The weights as they are now, on the CPU, not to be changed by further training."""
+    """Copy the weights of a module to the CPU, so that further training does not change them.
+
+    Args:
+        module: The module.
+
+    Returns:
+        Tensors by name.
+    """
     return {name: tensor.detach().cpu().clone() for name, tensor in module.state_dict().items()}
 
 
@@ -88,7 +105,18 @@ def snapshot(
     progress: Counters,
     scaler: Mapping[str, Json] | None = None,
 ) -> bytes:
-    """Everything the next minibatch depends on. What is random in it is keyed by its number, so no generator is among it."""
+    """Store everything that the next minibatch depends on. Random draws are keyed by its number, so no generator is stored.
+
+    Args:
+        module: The network in training.
+        optimiser: Its optimiser.
+        best: The best weights so far.
+        progress: The counters of the run.
+        scaler: State of the loss scaler, with half precision.
+
+    Returns:
+        The bytes of a checkpoint.
+    """
     tensors = {f"{_MODULE}{name}": tensor for name, tensor in module.state_dict().items()}
     tensors |= {f"{_BEST}{name}": tensor for name, tensor in best.items()}
     for number, state in optimiser.state_dict()["state"].items():
@@ -99,7 +127,19 @@ def snapshot(
 def restore(
     data: bytes, module: nn.Module, optimiser: torch.optim.Optimizer
 ) -> tuple[dict[str, Tensor], Counters, dict[str, Any]]:
-    """Put a snapshot back; returns the best weights so far, the counters, and the state of the loss scaler if there was one."""
+    """Put a snapshot back into a module and an optimiser.
+
+    Args:
+        data: The bytes of a checkpoint.
+        module: The network in training.
+        optimiser: Its optimiser.
+
+    Returns:
+        The best weights so far, the counters, and the state of the loss scaler.
+
+    Raises:
+        CheckpointError: The bytes are no checkpoint, or one of another run.
+    """
     tensors, facts = unpack(data)
     try:
         module.load_state_dict(_below(tensors, _MODULE))

@@ -30,10 +30,18 @@ class Watcher(Protocol):
     """Who looks on."""
 
     def minibatch(self, now: Now) -> None:
-        """One minibatch is done."""
+        """Take note of a finished minibatch.
+
+        Args:
+            now: How far the run is.
+        """
 
     def epoch(self, row: Row) -> None:
-        """One epoch is done; the row is its line in the history."""
+        """Take note of a finished epoch.
+
+        Args:
+            row: Its line in the history.
+        """
 
     def close(self) -> None:
         """The run is over."""
@@ -45,29 +53,37 @@ _WATCHING: Final[ContextVar[tuple[Watcher, ...]]] = ContextVar("_WATCHING", defa
 class Watchers:
     """All of them as one."""
 
-    def __init__(self, each: Sequence[Watcher]) -> None:
-        self._each = tuple(each)
+    def __init__(self, watchers: Sequence[Watcher]) -> None:
+        self._watchers = tuple(watchers)
 
     def minibatch(self, now: Now) -> None:
         """Tell all."""
-        for one in self._each:
-            one.minibatch(now)
+        for watcher in self._watchers:
+            watcher.minibatch(now)
 
     def epoch(self, row: Row) -> None:
         """Tell all."""
-        for one in self._each:
-            one.epoch(row)
+        for watcher in self._watchers:
+            watcher.epoch(row)
 
     def close(self) -> None:
         """Tell all."""
-        for one in self._each:
-            one.close()
+        for watcher in self._watchers:
+            watcher.close()
 
 
 def watchers(tensorboard: str = "", name: str = "") -> Watchers:
-    """Those who asked to look on, and TensorBoard if its folder is named."""
-    own: list[Watcher] = [Board(tensorboard, name)] if tensorboard else []
-    return Watchers([*_WATCHING.get(), *own])
+    """Collect the watchers of this context, with TensorBoard where its folder is given.
+
+    Args:
+        tensorboard: Folder for TensorBoard; empty for none.
+        name: Name of the run in it.
+
+    Returns:
+        The watchers as one.
+    """
+    board: list[Watcher] = [Board(tensorboard, name)] if tensorboard else []
+    return Watchers([*_WATCHING.get(), *board])
 
 
 class Board:
@@ -93,7 +109,11 @@ class Board:
 
 @contextmanager
 def bar() -> Iterator[None]:
-    """Show loss, accuracy and time left of runs in this context; without a terminal, as a line a minute."""
+    """Show loss, accuracy and time left of runs in this context; without a terminal, as a line a minute.
+
+    Yields:
+        While the bar is shown.
+    """
     with steps_bar("training", "name", "bar", "text", "elapsed", "left") as update:
         token = _WATCHING.set((*_WATCHING.get(), _Bar(update)))
         try:

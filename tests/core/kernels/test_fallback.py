@@ -1,4 +1,4 @@
-"""The compiled loops and their NumPy twins: the same bits for every loop, type, channel count and awkward size."""
+"""The compiled loops and their NumPy fallback: the same bits for every loop, type, channel count and awkward size."""
 
 from __future__ import annotations
 

@@ -44,12 +44,42 @@ class TestBits:
                 assert np.array_equal(outputs[0][:, 3:], image[:, 3:])
 
     @pytest.mark.parametrize("name", OTHERS)
-    def test_levels_are_the_rounded_formula(self, name: str) -> None:
-        image = np.random.default_rng(3).integers(0, 256, (4000, 3), dtype=np.uint8)
+    def test_levels_are_the_rounded_formula_but_for_float32(self, name: str) -> None:
+        image = np.random.default_rng(3).integers(0, 256, (60_000, 3), dtype=np.uint8)
         output = np.empty_like(image)
-        kernels.loops.affine_converted(image, output, "B", 3, name, 255.0, ([0.8, 1.2, 1.0], [0.05, 0.0, 0.1]), (0.0, 255.0))
-        mapped = SPACES[name].forward(image / 255.0) * [0.8, 1.2, 1.0] + [0.05, 0.0, 0.1]
-        assert np.array_equal(output, np.rint(np.clip(SPACES[name].inverse(mapped), 0, 1) * 255))
+        gain, offset = [0.8, 1.2, 1.0], [0.05, 0.0, 0.0937]
+        kernels.loops.affine_converted(image, output, "B", 3, name, 255.0, (gain, offset), (0.0, 255.0))
+        mapped = SPACES[name].forward(image / 255.0) * gain + offset
+        gaps = np.abs(output - np.rint(np.clip(SPACES[name].inverse(mapped), 0, 1) * 255))
+        assert gaps.max() <= 1
+        assert (gaps > 0).mean() <= 1e-4
+
+    @pytest.mark.parametrize("name", OTHERS)
+    def test_sums_of_levels(self, compiled: ModuleType, name: str) -> None:
+        rng = np.random.default_rng(5)
+        for pixels, depth in (
+            (1, 3),
+            (7, 4),
+            (512, 3),
+            (9000, 3),
+        ):  # round the chunks (512) and the pieces of the fallback (8192)
+            image = rng.integers(0, 256, (pixels, depth), dtype=np.uint8)
+            for reach in (1, 3):
+                sums, products = compiled.moments_levels(image, depth, name, reach)
+                assert (sums, products) == fallback.moments_levels(image, depth, name, reach)
+            values = SPACES[name].forward(image[:, :3] / 255.0)
+            steps = np.array([2.0**bits for bits in SPACES[name].bits])
+            mean = np.array(sums) / pixels
+            assert (np.abs(mean - values.mean(axis=0) * steps) <= 1).all()
+            squares = np.array(products[:3]) / pixels
+            np.testing.assert_allclose(np.sqrt(squares - mean**2), values.std(axis=0) * steps, rtol=1e-5, atol=1)
+
+    @pytest.mark.parametrize("name", OTHERS)
+    def test_every_colour_of_a_grid_fits_its_steps(self, name: str) -> None:
+        levels = np.array([0, 1, 2, 10, 11, 64, 127, 128, 200, 254, 255], np.uint8)
+        grid = np.stack(np.meshgrid(levels, levels, levels), axis=-1).reshape(-1, 3)
+        values = SPACES[name].forward(grid / 255.0) * [2.0**bits for bits in SPACES[name].bits]
+        assert np.abs(values).max() * 512 < 2**31
 
     @pytest.mark.parametrize("name", OTHERS)
     def test_pieces_of_whole_chunks_join_to_the_whole(self, kernel: str, name: str) -> None:

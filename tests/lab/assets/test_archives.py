@@ -173,17 +173,17 @@ class TestCopying:
     @pytest.mark.parametrize("size", [0, 2, 4, 1 << 30])
     def test_a_member_of_another_length_than_declared(self, size: int, tmp_path: Path) -> None:
         with pytest.raises(ArchiveError, match="bytes that it declares"):
-            archives._write_one(tmp_path / "a", io.BytesIO(b"abc"), size, set())
+            archives._write_file(tmp_path / "a", io.BytesIO(b"abc"), size, set())
         assert (tmp_path / "a").stat().st_size <= 3
 
     def test_of_the_same_length(self, tmp_path: Path) -> None:
-        archives._write_one(tmp_path / "deep" / "a", io.BytesIO(b"abc"), 3, set())
+        archives._write_file(tmp_path / "deep" / "a", io.BytesIO(b"abc"), 3, set())
         assert (tmp_path / "deep" / "a").read_bytes() == b"abc"
 
     def test_never_over_another(self, tmp_path: Path) -> None:
         (tmp_path / "a").write_bytes(b"mine")
         with pytest.raises(FileExistsError):
-            archives._write_one(tmp_path / "a", io.BytesIO(b"abc"), 3, set())
+            archives._write_file(tmp_path / "a", io.BytesIO(b"abc"), 3, set())
 
     def test_a_header_that_is_believed_would_fill_the_memory(self) -> None:
         stream = archive_formats._Bounded(io.BytesIO(bytes(100)))

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from recolorist_lab.assets.download import FetchError, Link, address, refuse_address
+from recolorist_lab.assets.download import FetchError, Link
 from recolorist_lab.assets.fetch import RECORD, fetch
 from recolorist_lab.data.cards import Card, File
-from recolorist_lab.data.registry import CARDS, card_of
+from recolorist_lab.data.registry import card_of
 from tests.lab.fakes.parts import tarred, zipped
 from tests.lab.server import Handler, Server
 
@@ -354,32 +354,6 @@ class TestBad:
         (tmp_path / RECORD).write_text("{")
         with pytest.raises(FetchError, match="is damaged"):
             fetch(card_with(pinned_file()), tmp_path, link=link)
-
-
-def is_refused(url: str) -> bool:
-    try:
-        refuse_address(url)
-    except FetchError:
-        return True
-    return False
-
-
-class TestAddresses:
-    @pytest.mark.parametrize(
-        "url", ["http://a/b", "ftp://a/b", "file:///a", "https:///a", "https://u:p@a/b", "//a/b", "", "javascript:1"]
-    )
-    def test_refused(self, url: str) -> None:
-        with pytest.raises(FetchError, match="https only"):
-            refuse_address(url)
-
-    def test_all_cards_pass(self) -> None:
-        urls = [file.url for card in CARDS.values() for file in card.files]
-        assert len(urls) > 30
-        assert [url for url in urls if is_refused(url)] == []
-
-    def test_mirror(self) -> None:
-        assert address("https://a.org/b?c=1", None) == "https://a.org/b?c=1"
-        assert address("https://a.org/b?c=1", "https://m.org") == "https://m.org/a.org/b?c=1"
 
 
 class TestGuard:

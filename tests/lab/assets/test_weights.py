@@ -17,7 +17,7 @@ from safetensors.torch import save_file
 from recolorist.errors import OptionError
 from recolorist_lab.assets import weights
 from recolorist_lab.assets.download import Link
-from recolorist_lab.assets.weights import WEIGHTS, WeightFile, WeightsError, found, path_of, state_of
+from recolorist_lab.assets.weights import WEIGHTS, WeightFile, WeightsError, find_weights, path_of, state_of
 from tests.lab.server import Server
 
 HOST = "weights.example.org"
@@ -107,7 +107,7 @@ class TestFinding:
         for path in places:
             assert path_of("part") == path
             path.unlink()
-        assert found("part") is None
+        assert find_weights("part") is None
 
     def test_the_file_itself_comes_before_a_larger_one(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("RECOLORIST_WEIGHTS", str(tmp_path))
@@ -269,7 +269,7 @@ class TestRealFiles:
     def test_every_one_that_is_at_hand_is_right(self, real_weights: Path) -> None:
         at_hand = {name for name, one in WEIGHTS.items() if (real_weights / one.file).is_file()}
         assert at_hand >= {"fid_inception", "alexnet_features", "vgg_normalised_relu4_1", "adain_decoder"}
-        assert {name for name in WEIGHTS if found(name)} >= at_hand
+        assert {name for name in WEIGHTS if find_weights(name)} >= at_hand
 
     @pytest.mark.usefixtures("real_weights")
     def test_the_patterns_for_larger_files_fit(self) -> None:

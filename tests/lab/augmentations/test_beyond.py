@@ -9,7 +9,7 @@ import recolorist as rc
 from recolorist.errors import OptionError
 from recolorist_lab.augmentations import build
 from recolorist_lab.augmentations.beyond import StyleChange, _changed, photograph, symmetric_exponential
-from recolorist_lab.augmentations.table import settled
+from recolorist_lab.augmentations.table import make_part
 from recolorist_lab.data.pixels import Bytes
 from tests.lab.augmentations.parts import images
 
@@ -31,20 +31,20 @@ def test_the_map_is_the_drawn_matrix() -> None:
 
 def test_steps_have_the_size_of_the_bank_s_differences() -> None:
     bank = images().bank()
-    change = StyleChange(settled("beyond", {"scale": 2.0, "least": 0.0}), images(), 0)
+    change = StyleChange(make_part("style_change", {"scale": 2.0, "least": 0.0}), images(), 0)
     assert change.axes @ change.axes.T == pytest.approx(4 * np.cov(bank.mean, rowvar=False), abs=1e-12)
     assert change.gains == pytest.approx(2 * np.log(bank.std).std(axis=0))
 
 
 def test_a_bank_of_equal_styles_still_gives_steps() -> None:
-    change = StyleChange(settled("beyond", {"scale": 0.0, "least": 0.1}), images(), 0)
+    change = StyleChange(make_part("style_change", {"scale": 0.0, "least": 0.1}), images(), 0)
     assert change.axes @ change.axes.T == pytest.approx(0.01 * np.eye(3))
     assert change.gains.tolist() == [0.1] * 3
 
 
 def test_no_variance_is_larger_than_the_range_allows() -> None:
     dark = np.where(grey_ramp() > 150, 60, 2).astype(np.uint8)
-    wild = build("beyond", images(), seed=7, options={"scale": 50.0, "p": 1.0})
+    wild = build("style_change", images(), seed=7, options={"scale": 50.0, "p": 1.0})
     for epoch in range(20):
         result = wild(dark, index=0, epoch=epoch)
         assert result.dtype == np.uint8
@@ -65,7 +65,7 @@ def test_a_camera_applies_gamma_matrix_and_offset() -> None:
     assert np.abs(photograph(image, matrix, offset, 1.3) - np.clip(wanted, 0, 255)).max() <= 0.5 + 1e-3  # rounding, and float32
 
 
-@pytest.mark.parametrize(("name", "options"), [("beyond", {"scale": -1.0}), ("camera", {"gamma": 2.0})])
+@pytest.mark.parametrize(("name", "options"), [("style_change", {"scale": -1.0}), ("camera", {"gamma": 2.0})])
 def test_sizes_outside_the_limits_are_refused(name: str, options: dict[str, float]) -> None:
     with pytest.raises(OptionError, match=next(iter(options))):
         build(name, images(), seed=1, options=options)

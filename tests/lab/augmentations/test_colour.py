@@ -12,7 +12,7 @@ import recolorist as rc
 from recolorist.errors import OptionError
 from recolorist_lab.augmentations import TrainingImages, build
 from recolorist_lab.augmentations.colour import ColoristAugmentation, partners
-from recolorist_lab.augmentations.table import AUGMENTATIONS, settled
+from recolorist_lab.augmentations.table import AUGMENTATIONS, make_part
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.manifest import Entry, Facts, Manifest
 from recolorist_lab.data.synthetic import Recipe, make
@@ -95,7 +95,7 @@ def _only(several: TrainingImages) -> TrainingImages:
     """The first image of a split, alone."""
     entry = several.samples.manifest[0]
     manifest = Manifest.of([entry], several.samples.manifest.facts)
-    return TrainingImages(Samples(manifest, "train", size=None, arrays=several.samples._held))
+    return TrainingImages(Samples(manifest, "train", size=None, arrays=several.samples._arrays))
 
 
 class TestBatches:
@@ -165,7 +165,7 @@ def test_the_options_reach_the_library() -> None:
     core = core_of("colorist", space="lab", strength=0.5, max_gain=3.0, max_clip=0.1, method="mean_std")
     assert (core.space, core.strength, core.max_gain, core.max_clip) == ("lab", (0.5, 0.5), 3.0, 0.1)
     assert core_of("colorist").max_clip is None
-    assert settled("colorist", {"p": 1}).p == 1.0
+    assert make_part("colorist", {"p": 1}).p == 1.0
 
 
 def letterboxed() -> tuple[TrainingImages, Samples]:

@@ -10,7 +10,7 @@ import pytest
 
 from recolorist.errors import OptionError
 from recolorist_lab.augmentations import build
-from recolorist_lab.augmentations.hed import jittered
+from recolorist_lab.augmentations.hed import jitter_dyes
 from tests.lab.augmentations.parts import images, picture
 
 
@@ -24,13 +24,13 @@ def test_dyes_are_separated_scaled_and_put_together() -> None:
     # scikit-image takes negative amounts of a dye for none, so only pixels without them are comparable
     plain = ((rgb2hed(image) > 0) & (rgb2hed(image) * factors + np.array(shifts) / unit > 0)).all(axis=-1)
     assert plain.sum() > 20
-    assert np.abs(jittered(image, factors, shifts)[plain] / 255 - wanted[plain]).max() < 0.6 / 255
+    assert np.abs(jitter_dyes(image, factors, shifts)[plain] / 255 - wanted[plain]).max() < 0.6 / 255
 
 
 def test_no_jitter_is_no_change() -> None:
     every = np.random.default_rng(0).integers(0, 256, (40, 40, 3), dtype=np.uint8)
     every[0, :3] = [[0, 0, 0], [255, 255, 255], [0, 255, 1]]
-    assert np.array_equal(jittered(every, (1, 1, 1), (0, 0, 0)), every)
+    assert np.array_equal(jitter_dyes(every, (1, 1, 1), (0, 0, 0)), every)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from recolorist.errors import OptionError
 from recolorist_lab.augmentations import build
 from recolorist_lab.augmentations.corruptions import CORRUPTIONS
 from recolorist_lab.augmentations.severities import SET_OF, SETS, Strength
-from recolorist_lab.augmentations.table import settled
-from recolorist_lab.augmentations.targeted import IDENTITY, Targeted, set_of
+from recolorist_lab.augmentations.table import make_part
+from recolorist_lab.augmentations.targeted import IDENTITY, Targeted, corruptions_for
 from recolorist_lab.data.registry import CARDS
 from tests.lab.augmentations.parts import images
 
@@ -41,7 +41,7 @@ def test_every_dataset_has_a_set() -> None:
 
 @pytest.mark.parametrize("name", SETS)
 def test_each_is_drawn_as_often_as_any_other_and_as_nothing(name: str) -> None:
-    change = Targeted(settled("targeted", {"corruptions": name}), "anything", 0)
+    change = Targeted(make_part("targeted", {"corruptions": name}), "anything", 0)
     counts = Counter(change.draw(stream(3, 0, index))[0] for index in range(5000))
     share = 1 / (COUNTS[name] + 1)
     assert set(counts) == {*SETS[name], IDENTITY}
@@ -51,7 +51,7 @@ def test_each_is_drawn_as_often_as_any_other_and_as_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("name", SETS)
 def test_strengths_lie_between_the_first_and_the_last(name: str) -> None:
-    change = Targeted(settled("targeted", {"corruptions": name}), "anything", 0)
+    change = Targeted(make_part("targeted", {"corruptions": name}), "anything", 0)
     seen: dict[str, list[Strength]] = {}
     for index in range(3000):
         which, strength = change.draw(stream(4, 0, index))
@@ -67,7 +67,7 @@ def test_strengths_lie_between_the_first_and_the_last(name: str) -> None:
 
 def test_lengths_shrink_with_the_image_unless_asked_not_to() -> None:
     def softness(reference: int) -> float:
-        change = Targeted(settled("targeted", {"corruptions": "bloodmnist", "reference": reference}), "", 0)
+        change = Targeted(make_part("targeted", {"corruptions": "bloodmnist", "reference": reference}), "", 0)
         noise = np.random.default_rng(0).integers(0, 256, (56, 56, 3), dtype=np.uint8)
         results = []
         for index in range(600):
@@ -81,9 +81,9 @@ def test_lengths_shrink_with_the_image_unless_asked_not_to() -> None:
 
 
 def test_sets_are_named_or_found_and_unknown_ones_refused() -> None:
-    assert set_of("ddi") == "dermamnist"
+    assert corruptions_for("ddi") == "dermamnist"
     with pytest.raises(OptionError, match=r"no set of corruptions is known for the dataset 'mine'.*bloodmnist"):
-        set_of("mine")
+        corruptions_for("mine")
     with pytest.raises(OptionError, match="did you mean 'bloodmnist'"):
         build("targeted(corruptions='bloodminst')", images(), seed=0)
     with pytest.raises(OptionError, match="reference=-1"):

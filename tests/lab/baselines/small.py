@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from recolorist_lab.baselines.base import Baseline, Made, OfficialFile, Optimisation, Step, trained_parameters
-from recolorist_lab.baselines.recipe import Recipe, inverse_time
+from recolorist_lab.baselines.recipe import TrainingRecipe, inverse_time
 
-RECIPE = Recipe(batch=4, iterations=8, load_size=20, crop_size=16, rate=1e-2)
+RECIPE = TrainingRecipe(batch=4, iterations=8, load_size=20, crop_size=16, rate=1e-2)
 
 
 class Small(Baseline):
@@ -63,7 +63,7 @@ class Small(Baseline):
         wrong = float("nan") if step == self.bad_at else 0.0
         yield Step(kept + 0.1 * fooled + noise + wrong, {"kept": kept, "fooled": fooled})
 
-    def configure_optimiser(self, recipe: Recipe) -> dict[str, Optimisation]:
+    def configure_optimiser(self, recipe: TrainingRecipe) -> dict[str, Optimisation]:
         rate = inverse_time(recipe.rate, 0.1)
         return {
             "main": Optimisation(torch.optim.Adam(trained_parameters(self, ["decoder"]), lr=1.0), rate, recipe.clip),
@@ -81,7 +81,7 @@ class Plain(Small):
         loss = (self.decoder[1](self.encoder(content)) - style).square().mean()
         yield Step(loss, {"loss": loss})
 
-    def configure_optimiser(self, recipe: Recipe) -> dict[str, Optimisation]:
+    def configure_optimiser(self, recipe: TrainingRecipe) -> dict[str, Optimisation]:
         made = torch.optim.SGD(self.decoder.parameters(), lr=1.0)
         return {"main": Optimisation(made, inverse_time(recipe.rate, 0.0), recipe.clip)}
 

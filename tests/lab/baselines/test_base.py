@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from recolorist.errors import ImageError, OptionError, RecoloristError
 from recolorist_lab.baselines.base import Baseline, frozen, trained_parameters
-from recolorist_lab.baselines.recipe import Recipe
+from recolorist_lab.baselines.recipe import TrainingRecipe
 from tests.lab.baselines import kit
 from tests.lab.baselines.small import Small, fresh
 
@@ -83,7 +83,7 @@ class TestParts:
 
     def test_the_common_optimiser_is_adam_on_trained_parts_with_the_shared_decay(self) -> None:
         model = fresh()
-        made = Baseline.configure_optimiser(model, Recipe())["main"]
+        made = Baseline.configure_optimiser(model, TrainingRecipe())["main"]
         held = [value for group in made.optimiser.param_groups for value in group["params"]]
         wanted = [*model.decoder.parameters(), *model.critic.parameters()]
         assert [id(value) for value in held] == [id(value) for value in wanted]

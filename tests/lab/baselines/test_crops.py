@@ -12,12 +12,12 @@ from PIL import Image
 from recolorist.augment.streams import stream
 from recolorist.errors import ImageError, OptionError
 from recolorist_lab.baselines.crops import Folder, Loader, SampleImages, _grown, images_of, tensor_of, view
-from recolorist_lab.baselines.recipe import VIEWS, Recipe
-from recolorist_lab.data.named import named
+from recolorist_lab.baselines.recipe import VIEWS, TrainingRecipe
+from recolorist_lab.data.named import open_dataset
 from recolorist_lab.data.pixels import Bytes
 from tests.commands import picture
 
-RECIPE = Recipe(batch=2, load_size=20, crop_size=16)
+RECIPE = TrainingRecipe(batch=2, load_size=20, crop_size=16)
 
 
 class Numbered:
@@ -106,7 +106,7 @@ class TestViews:
 
     def test_padding_keeps_the_shape_and_squashing_does_not(self) -> None:
         image = np.full((10, 20, 3), 200, np.uint8)
-        padded, whole = (view(image, Recipe(view=name, crop_size=8), stream(0, 0, 0, 0)) for name in ("padded", "whole"))
+        padded, whole = (view(image, TrainingRecipe(view=name, crop_size=8), stream(0, 0, 0, 0)) for name in ("padded", "whole"))
         assert (int(padded[0].max()), int(padded[4].min()), int(whole.min())) == (0, 200, 200)
 
     @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ class TestViews:
 
     def test_the_centre_is_the_centre(self) -> None:
         ramp = np.broadcast_to(np.arange(64, dtype=np.uint8)[:, None, None], (64, 64, 3)).copy()
-        crop = view(ramp, Recipe(view="centre_crop", crop_size=56), stream(0, 0, 0, 0))
+        crop = view(ramp, TrainingRecipe(view="centre_crop", crop_size=56), stream(0, 0, 0, 0))
         np.testing.assert_array_equal(crop, ramp[4:60, 4:60])
 
 
@@ -147,7 +147,7 @@ class TestSources:
         with pytest.raises(ImageError, match=r"b\.png"):
             images_of(tmp_path)[1]
         with pytest.raises(OptionError, match="size=None"):
-            SampleImages(named("synthetic:hospitals=3,tiles=4,size=16").samples("train", size=32))
+            SampleImages(open_dataset("synthetic:hospitals=3,tiles=4,size=16").samples("train", size=32))
 
     def test_an_unreadable_image_stops_the_batch(self, tmp_path: Path) -> None:
         (tmp_path / "b.png").write_bytes(b"\x89PNG\r\n\x1a\nnothing more")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recolorist.errors import OptionError
-from recolorist_lab.baselines.recipe import Recipe, constant, cosine_by_epoch, inverse_time
+from recolorist_lab.baselines.recipe import TrainingRecipe, constant, cosine_by_epoch, inverse_time
 
 
 class TestRecipe:
@@ -15,16 +15,16 @@ class TestRecipe:
     )
     def test_nonsense_is_refused(self, wrong: dict[str, object]) -> None:
         with pytest.raises(OptionError):
-            Recipe().but(**wrong)
+            TrainingRecipe().but(**wrong)
 
     def test_unknown_names_are_refused(self) -> None:
         with pytest.raises(OptionError, match="'speed' is nothing a recipe holds"):
-            Recipe().but(speed=3)
+            TrainingRecipe().but(speed=3)
 
     def test_epochs_become_iterations(self) -> None:
-        recipe = Recipe(batch=64, epochs=50).resolved(130)
+        recipe = TrainingRecipe(batch=64, epochs=50).resolved(130)
         assert (recipe.iterations, recipe.epoch_steps, recipe.laps) == (150, 3, 50)
-        counted = Recipe(batch=64, epochs=50, iterations=7).by_iterations().resolved(130)
+        counted = TrainingRecipe(batch=64, epochs=50, iterations=7).by_iterations().resolved(130)
         assert (counted.iterations, counted.epoch_steps, counted.laps) == (7, 3, 3)
 
     def test_rates(self) -> None:

@@ -11,7 +11,7 @@ import torch
 from recolorist.errors import OptionError
 from recolorist_lab.baselines import METHODS, build, registry
 from recolorist_lab.baselines.base import Baseline
-from recolorist_lab.baselines.recipe import Recipe
+from recolorist_lab.baselines.recipe import TrainingRecipe
 
 PAPER = (
     *("AdaIN", "ArtFlow", "EFDM", "IEContrAST", "MAST", "SANET", "Styleformer", "StyTr2"),
@@ -36,7 +36,7 @@ def test_every_method_says_what_it_must(name: str) -> None:
     assert found.needs_training == (name not in PUBLISHED)
     assert len(found.paper) > 30
     assert found.licence
-    assert isinstance(found.defaults, Recipe)
+    assert isinstance(found.defaults, TrainingRecipe)
     with torch.device("meta"):
         model = build(name, encoder="random")
     counts = model.parameters_by_part()

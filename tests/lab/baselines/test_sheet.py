@@ -11,7 +11,7 @@ from PIL import Image
 
 from recolorist.errors import RecoloristError
 from recolorist_lab.baselines.crops import Images, images_of
-from recolorist_lab.baselines.recipe import Recipe
+from recolorist_lab.baselines.recipe import TrainingRecipe
 from recolorist_lab.baselines.sheet import contact_sheet, sample
 from recolorist_lab.baselines.trainer import BaselineTrainer
 from tests.lab.baselines.small import RECIPE, Small, fresh
@@ -22,7 +22,9 @@ def images() -> Images:
     return images_of("synthetic:hospitals=3,tiles=6,size=24")
 
 
-def trainer(images: Images, kind: type[Small] = Small, recipe: Recipe = RECIPE, seed: int = 0, **options: Any) -> BaselineTrainer:
+def trainer(
+    images: Images, kind: type[Small] = Small, recipe: TrainingRecipe = RECIPE, seed: int = 0, **options: Any
+) -> BaselineTrainer:
     return BaselineTrainer(fresh(kind, **options), images, recipe, seed=seed)
 
 

@@ -11,7 +11,7 @@ import torch
 from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.baselines import layout
 from recolorist_lab.baselines.crops import Images, images_of
-from recolorist_lab.baselines.recipe import Recipe, constant
+from recolorist_lab.baselines.recipe import TrainingRecipe, constant
 from recolorist_lab.baselines.trainer import BaselineTrainer, DivergedError, device_of
 from tests.lab.baselines import kit
 from tests.lab.baselines.small import RECIPE, Plain, Small, fresh
@@ -22,7 +22,9 @@ def images() -> Images:
     return images_of("synthetic:hospitals=3,tiles=6,size=24")
 
 
-def trainer(images: Images, kind: type[Small] = Small, recipe: Recipe = RECIPE, seed: int = 0, **options: Any) -> BaselineTrainer:
+def trainer(
+    images: Images, kind: type[Small] = Small, recipe: TrainingRecipe = RECIPE, seed: int = 0, **options: Any
+) -> BaselineTrainer:
     return BaselineTrainer(fresh(kind, **options), images, recipe, seed=seed)
 
 
@@ -51,7 +53,7 @@ class TestSteps:
         """With the critic's rate at 0 the generator sees another critic, so its loss differs at the very first step."""
 
         class Still(Small):
-            def configure_optimiser(self, recipe: Recipe) -> dict[str, Any]:
+            def configure_optimiser(self, recipe: TrainingRecipe) -> dict[str, Any]:
                 made = super().configure_optimiser(recipe)
                 return {**made, "critic": made["critic"]._replace(rate=constant(0.0))}
 
@@ -112,7 +114,7 @@ class TestSteps:
         class More(Small):
             distinct_draws: ClassVar = True
 
-            def draws(self, recipe: Recipe) -> tuple[int, int]:
+            def draws(self, recipe: TrainingRecipe) -> tuple[int, int]:
                 return recipe.batch + 1, recipe.batch + 2
 
         one = trainer(images, More)

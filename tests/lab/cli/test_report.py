@@ -49,7 +49,7 @@ class TestFromTheLedgerAlone:
         book, file = tmp_path / "ledger", tmp_path / "small.toml"
         file.write_text(SMALL, "utf-8")
         run_here(load(file), Ledger(book))
-        monkeypatch.setattr("recolorist_lab.cli.sweep.engine_of", lambda *_: Idle())  # all is done already
+        monkeypatch.setattr("recolorist_lab.cli.sweep.engine_of", lambda *_, **__: Idle())  # all is done already
         assert CliRunner().invoke(app, ["sweep", "run", str(file), "--ledger", str(book)]).exit_code == 0
         file.unlink()
         assert answer("report", "--ledger", book, "-o", tmp_path / "all")["tables"] == 1

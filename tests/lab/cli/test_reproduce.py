@@ -16,7 +16,7 @@ from recolorist_lab.assets import fetch as fetching
 from recolorist_lab.cli import reproduce as cli_reproduce
 from recolorist_lab.cli.main import app
 from recolorist_lab.data import index as indexing
-from recolorist_lab.data.named import named
+from recolorist_lab.data.named import open_dataset
 from recolorist_lab.runs.cell import Outcome, run_cell
 from recolorist_lab.runs.kinds import KINDS
 from recolorist_lab.runs.ledger import Ledger
@@ -202,7 +202,7 @@ class TestFull:
     def test_open_data_are_fetched_and_indexed_first(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         asked: list[str] = []
         monkeypatch.setattr(fetching, "fetch", lambda card, root, **_: asked.append(f"{card.key} {Path(root).name}"))
-        manifest = named("synthetic:hospitals=3,tiles=4,size=32")
+        manifest = open_dataset("synthetic:hospitals=3,tiles=4,size=32")
 
         def index(_: Any, root: Path) -> Any:
             root.mkdir()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from recolorist_lab.assets import weights
 from recolorist_lab.assets.weights import WEIGHTS
 from tests.lab.command import answer, lab
 
@@ -25,6 +26,8 @@ class TestCommand:
         assert set(told) == set(WEIGHTS)
         assert all(one["path"] is None for one in told.values())
         assert "adain_decoder               missing" in lab("weights", "list").out
+        monkeypatch.setattr(weights, "find_weights", lambda name: tmp_path / name)
+        assert "adain_decoder               here " in lab("weights", "list").out
 
     def test_check_names_what_is_wrong(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("RECOLORIST_WEIGHTS", str(tmp_path))

@@ -43,4 +43,4 @@ def test_names_are_escaped(tmp_path: Path) -> None:
     named = dataclasses.replace(comparison, targets=("<b>a|b", "c"), images={"<b>a|b": 1, "c": 2})
     write_report(named, tmp_path)
     assert "<b>a" not in (tmp_path / "report.html").read_text("utf-8")
-    assert r"<b>a\|b" in (tmp_path / "report.md").read_text("utf-8")
+    assert "| <b>a/b | c |" in (tmp_path / "report.md").read_text("utf-8")

@@ -15,7 +15,7 @@ def test_a_gain_a_loss_and_neither() -> None:
     sentences = "\n".join(can_conclude(made({"none": BASE, "colorist": BASE + 0.1, "gray_scale": BASE - 0.1, "augmix": mixed})))
     assert "Colorist raised it by 10.0 points (95 % interval 10.0 to 10.0); better on 3 of 3 hospitals." in sentences
     assert "Gray Scale lowered it by 10.0 points" in sentences
-    assert "AugMix made no difference that can be told from chance" in sentences
+    assert "AugMix made no difference that is distinct from chance" in sentences
     assert "the change of hospital costs 30 points" in sentences
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from recolorist_lab.data.cards import SPLITS, Card
-from recolorist_lab.data.describe import described
+from recolorist_lab.data.describe import describe_card
 from recolorist_lab.data.layouts.blood_labels import PREFIXED, RAW, raw_labels
 from recolorist_lab.data.layouts.folders import kept_counts
 from recolorist_lab.data.registry import CARDS, card_of
@@ -106,7 +106,7 @@ def test_every_medmnist_archive_is_pinned() -> None:
 
 @NINETEEN
 def test_a_card_can_be_read(card: Card) -> None:
-    text = described(card)
+    text = describe_card(card)
     assert card.split_rule in text
     assert all(source.licence in text for source in card.sources)
     assert all(name in text for name in card.classes)

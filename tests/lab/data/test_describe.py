@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recolorist_lab.data.describe import described, stats_rows
+from recolorist_lab.data.describe import describe_card, stats_rows
 from recolorist_lab.data.registry import CARDS, card_of
 from recolorist_lab.data.statistics import Summary
 
@@ -12,7 +12,7 @@ from recolorist_lab.data.statistics import Summary
 @pytest.mark.parametrize("name", [*CARDS, "breastmnist_28"])
 def test_a_card_says_what_and_where(name: str) -> None:
     card = card_of(name)
-    text = described(card)
+    text = describe_card(card)
     for word in (card.title, f"{card.expected.train:,}", *card.classes, *(source.licence for source in card.sources)):
         assert word in text
     assert all(file.name in text for file in card.files)

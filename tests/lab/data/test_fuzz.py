@@ -13,7 +13,7 @@ from recolorist.errors import RecoloristError
 from recolorist_lab.assets.archives import ArchiveError, safe_name, unpack
 from recolorist_lab.data.arrays import NAMES, ArrayError, convert, open_array
 from recolorist_lab.data.manifest import Entry, Facts, Manifest
-from recolorist_lab.data.own import Plan, index_table
+from recolorist_lab.data.own import IndexOptions, index_table
 from tests.lab.fakes import medmnist
 from tests.lab.fakes.parts import picture, tarred, write_table, zipped
 
@@ -105,7 +105,7 @@ def test_images(tmp_path: Path) -> None:
         (tmp_path / f"{number}{suffix}").write_bytes(damaged(good[suffix], rng))
         names.append(f"{number}{suffix}")
     rows = [*((name, "a") for name in names), ("good.png", "b")]
-    manifest = index_table(write_table(tmp_path / "l.csv", ("path", "label"), rows), Plan("x"))
+    manifest = index_table(write_table(tmp_path / "l.csv", ("path", "label"), rows), IndexOptions("x"))
     assert len(manifest) + len(manifest.facts.excluded) == 91
     assert "good.png" in manifest.column("path")
     assert len(manifest.facts.excluded) > 20

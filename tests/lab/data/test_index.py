@@ -19,7 +19,7 @@ from recolorist_lab.data.cards import Card
 from recolorist_lab.data.index import CountError, check, index
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.manifest import Manifest
-from recolorist_lab.data.own import Plan, index_folder
+from recolorist_lab.data.own import IndexOptions, index_folder
 from recolorist_lab.data.registry import card_of
 from recolorist_lab.data.statistics import summary
 from tests.lab.fakes import medmnist
@@ -76,9 +76,9 @@ class TestIdentity:
             Image.fromarray(np.full((4, 4, 3), 10 * number, np.uint8)).save(
                 tmp_path / str(number) / "a.bmp.png", compress_level=0
             )
-        before = index_folder(tmp_path, Plan("mine"))
+        before = index_folder(tmp_path, IndexOptions("mine"))
         Image.fromarray(np.full((4, 4, 3), 99, np.uint8)).save(tmp_path / "0" / "a.bmp.png", compress_level=0)
-        after = index_folder(tmp_path, Plan("mine"))
+        after = index_folder(tmp_path, IndexOptions("mine"))
         assert before.column("bytes") == after.column("bytes")
         assert before.fingerprint() != after.fingerprint()
         assert check(before, tmp_path) == ["0/a.bmp.png holds other pixels than when it was indexed"]
@@ -95,6 +95,14 @@ class TestCheck:
         assert sentence == (
             f"breastmnist_224/test_images.npy, {count} rows from row 0: holds other pixels than when it was indexed"
         )
+
+    def test_a_replaced_archive_is_named(self, fake: Card, tmp_path: Path) -> None:
+        manifest = index(fake, tmp_path)
+        rewritten(tmp_path, test_images=np.zeros_like)
+        (sentence,) = check(manifest, tmp_path, fake)
+        assert sentence.startswith("breastmnist_224.npz is another file than the one that was indexed")
+        (tmp_path / "breastmnist_224.npz").unlink()
+        assert check(manifest, tmp_path, fake) == []
 
     def test_another_shape_is_named(self, fake: Card, tmp_path: Path) -> None:
         manifest = index(fake, tmp_path)

@@ -101,14 +101,14 @@ class TestFullDisk:
 
     def test_a_write_that_fails_half_way_leaves_no_folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "a.zip").write_bytes(zipped({f"{number}.bin": b"x" for number in range(9)}))
-        written = archives._write_one
+        written = archives._write_file
 
         def failing(path: Path, *rest: object) -> None:
             if path.name == "5.bin":
                 raise OSError(28, "No space left on device")
             written(path, *rest)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(archives, "_write_one", failing)
+        monkeypatch.setattr(archives, "_write_file", failing)
         with pytest.raises(archives.ArchiveError, match="No space left"):
             archives.unpack(tmp_path / "a.zip", tmp_path / "out")
         assert [path.name for path in tmp_path.iterdir()] == ["a.zip"]

@@ -20,7 +20,7 @@ from recolorist_lab.data.index import index
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.manifest import Entry, Facts, Manifest
 from recolorist_lab.data.pairs import COUNT, draw_pairs
-from recolorist_lab.data.pixels import resized, rgb8
+from recolorist_lab.data.pixels import resize_square, to_rgb8
 from tests.lab.fakes.parts import Fake, noise, picture, saved_arrays
 
 LaidOut = Callable[[str], tuple[Fake, Path]]
@@ -40,19 +40,19 @@ class TestPixels:
     @pytest.mark.parametrize("shape", [(5, 7), (5, 7, 1), (5, 7, 3), (5, 7, 4)])
     def test_all_become_rgb(self, shape: tuple[int, ...]) -> None:
         pixels = np.random.default_rng(1).integers(0, 256, shape, dtype=np.uint8)
-        out = rgb8(pixels)
+        out = to_rgb8(pixels)
         assert out.shape == (5, 7, 3)
         assert out.flags.c_contiguous
         first = pixels if pixels.ndim == 2 else pixels[..., 0]
         assert np.array_equal(out[..., 0], first)
 
     def test_grey_stays_grey(self) -> None:
-        out = rgb8(noise(1, 6, 9, 1))
+        out = to_rgb8(noise(1, 6, 9, 1))
         assert np.array_equal(out[..., 0], out[..., 1])
         assert np.array_equal(out[..., 1], out[..., 2])
 
     def test_sixteen_bits_are_rounded(self) -> None:
-        out = rgb8(np.array([[0, 128, 129, 257, 65535]], np.uint16))
+        out = to_rgb8(np.array([[0, 128, 129, 257, 65535]], np.uint16))
         assert out[0, :, 0].tolist() == [0, 0, 1, 1, 255]
 
     @pytest.mark.parametrize(
@@ -60,11 +60,11 @@ class TestPixels:
     )
     def test_others_are_refused(self, pixels: NDArray[Any]) -> None:
         with pytest.raises(ImageError, match="the loader takes"):
-            rgb8(pixels)
+            to_rgb8(pixels)
 
     def test_squash_is_pillows_bilinear(self) -> None:
         image = noise(2, 37, 91)
-        out, box = resized(image, 24)
+        out, box = resize_square(image, 24)
         want = np.asarray(Image.fromarray(image).resize((24, 24), Image.Resampling.BILINEAR))
         assert np.array_equal(out, want)
         assert box == (0, 0, 24, 24)
@@ -74,26 +74,26 @@ class TestPixels:
     )
     def test_letterbox_keeps_the_shape(self, shape: tuple[int, int], box: tuple[int, int, int, int]) -> None:
         image = np.full((*shape, 3), 150, np.uint8)
-        out, found = resized(image, 32, "letterbox")
+        out, found = resize_square(image, 32, "letterbox")
         x0, y0, x1, y1 = found
         assert found == box
         assert (out[y0:y1, x0:x1] == 150).all()
         assert int((out == 150).sum()) == 3 * (x1 - x0) * (y1 - y0)
 
     def test_a_very_flat_picture_keeps_a_line(self) -> None:
-        out, box = resized(np.full((1, 500, 3), 9, np.uint8), 32, "letterbox")
+        out, box = resize_square(np.full((1, 500, 3), 9, np.uint8), 32, "letterbox")
         assert box[3] - box[1] == 1
         assert out.max() == 9
 
     def test_no_size_is_no_change(self) -> None:
         image = noise(2, 7, 9)
-        assert resized(image, None)[0] is image
+        assert resize_square(image, None)[0] is image
 
     def test_refused(self) -> None:
         with pytest.raises(OptionError, match="'squash' and 'letterbox'"):
-            resized(noise(1, 4, 4), 8, "crop")  # type: ignore[arg-type]
+            resize_square(noise(1, 4, 4), 8, "crop")  # type: ignore[arg-type]
         with pytest.raises(OptionError, match="size=0"):
-            resized(noise(1, 4, 4), 0)
+            resize_square(noise(1, 4, 4), 0)
 
 
 class TestSamples:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from recolorist import optional
-from recolorist.collections.items import collected
+from recolorist.collections.items import open_collection
 from recolorist.collections.options import SourceOptions
 from recolorist_lab.data.manifest import COLUMNS, Entry, Excluded, Facts, Manifest, ManifestError
 from recolorist_lab.data.registry import card_of
@@ -68,7 +68,7 @@ class TestRows:
     def test_the_library_reads_it_too(self, tmp_path: Path) -> None:
         """Columns are named as `recolorist bank build` names them."""
         path = Manifest.of([one for one in ENTRIES if one.row is None], FACTS).write(tmp_path / "m.parquet")
-        with collected(path, SourceOptions(split="train")) as collection:
+        with open_collection(path, SourceOptions(split="train")) as collection:
             assert [(item.label, item.domain) for item in collection.items] == [("1", "north"), ("0", "north")]
 
 
@@ -97,7 +97,9 @@ class TestRefused:
         (tmp_path / "text.parquet").write_text("hello")
         with pytest.raises(ManifestError, match="cannot be read as a manifest"):
             Manifest.read(tmp_path / "text.parquet")
-        with pytest.raises(ManifestError, match="cannot be read as a manifest"):
+        with pytest.raises(
+            ManifestError, match=r"there is no manifest .*absent\.parquet; make one with .* --root or RECOLORIST_DATA"
+        ):
             Manifest.read(tmp_path / "absent.parquet")
 
     def test_another_format(self) -> None:

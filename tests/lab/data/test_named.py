@@ -10,7 +10,7 @@ import pytest
 
 from recolorist.errors import OptionError
 from recolorist_lab.data.errors import MissingDataError
-from recolorist_lab.data.named import ABSENT, FOLDER, data_root, fingerprint_of, named
+from recolorist_lab.data.named import ABSENT, FOLDER, data_root, fingerprint_of, open_dataset
 from recolorist_lab.data.synthetic import Recipe, make, write
 
 
@@ -23,7 +23,7 @@ def root(tmp_path: Path) -> Path:
 
 class TestFound:
     def test_by_name_in_the_folder_given(self, root: Path) -> None:
-        found = named("mine", root)
+        found = open_dataset("mine", root)
         assert found.root == root.resolve()
         images = found.samples("train", size=16)
         assert len(images) == 4
@@ -31,20 +31,20 @@ class TestFound:
 
     def test_by_the_environment(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(FOLDER, str(root))
-        assert named("mine").fingerprint == named("mine", root).fingerprint
+        assert open_dataset("mine").fingerprint == open_dataset("mine", root).fingerprint
         assert data_root() == root
         assert data_root("other") == Path("other")
         monkeypatch.delenv(FOLDER)
         assert data_root() == data_root("") == Path("data")
 
     def test_by_path(self, root: Path) -> None:
-        assert named(str(root / "mine.parquet")).title == named("mine.parquet", root).title
+        assert open_dataset(str(root / "mine.parquet")).title == open_dataset("mine.parquet", root).title
 
     def test_synthetic_with_a_recipe(self) -> None:
-        found = named("synthetic: hospitals=2, tiles=6,size=24,seed=3")
+        found = open_dataset("synthetic: hospitals=2, tiles=6,size=24,seed=3")
         assert found.manifest.sizes() == {"train": 6, "test": 6}
         assert found.samples("test")[0].image.shape == (24, 24, 3)
-        other = named("synthetic:hospitals=2,tiles=6,size=24,seed=4")
+        other = open_dataset("synthetic:hospitals=2,tiles=6,size=24,seed=4")
         assert not np.array_equal(found.samples("test")[0].image, other.samples("test")[0].image)
 
 
@@ -71,9 +71,9 @@ class TestFingerprint:
 class TestRefused:
     def test_data_that_are_not_here(self, tmp_path: Path) -> None:
         with pytest.raises(MissingDataError, match=r"'pathmnist' is not here.*recolorist-lab data index pathmnist --root"):
-            named("pathmnist", tmp_path)
+            open_dataset("pathmnist", tmp_path)
         with pytest.raises(MissingDataError, match=r"set RECOLORIST_DATA .* data index --help"):
-            named("mine", tmp_path)
+            open_dataset("mine", tmp_path)
 
     @pytest.mark.parametrize("name", ["", "a/b", "../mine", "synthetic/x"])
     def test_what_is_neither_name_nor_manifest(self, name: str, tmp_path: Path) -> None:
@@ -94,4 +94,4 @@ class TestRefused:
     )
     def test_a_recipe_that_is_none(self, recipe: str, message: str) -> None:
         with pytest.raises(OptionError, match=message):
-            named(recipe)
+            open_dataset(recipe)

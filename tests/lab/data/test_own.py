@@ -14,7 +14,7 @@ from recolorist.errors import OptionError
 from recolorist_lab.data.errors import MissingDataError
 from recolorist_lab.data.index import check, index
 from recolorist_lab.data.loader import Samples
-from recolorist_lab.data.own import Columns, Plan, index_folder, index_table
+from recolorist_lab.data.own import Columns, IndexOptions, index_folder, index_table
 from recolorist_lab.data.registry import card_of
 from recolorist_lab.data.statistics import summary
 from tests.commands import shared_data
@@ -30,53 +30,53 @@ def tree(tmp_path: Path) -> Path:
 
 class TestFolder:
     def test_levels_name_domain_and_label(self, tree: Path) -> None:
-        manifest = index_folder(tree, Plan("pets"), label_from=1, domain_from=0)
+        manifest = index_folder(tree, IndexOptions("pets"), label_from=1, domain_from=0)
         assert manifest.facts.classes == ("9", "10", "cat", "dog")
         assert Counter(manifest.column("domain")) == Counter(a=3, b=3)
         assert Counter(manifest.column("source_label")) == Counter(cat=2, dog=2, **{"9": 1, "10": 1})
         assert check(manifest, tree) == []
 
     def test_without_a_domain_it_is_the_name(self, tree: Path) -> None:
-        assert set(index_folder(tree, Plan("pets")).column("domain")) == {"pets"}
+        assert set(index_folder(tree, IndexOptions("pets")).column("domain")) == {"pets"}
 
     def test_domains_become_splits(self, tree: Path) -> None:
-        manifest = index_folder(tree, Plan("pets", test_domains=("b",)), domain_from=0)
+        manifest = index_folder(tree, IndexOptions("pets", test_domains=("b",)), domain_from=0)
         assert manifest.sizes() == {"train": 3, "test": 3}
 
     def test_a_level_may_name_the_split(self, tmp_path: Path) -> None:
         for number, split in enumerate(("Training", "valid", "test")):
             picture(tmp_path / split / "x" / f"{number}.png", number)
-        assert index_folder(tmp_path, Plan("s"), split_from=0).sizes() == {"train": 1, "val": 1, "test": 1}
+        assert index_folder(tmp_path, IndexOptions("s"), split_from=0).sizes() == {"train": 1, "val": 1, "test": 1}
 
     def test_a_level_that_is_not_there(self, tree: Path) -> None:
         picture(tree / "stray.png", 9)
         with pytest.raises(OptionError, match=r"stray\.png has 0 folders above it, so none at level -1 to name its label"):
-            index_folder(tree, Plan("pets"))
+            index_folder(tree, IndexOptions("pets"))
 
     def test_a_strange_split(self, tree: Path) -> None:
         with pytest.raises(OptionError, match="'a' is no split"):
-            index_folder(tree, Plan("pets"), split_from=0)
+            index_folder(tree, IndexOptions("pets"), split_from=0)
 
     def test_broken_files_are_left_out_and_listed(self, tree: Path) -> None:
         (tree / "a" / "cat" / "7.png").write_bytes(b"\x89PNG broken")
-        manifest = index_folder(tree, Plan("pets"))
+        manifest = index_folder(tree, IndexOptions("pets"))
         assert len(manifest) == 6
         assert not manifest.facts.complete
         assert [left.path for left in manifest.facts.excluded] == ["a/cat/7.png"]
 
     def test_nothing_to_index(self, tmp_path: Path) -> None:
         with pytest.raises(MissingDataError, match="holds no PNG, JPEG or TIFF"):
-            index_folder(tmp_path, Plan("none"))
+            index_folder(tmp_path, IndexOptions("none"))
         (tmp_path / "x").mkdir()
         (tmp_path / "x" / "a.png").write_bytes(b"no")
         with pytest.raises(MissingDataError, match="none of the 1 images"):
-            index_folder(tmp_path, Plan("none"))
+            index_folder(tmp_path, IndexOptions("none"))
 
     def test_classes_may_be_given(self, tree: Path) -> None:
-        manifest = index_folder(tree, Plan("pets", classes=("dog", "cat", "9", "10", "cow")))
+        manifest = index_folder(tree, IndexOptions("pets", classes=("dog", "cat", "9", "10", "cow")))
         assert manifest.class_counts("train") == (2, 2, 1, 1, 0)
         with pytest.raises(OptionError, match="the labels '10', '9' are not among the classes"):
-            index_folder(tree, Plan("pets", classes=("dog", "cat")))
+            index_folder(tree, IndexOptions("pets", classes=("dog", "cat")))
 
 
 class TestTable:
@@ -88,7 +88,7 @@ class TestTable:
     def test_usual_columns(self, tmp_path: Path) -> None:
         rows: list[tuple[object, ...]] = [("0.png", "a", "north", "training", "p1"), ("1.png", "b", "south", "test", "p2")]
         path = self.write(tmp_path, rows, ("file", "label", "domain", "split", "group"))
-        manifest = index_table(path, Plan("mine"))
+        manifest = index_table(path, IndexOptions("mine"))
         assert [(one.path, one.labels, one.domain, one.split, one.group) for one in manifest] == [
             ("0.png", (0,), "north", "train", "p1"),
             ("1.png", (1,), "south", "test", "p2"),
@@ -97,7 +97,7 @@ class TestTable:
     def test_columns_of_other_names(self, tmp_path: Path) -> None:
         path = self.write(tmp_path, [("0.png", 3, "x"), ("1.png", 1, "y")], ("img", "grade", "site"))
         columns = Columns(path="img", label="grade", domain="site")
-        manifest = index_table(path, Plan("mine", val_domains=("y",)), columns=columns)
+        manifest = index_table(path, IndexOptions("mine", val_domains=("y",)), columns=columns)
         assert manifest.facts.classes == ("1", "3")
         assert manifest.sizes() == {"train": 1, "val": 1}
 
@@ -108,7 +108,7 @@ class TestTable:
             ("2.png", "a", "", "", "", ""),
         ]
         path = self.write(tmp_path, rows, ("path", "label", "x0", "y0", "x1", "y1"))
-        manifest = index_table(path, Plan("mine"))
+        manifest = index_table(path, IndexOptions("mine"))
         assert [(one.path, one.box) for one in manifest] == [("0.png", (2, 3, 12, 9)), ("2.png", None)]
         assert "which the box (0, 0, 21, 9) leaves" in manifest.facts.excluded[0].reason
         image = np.asarray(Image.open(tmp_path / "0.png"))
@@ -116,14 +116,14 @@ class TestTable:
 
     def test_several_labels(self, tmp_path: Path) -> None:
         path = self.write(tmp_path, [("0.png", "b|a"), ("1.png", ""), ("2.png", "c")], ("path", "label"))
-        manifest = index_table(path, Plan("mine", multilabel=True))
+        manifest = index_table(path, IndexOptions("mine", multilabel=True))
         assert manifest.facts.task == "multilabel"
         assert manifest.labels() == [(0, 1), (), (2,)]
 
     def test_what_cannot_be_used_is_listed(self, tmp_path: Path) -> None:
         rows: list[tuple[object, ...]] = [("0.png", "a"), ("1.png", ""), ("9.png", "a"), ("../up.png", "a"), ("/etc/x.png", "a")]
         path = self.write(tmp_path, rows, ("path", "label"))
-        manifest = index_table(path, Plan("mine"))
+        manifest = index_table(path, IndexOptions("mine"))
         reasons = {left.path: left.reason for left in manifest.facts.excluded}
         assert reasons == {
             "1.png": "has no label",
@@ -135,14 +135,14 @@ class TestTable:
     def test_paths_relative_to_another_folder(self, tmp_path: Path) -> None:
         self.write(tmp_path / "data", [], ("path",))
         path = write_table(tmp_path / "lists" / "l.csv", ("path", "label"), [("0.png", "a"), ("1.png", "b")])
-        assert len(index_table(path, Plan("mine"), root=tmp_path / "data")) == 2
+        assert len(index_table(path, IndexOptions("mine"), root=tmp_path / "data")) == 2
 
     def test_missing_columns(self, tmp_path: Path) -> None:
         path = self.write(tmp_path, [("0.png", "a")], ("picture", "label"))
         with pytest.raises(OptionError, match="has no column 'path or file or filename or image'"):
-            index_table(path, Plan("mine"))
+            index_table(path, IndexOptions("mine"))
         with pytest.raises(MissingDataError, match="has no column kind"):
-            index_table(path, Plan("mine"), columns=Columns(label="kind"))
+            index_table(path, IndexOptions("mine"), columns=Columns(label="kind"))
 
 
 class TestRealImages:
@@ -150,7 +150,7 @@ class TestRealImages:
 
     def test_blood_by_its_table(self) -> None:
         folder = shared_data("blood")
-        plan = Plan("blood", test_domains=("zheng18_tecom",))
+        plan = IndexOptions("blood", test_domains=("zheng18_tecom",))
         manifest = index_table(folder / "labels.csv", plan, root=folder.parent)
         assert manifest.facts.excluded == ()
         assert manifest.sizes() == {"train": 1500, "test": 300}
@@ -166,7 +166,7 @@ class TestRealImages:
 
     def test_the_same_by_its_folders(self) -> None:
         folder = shared_data("blood")
-        manifest = index_folder(folder, Plan("blood", test_domains=("zheng18_tecom",)), label_from=1, domain_from=0)
+        manifest = index_folder(folder, IndexOptions("blood", test_domains=("zheng18_tecom",)), label_from=1, domain_from=0)
         assert set(manifest.column("domain")) == {"acevedo20", "zheng18_tecom"}
         assert manifest.sizes()["train"] == 1500
 
@@ -174,7 +174,7 @@ class TestRealImages:
         folder = shared_data("retina")
         columns = Columns(label="grade", group="patient", split="none")
         manifest = index_table(
-            folder / "labels.csv", Plan("retina", test_domains=("idrid",)), root=folder.parent, columns=columns
+            folder / "labels.csv", IndexOptions("retina", test_domains=("idrid",)), root=folder.parent, columns=columns
         )
         assert manifest.facts.classes == ("0", "1", "2", "3", "4")
         assert manifest.sizes() == {"train": 500, "test": 516}

@@ -13,7 +13,7 @@ from recolorist.errors import OptionError
 from recolorist_lab.cli.main import app
 from recolorist_lab.data.arrays import ArrayError
 from recolorist_lab.data.loader import Samples
-from recolorist_lab.data.own import Plan
+from recolorist_lab.data.own import IndexOptions
 from recolorist_lab.data.own_arrays import index_npz
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (6, 8, 8, 3), dtype=np.uint8)
@@ -33,7 +33,7 @@ def test_everything_said_is_in_the_manifest(tmp_path: Path) -> None:
         domains=np.array(["north", "south"] * 3),
         groups=np.array([f"p{number}" for number in range(6)]),
     )
-    manifest = index_npz(path, Plan("mine"))
+    manifest = index_npz(path, IndexOptions("mine"))
     assert manifest.sizes() == {"train": 2, "val": 2, "test": 2}
     assert manifest.facts.classes == ("a", "b")
     assert manifest.column("shape") == ["8x8x3"] * 6
@@ -47,21 +47,21 @@ def test_everything_said_is_in_the_manifest(tmp_path: Path) -> None:
 def test_arrays_for_each_split(tmp_path: Path) -> None:
     labels = np.array([[1], [0], [1]])
     path = saved(tmp_path, train_images=IMAGES[:3], train_labels=labels, test_images=IMAGES[3:, ..., 0], test_labels=labels)
-    manifest = index_npz(path, Plan("mine", classes=("0", "1")))
+    manifest = index_npz(path, IndexOptions("mine", classes=("0", "1")))
     assert manifest.sizes() == {"train": 3, "test": 3}
     assert manifest.labels() == [(1,), (0,), (1,)] * 2
 
 
 def test_numbers_are_indices_where_classes_are_named(tmp_path: Path) -> None:
     path = saved(tmp_path, images=IMAGES, labels=np.arange(6) % 2, classes=np.array(["nevus", "melanoma"]))
-    manifest = index_npz(path, Plan("mine"))
+    manifest = index_npz(path, IndexOptions("mine"))
     assert manifest.facts.classes == ("nevus", "melanoma")
     assert manifest.labels() == [(0,), (1,)] * 3
 
 
 def test_several_labels(tmp_path: Path) -> None:
     path = saved(tmp_path, images=IMAGES[:2], labels=np.array([[1, 0, 1], [0, 0, 0]]))
-    assert index_npz(path, Plan("mine", multilabel=True, classes=("0", "1", "2"))).labels() == [(0, 2), ()]
+    assert index_npz(path, IndexOptions("mine", multilabel=True, classes=("0", "1", "2"))).labels() == [(0, 2), ()]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_several_labels(tmp_path: Path) -> None:
 )
 def test_what_is_not_a_set_of_images_is_refused(arrays: Any, error: type[Exception], said: str, tmp_path: Path) -> None:
     with pytest.raises(error, match=said):
-        index_npz(saved(tmp_path, **arrays), Plan("mine"))
+        index_npz(saved(tmp_path, **arrays), IndexOptions("mine"))
 
 
 def test_the_command(tmp_path: Path) -> None:

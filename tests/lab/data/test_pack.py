@@ -15,7 +15,7 @@ from recolorist.errors import ImageError, OptionError
 from recolorist_lab.cli.main import app
 from recolorist_lab.data import pack as packing
 from recolorist_lab.data.loader import Samples
-from recolorist_lab.data.own import Plan, index_folder
+from recolorist_lab.data.own import IndexOptions, index_folder
 from recolorist_lab.data.pack import pack
 from recolorist_lab.data.packed import check_packs
 
@@ -31,7 +31,7 @@ def images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         shape = (9 + number, 20 - number, 3)
         Image.fromarray(rng.integers(0, 256, shape, dtype=np.uint8)).save(path)
     monkeypatch.setattr(packing, "CHUNK", 5)
-    return index_folder(root, Plan("mine")).write(root / "mine.parquet")
+    return index_folder(root, IndexOptions("mine")).write(root / "mine.parquet")
 
 
 def squares(path: Path, **options: Any) -> list[Any]:

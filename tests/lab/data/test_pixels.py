@@ -10,19 +10,19 @@ import pytest
 from PIL import Image
 
 from recolorist.errors import ImageError, OptionError
-from recolorist_lab.data.pixels import digest_of, resized, rgb8, shape_of
+from recolorist_lab.data.pixels import digest_of, resize_square, shape_of, to_rgb8
 
 RGB = np.random.default_rng(2).integers(0, 256, (10, 20, 3), dtype=np.uint8)
 
 
 def test_resizing_is_pillows_bilinear_of_all_pixels() -> None:
-    image, box = resized(RGB, 8)
+    image, box = resize_square(RGB, 8)
     assert np.array_equal(image, np.asarray(Image.fromarray(RGB).resize((8, 8), Image.Resampling.BILINEAR)))
     assert box == (0, 0, 8, 8)
 
 
 def test_a_letterbox_is_centred_on_black() -> None:
-    image, (x0, y0, x1, y1) = resized(RGB, 8, "letterbox")
+    image, (x0, y0, x1, y1) = resize_square(RGB, 8, "letterbox")
     assert (x0, y0, x1, y1) == (0, 2, 8, 6)
     assert np.array_equal(image[2:6], np.asarray(Image.fromarray(RGB).resize((8, 4), Image.Resampling.BILINEAR)))
     assert not image[:2].any()
@@ -30,22 +30,22 @@ def test_a_letterbox_is_centred_on_black() -> None:
 
 
 def test_no_size_keeps_the_image() -> None:
-    assert resized(RGB, None)[0] is RGB
+    assert resize_square(RGB, None)[0] is RGB
 
 
 @pytest.mark.parametrize(("size", "how"), [(0, "squash"), (8, "crop")])
 def test_wrong_sizes_and_ways_are_refused(size: int, how: Any) -> None:
     with pytest.raises(OptionError, match="accepted are"):
-        resized(RGB, size, how)
+        resize_square(RGB, size, how)
 
 
 def test_colours() -> None:
-    assert np.array_equal(rgb8(RGB[..., 0]), np.repeat(RGB[..., :1], 3, axis=2))
-    assert np.array_equal(rgb8(np.dstack([RGB, RGB[..., :1]])), RGB)
-    assert rgb8(np.array([[128, 129, 65535]], np.uint16))[0, :, 0].tolist() == [0, 1, 255]
+    assert np.array_equal(to_rgb8(RGB[..., 0]), np.repeat(RGB[..., :1], 3, axis=2))
+    assert np.array_equal(to_rgb8(np.dstack([RGB, RGB[..., :1]])), RGB)
+    assert to_rgb8(np.array([[128, 129, 65535]], np.uint16))[0, :, 0].tolist() == [0, 1, 255]
     for wrong in (RGB.astype(np.float32), RGB[..., :2]):
         with pytest.raises(ImageError, match="the loader takes"):
-            rgb8(wrong)
+            to_rgb8(wrong)
 
 
 def test_digests_and_shapes(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from recolorist.errors import OptionError
 from recolorist_lab.data.manifest import Manifest
-from recolorist_lab.data.own import Plan, index_folder
+from recolorist_lab.data.own import IndexOptions, index_folder
 from recolorist_lab.data.shares import split_by_shares
 from tests.lab.fakes.parts import picture
 
@@ -20,7 +20,7 @@ def patients(tmp_path: Path) -> Manifest:
     for number in range(60):
         patient = number // 3
         picture(tmp_path / f"p{patient:02}" / ("benign", "malignant")[patient % 2] / f"{number:02}.png", number)
-    return index_folder(tmp_path, Plan("scans", group_pattern=r"(p\d+)/"))
+    return index_folder(tmp_path, IndexOptions("scans", group_pattern=r"(p\d+)/"))
 
 
 def test_a_patient_is_in_one_split_only(patients: Manifest) -> None:
@@ -53,4 +53,4 @@ def test_shares_that_cannot_be(patients: Manifest, test: float, val: float) -> N
 def test_a_pattern_that_finds_no_patient(tmp_path: Path, pattern: str, reason: str) -> None:
     picture(tmp_path / "benign" / "p1.png", 1)
     with pytest.raises(OptionError, match=reason):
-        index_folder(tmp_path, Plan("scans", group_pattern=pattern))
+        index_folder(tmp_path, IndexOptions("scans", group_pattern=pattern))

@@ -32,6 +32,13 @@ class TestFid:
         a, b = drawn(1, n, d), drawn(2, m, d, shift=0.5, scale=1.4)
         assert fid(a, b) == pytest.approx(by_root(a, b), rel=1e-6)
 
+    @pytest.mark.filterwarnings("ignore:The `disp` argument:DeprecationWarning")
+    def test_it_is_that_of_clean_fid(self) -> None:
+        theirs = pytest.importorskip("cleanfid.fid", reason="needs clean-fid, which no extra installs")
+        a, b = drawn(1, 400, 64), drawn(2, 400, 64, shift=0.3, scale=1.2)
+        expected = theirs.frechet_distance(a.mean(0), np.cov(a, rowvar=False), b.mean(0), np.cov(b, rowvar=False))
+        assert fid(a, b) == pytest.approx(expected, rel=1e-9)
+
     def test_more_images_than_features_take_the_short_way_to_the_same(self) -> None:
         """The triangle of a QR decomposition against the long matrices themselves."""
         a, b = drawn(1, 90, 7), drawn(2, 60, 7, shift=1.0)

@@ -29,6 +29,13 @@ class TestKid:
             expected.append(float(poly_mmd(torch.from_numpy(a[places[0]]), torch.from_numpy(b[places[1]]))))
         assert kid_of_subsets(a, b, chosen[0], chosen[1]) == pytest.approx(np.array(expected), rel=1e-10, abs=1e-12)
 
+    def test_it_is_that_of_clean_fid(self) -> None:
+        theirs = pytest.importorskip("cleanfid.fid", reason="needs clean-fid, which no extra installs")
+        a, b = drawn(1, 400, 64), drawn(2, 400, 64, shift=0.3, scale=1.2)
+        everything = np.ones((1, 400))
+        expected = theirs.kernel_distance(a, b, num_subsets=1, max_subset_size=400)
+        assert kid_of_subsets(a, b, everything, everything) == pytest.approx([expected], rel=1e-9)
+
     def test_large_sets_are_taken_in_blocks(self, monkeypatch: pytest.MonkeyPatch) -> None:
         a, b = drawn(1, 30, 16), drawn(2, 40, 16, shift=0.2)
         before = kid(a, b)

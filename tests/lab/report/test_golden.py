@@ -18,7 +18,7 @@ from recolorist_lab.report.sections import Section, section_of
 from recolorist_lab.report.writers import FORMS, markdown, write
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Study
-from recolorist_lab.studies.spaces.table import Scores
+from recolorist_lab.studies.spaces.table import SpaceScores
 from tests.lab.report import invented
 from tests.lab.report.make_golden import GOLDEN, complete, taken, with_gaps
 from tests.lab.study_files import with_code
@@ -74,8 +74,8 @@ def test_a_dataset_without_any_result_leaves_no_mean() -> None:
     """It belongs to the study, so the mean of the others would be of something else."""
     result = {"result.pairs": 1, "result.ssim": 0.5}
     rows = [{"dataset": name, "space": "rgb", "method": "mean_std", "seed": 0} for name in ("a", "b")]
-    assert Scores.of([{**rows[0], **result}, {**rows[1], **result}]).mean("ssim", "rgb", "mean_std") == 0.5
-    assert Scores.of([{**rows[0], **result}, rows[1]]).mean("ssim", "rgb", "mean_std") is None
+    assert SpaceScores.of([{**rows[0], **result}, {**rows[1], **result}]).mean("ssim", "rgb", "mean_std") == 0.5
+    assert SpaceScores.of([{**rows[0], **result}, rows[1]]).mean("ssim", "rgb", "mean_std") is None
 
 
 class TestByHand:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import signal
+import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from recolorist.errors import RecoloristError
+from recolorist_lab.runs import cell as running
 from recolorist_lab.runs.cell import run_cell
 from recolorist_lab.runs.claims import LedgerError
+from recolorist_lab.runs.kinds import KINDS
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Cell
 from tests.lab.study_files import one, with_code
@@ -31,6 +39,30 @@ def test_a_failed_cell_is_not_run_again_until_asked(ledger: Ledger, tmp_path: Pa
     ledger.retry(cell)
     assert run_cell(ledger.root, ledger.lease, cell).name == "failed"
     assert len(list(tmp_path.glob("start-*"))) == 2
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="there is no such signal here")
+def test_a_failed_cell_leaves_no_process_behind(ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stopped loader worker ignores SIGTERM, so that Python would wait for it for ever when it ends."""
+    fork = multiprocessing.get_context("fork")
+    cell, started = one(tmp_path), []
+
+    def leave_a_stopped_one(*_: object) -> Any:
+        started.append(fork.Process(target=time.sleep, args=(600,), daemon=True))
+        started[0].start()
+        os.kill(started[0].pid or 0, signal.SIGSTOP)
+        raise RecoloristError("no images came")
+
+    other = fork.Process(target=time.sleep, args=(600,), daemon=True)
+    other.start()
+    kind = KINDS[cell.kind]
+    kept = {"fingerprint": kind.fingerprint, "data": kind.data, "selection": kind.selection}
+    monkeypatch.setattr(running, "KINDS", {cell.kind: SimpleNamespace(run=leave_a_stopped_one, **kept)})
+    assert run_cell(ledger.root, ledger.lease, cell).message == "no images came"
+    assert started[0].exitcode == -signal.SIGKILL
+    assert other.is_alive()
+    other.kill()
+    other.join()
 
 
 def test_a_number_that_is_not_finite_is_a_failure(ledger: Ledger, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from PIL import Image
 from recolorist.errors import OptionError
 from recolorist_lab.augmentations.table import NAMES
 from recolorist_lab.baselines.registry import METHODS
-from recolorist_lab.data.own import Plan, index_folder
+from recolorist_lab.data.own import IndexOptions, index_folder
 from recolorist_lab.runs.kinds import KINDS
 from recolorist_lab.runs.sources import HARMLESS, ON_REQUEST, sources
 from tests.full import IS_FULL
@@ -112,7 +112,7 @@ class TestSources:
             path = tmp_path / f"hospital{number % 2}" / "a" / f"{number}.{suffix}"
             path.parent.mkdir(parents=True, exist_ok=True)
             Image.fromarray(pixels[number]).save(path)
-        index_folder(tmp_path, Plan("own")).write(tmp_path / "own.parquet")
+        index_folder(tmp_path, IndexOptions("own")).write(tmp_path / "own.parquet")
         values = SMALL["properties"] | {"dataset": "own", "root": str(tmp_path)}
         (names,) = ran([("properties", values)])
         assert {"recolorist.io.images", "recolorist.io.pillow"} <= names

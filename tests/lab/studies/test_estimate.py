@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from recolorist_lab.cli import reproduce as cli_reproduce
-from recolorist_lab.data.named import named
+from recolorist_lab.data.named import open_dataset
 from recolorist_lab.paper.numbers import RUNTIME
 from recolorist_lab.runs.cell import run_cell
 from recolorist_lab.runs.ledger import Ledger
@@ -24,7 +24,7 @@ from tests.lab.studies.kit import PROPERTIES, RATES, write
 class TestNeeds:
     def test_every_dataset_with_bytes_and_whether_it_is_here(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("RECOLORIST_DATA", str(tmp_path))
-        named("synthetic:hospitals=3,tiles=4,size=16").manifest.write(tmp_path / "ddi.parquet")
+        open_dataset("synthetic:hospitals=3,tiles=4,size=16").manifest.write(tmp_path / "ddi.parquet")
         found = {one.name: one for one in data_needed([load(configs() / "classify.toml")])}
         assert len(found) == 19
         assert found["ddi"].is_present

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from recolorist.errors import OptionError
-from recolorist_lab.training.batches import Order, by_domain, parts_of, pooled
+from recolorist_lab.training.batches import Order, draw_by_domain, parts_of, shuffle_all
 from tests.lab.training.contexts import small
 
 
 @pytest.mark.parametrize(("domains", "size"), [(3, 12), (5, 12), (12, 12), (40, 12)])
 def test_a_batch_by_domain_is_never_larger_than_asked_for(domains: int, size: int) -> None:
     numbers = np.arange(120) % domains
-    batches = by_domain(numbers, size, seed=1, epoch=0)
+    batches = draw_by_domain(numbers, size, seed=1, epoch=0)
     assert len(batches) == 10
     for batch in batches:
         counts = np.unique(numbers[batch], return_counts=True)[1]
@@ -24,9 +24,9 @@ def test_a_batch_by_domain_is_never_larger_than_asked_for(domains: int, size: in
 
 
 def test_an_epoch_has_every_image_once() -> None:
-    batches = pooled(50, 8, 2, seed=3, epoch=1)
+    batches = shuffle_all(50, 8, 2, seed=3, epoch=1)
     assert sorted(np.concatenate(batches).tolist()) == list(range(50))
-    assert not np.array_equal(batches[0], pooled(50, 8, 2, seed=3, epoch=2)[0])
+    assert not np.array_equal(batches[0], shuffle_all(50, 8, 2, seed=3, epoch=2)[0])
 
 
 def test_an_order_goes_on_where_it_was() -> None:

@@ -10,7 +10,7 @@ import pytest
 import torch
 from lightning_fabric.plugins.environments.lightning import LightningEnvironment
 
-from recolorist_lab.training.batches import parts_of, pooled
+from recolorist_lab.training.batches import parts_of, shuffle_all
 from recolorist_lab.training.feed import Feed
 from recolorist_lab.training.predict import Reader, predict
 from recolorist_lab.training.prepare import prepare
@@ -83,17 +83,17 @@ def test_slurm_does_not_decide_who_trains(variables: dict[str, str], devices: in
 
 
 def test_shares_hold_every_image_once() -> None:
-    for batch in pooled(103, 16, 8, seed=1, epoch=2):
+    for batch in shuffle_all(103, 16, 8, seed=1, epoch=2):
         parts = [part for rank in range(2) for part in parts_of(batch, 2, 2, rank)]
         assert sorted(place for part in parts for place in part.tolist()) == sorted(batch.tolist())
         assert min(len(part) for part in parts) >= 2
 
 
 def test_a_small_last_batch_goes_to_the_one_before() -> None:
-    sizes = [len(batch) for batch in pooled(33, 16, 2, seed=0, epoch=0)]
+    sizes = [len(batch) for batch in shuffle_all(33, 16, 2, seed=0, epoch=0)]
     assert sizes == [16, 17]
-    assert [len(batch) for batch in pooled(34, 16, 2, seed=0, epoch=0)] == [16, 16, 2]
-    assert [len(batch) for batch in pooled(1, 16, 2, seed=0, epoch=0)] == [1]
-    assert sorted(torch.cat([torch.from_numpy(batch) for batch in pooled(33, 16, 2, seed=0, epoch=0)]).tolist()) == list(
+    assert [len(batch) for batch in shuffle_all(34, 16, 2, seed=0, epoch=0)] == [16, 16, 2]
+    assert [len(batch) for batch in shuffle_all(1, 16, 2, seed=0, epoch=0)] == [1]
+    assert sorted(torch.cat([torch.from_numpy(batch) for batch in shuffle_all(33, 16, 2, seed=0, epoch=0)]).tolist()) == list(
         range(33)
     )

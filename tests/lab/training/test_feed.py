@@ -18,7 +18,7 @@ import pytest
 import torch
 
 from recolorist_lab.augmentations import TrainingImages, build
-from recolorist_lab.data.named import named
+from recolorist_lab.data.named import open_dataset
 from recolorist_lab.training import feed as feeding
 from recolorist_lab.training.feed import (
     Feed,
@@ -49,7 +49,7 @@ class Troubled:
 
 
 def feed(augmentation: str) -> Feed:
-    samples = named("synthetic:hospitals=3,tiles=6,size=32").samples("train")
+    samples = open_dataset("synthetic:hospitals=3,tiles=6,size=32").samples("train")
     return Feed(samples, augmentation=build(augmentation, TrainingImages(samples), seed=5))
 
 
@@ -110,8 +110,12 @@ class TestRead:
         source = Feed(Troubled(feed("none").samples, trouble))  # type: ignore[arg-type]
         batches = read(loader(source, [[(0, 0)], [(0, 1)], [(0, 2)]], 1, seconds=10.0))
         wanted = re.escape(source.samples.manifest[int(source.samples.rows[1])].path)
-        with pytest.raises(FeedError, match=f"did not deliver while reading {wanted} "):
-            list(batches)
+        try:
+            with pytest.raises(FeedError, match=f"did not deliver while reading {wanted} "):
+                list(batches)
+        finally:
+            for worker in multiprocessing.active_children():  # a stopped one would keep the process of the tests from ending
+                worker.kill()
 
     def test_other_errors_pass(self) -> None:
         def wrong() -> Iterator[Minibatch]:

@@ -110,7 +110,7 @@ class TestOutOfMemory:
 
     def test_several_devices_do_not_halve(self) -> None:
         with pytest.raises(TrainingError, match="accumulate=2"):
-            loop.halved(small(devices=2), 1, 8)
+            loop.halve_pieces(small(devices=2), 1, 8)
 
 
 class TestFormats:

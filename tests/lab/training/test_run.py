@@ -270,6 +270,8 @@ def test_several_labels_to_an_image(tmp_path: Path, algorithm: str) -> None:
     result, context = done(dataset=chest(tmp_path), algorithm=algorithm, augmentation="colorist", epochs=1)
     assert {"balanced_accuracy", "accuracy", "exact_match"} <= set(result["test"])
     assert np.shape(json.loads(context.kept["scores.json"])["test"]["confusion"]) == (3, 2, 2)
+    assert result["test"]["confusion"] == json.loads(context.kept["scores.json"])["test"]["confusion"]
+    assert len(result["classes"]) == 3
 
 
 def test_letterboxing_leaves_borders_out_of_the_statistics(tmp_path: Path) -> None:

@@ -80,6 +80,7 @@ class TestSingle:
             part = found["per_domain"][name]
             assert part["balanced_accuracy"] == pytest.approx(theirs.balanced_accuracy_score(seen.targets[at], decided[at]))
             assert part["images"] == at.sum()
+        assert brief(found)["confusion"] == found["confusion"]
         assert brief(found)["domains"] == {name: found["per_domain"][name]["balanced_accuracy"] for name in ("x", "y")}
 
     @pytest.mark.parametrize("classes", [2, 3, 13])

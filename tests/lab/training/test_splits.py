@@ -10,7 +10,7 @@ import pytest
 from recolorist.errors import OptionError
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.manifest import Entry, Facts, Manifest
-from recolorist_lab.data.named import Named
+from recolorist_lab.data.named import NamedDataset
 from recolorist_lab.training.settings import Settings
 from recolorist_lab.training.splits import divide, held_out
 
@@ -39,4 +39,4 @@ class TestShares:
         manifest = Manifest.of(entries, Facts("own", "Own", "binary", ("no", "yes")))
         settings = Settings("own", 1, size=16, validation="train")
         with pytest.raises(OptionError, match=r"validation_share=0\.2 of the 16 .* together, and there are 2 of these\. Add"):
-            divide(Named("own", manifest, "", tmp_path), settings)
+            divide(NamedDataset("own", manifest, "", tmp_path), settings)

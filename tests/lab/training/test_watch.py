@@ -18,7 +18,7 @@ def shown(capsys: pytest.CaptureFixture[str]) -> str:
         looking.epoch({"epoch": 0, "val_loss": 0.75, "val_balanced_accuracy": 0.5})
         looking.minibatch(Now(1, 100, 2, 4, 1.25, 0.375))
         looking.close()
-    assert watchers()._each == ()
+    assert watchers()._watchers == ()
     return capsys.readouterr().err
 
 

@@ -1,6 +1,6 @@
-"""Chooses the hot loops: compiled ones where the extension was built, their NumPy twins elsewhere. No policy, no checks.
+"""Chooses the hot loops: compiled ones where the extension was built, their NumPy fallback elsewhere. No policy, no checks.
 
-``RECOLORIST_KERNEL=numpy`` in the environment forces the twins; :func:`active` says which are in use.
+``RECOLORIST_KERNEL=numpy`` in the environment forces the fallback; :func:`active` says which is in use.
 """
 
 from __future__ import annotations

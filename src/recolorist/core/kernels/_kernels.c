@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_CHANNELS 512 /* check.py refuses more at the door */
+#define MAX_CHANNELS 512 /* core/image.py refuses more */
 #define LANES 32         /* pixels per step: channel phase stays fixed, so the compiler can vectorise */
 #define BLOCK 4096       /* pixels whose float sums form one partial sum; part of the definition of a float mean */
 #define FLOAT_LANES 16   /* running sums per channel inside a block; also part of that definition */
@@ -183,22 +183,7 @@ static void moments_integer(const void *data, int itemsize, size_t pixels, int c
 
 /* ---- the map ------------------------------------------------------------------------------------------------------ */
 
-typedef struct {
-    double low, high; /* outputs are clipped to this interval */
-    int channels;
-    const double *gain, *offset; /* gain: `channels` values (diagonal) or `channels` squared (full matrix) */
-} Map;
-
-/* Round half to even for any |v| < 2^51; integers are clipped first, so this always holds. Unlike rint() it vectorises
- * on every processor. NaN cannot come here: plans are finite. */
-#define HALF_EVEN(v) (((v) + 6755399441055744.0) - 6755399441055744.0)
-
-/* Two plain selections, not one nested: that is the form compilers turn into min and max instructions. */
-static inline double clip(double v, double low, double high)
-{
-    v = v < low ? low : v;
-    return v > high ? high : v;
-}
+#include "_kernels_map.h"
 
 #define DEFINE_DIAGONAL(NAME, TYPE, FINISH)                                                                            \
     CLONED static void NAME(const TYPE *restrict p, TYPE *restrict o, size_t pixels, const Map *m)                     \
@@ -219,8 +204,6 @@ static inline double clip(double v, double low, double high)
             o[k] = (TYPE)FINISH(clip(v, low, high));                                                                   \
         }                                                                                                              \
     }
-#define TO_INTEGER(v) (int32_t) HALF_EVEN(v)
-#define AS_IT_IS(v) (v)
 DEFINE_DIAGONAL(diagonal_u8, uint8_t, TO_INTEGER)
 DEFINE_DIAGONAL(diagonal_u16, uint16_t, TO_INTEGER)
 DEFINE_DIAGONAL(diagonal_f32, float, AS_IT_IS)
@@ -279,6 +262,7 @@ static void look_up_u8(const uint8_t *restrict p, uint8_t *restrict o, size_t pi
 
 #if defined(__GNUC__) && defined(__x86_64__)
 #include "_kernels_x86.h"
+#define HAVE_WIDE
 #include "_kernels_x86_matrix.h"
 #else
 static size_t look_up_simd(const uint8_t *p, uint8_t *o, size_t pixels, int channels, const uint8_t *tables)

@@ -1,40 +1,21 @@
-/* Pixels in a colour space that is not linear: measuring them, mapping them, converting them. Pixels are converted a chunk at a time
- * and never stored; whatever needs them again converts again. */
-#include "_kernels_spaces.h"
+/* Pixels of 16 bits and floats in a colour space that is not linear, in float64: measuring them, mapping them, converting them. Pixels
+ * are converted a chunk at a time and never stored; whatever needs them again converts again. */
+#include "_kernels_levels.h"
 
 #define MOST_MAPPED 1e30 /* a map that reaches further is refused by the caller */
-#define BINS 4096        /* more than 1 / (smallest distance of two thresholds), so that no bin holds two of them */
-
-/* For 8 bits: where each level lies in each start, and the values from which on an output has at least that level. */
-static double level_start[3][256];
-static double thresholds[3][257];
-static uint8_t least_level[3][BINS];
-
-static void fill_tables(void)
-{
-    double (*const steps[])(double) = {NULL, to_light, to_density};
-    for (int x = 0; x < 256; x++) {
-        level_start[UNIT][x] = (double)x / 255.0;
-        level_start[LIGHT][x] = to_light((double)x / 255.0);
-        level_start[DENSITY][x] = to_density((double)x / 255.0);
+typedef Planes_64 Planes;
+#define EACH(STEP) (all_##STEP(x[0], n), all_##STEP(x[1], n), all_##STEP(x[2], n))
+#define DEFINE_CHANNEL(ONE)                                                                                            \
+    CLONED static void all_##ONE(double *v, size_t n)                                                                  \
+    {                                                                                                                  \
+        for (size_t k = 0; k < n; k++) v[k] = ONE(v[k]);                                                               \
     }
-    for (int start = LIGHT; start <= DENSITY; start++) {
-        for (int k = 1; k < 256; k++) /* densities rise as levels fall */
-            thresholds[start][k] = steps[start]((start == LIGHT ? (double)k - 0.5 : 255.5 - (double)k) / 255.0);
-        thresholds[start][256] = HUGE_VAL;
-        for (int i = 0, k = 0; i < BINS; i++) {
-            while (thresholds[start][k + 1] <= (double)i / BINS) k++;
-            least_level[start][i] = (uint8_t)k;
-        }
-    }
-}
+DEFINE_CHANNEL(to_light)
+DEFINE_CHANNEL(from_light)
+DEFINE_CHANNEL(to_density)
+DEFINE_CHANNEL(from_density)
 
 /* ---- in ----------------------------------------------------------------------------------------------------------- */
-
-static void read_levels(const uint8_t *p, size_t n, int depth, const double *restrict table, Planes x)
-{
-    for (size_t k = 0; k < n; k++, p += depth) x[0][k] = table[p[0]], x[1][k] = table[p[1]], x[2][k] = table[p[2]];
-}
 
 /* What is not finite, and put back by the caller, is taken for zero. */
 #define DEFINE_READ(NAME, TYPE)                                                                                        \
@@ -59,15 +40,19 @@ typedef struct {
 
 static void read_converted(const void *data, size_t n, const Format *f, Planes x)
 {
-    if (f->kind == 'B' && f->unit == 255.0) read_levels(data, n, f->depth, level_start[f->space->start], x);
-    else {
-        if (f->kind == 'B') read_u8(data, n, f->depth, f->unit, x);
-        else if (f->kind == 'H') read_u16(data, n, f->depth, f->unit, x);
-        else if (f->kind == 'f') read_f32(data, n, f->depth, f->unit, x);
-        else read_f64(data, n, f->depth, f->unit, x);
-        if (f->space->start == LIGHT) EACH(to_light);
-        else if (f->space->start == DENSITY) EACH(to_density);
+    if (f->kind == 'B' && f->unit == 255.0) {
+        const double *table = level_start_64[f->space->start];
+        const uint8_t *p = data;
+        for (size_t k = 0; k < n; k++, p += f->depth) x[0][k] = table[p[0]], x[1][k] = table[p[1]], x[2][k] = table[p[2]];
+        f->space->forward(x, n);
+        return;
     }
+    if (f->kind == 'B') read_u8(data, n, f->depth, f->unit, x);
+    else if (f->kind == 'H') read_u16(data, n, f->depth, f->unit, x);
+    else if (f->kind == 'f') read_f32(data, n, f->depth, f->unit, x);
+    else read_f64(data, n, f->depth, f->unit, x);
+    if (f->space->start == LIGHT) EACH(to_light);
+    else if (f->space->start == DENSITY) EACH(to_density);
     f->space->forward(x, n);
 }
 
@@ -198,30 +183,6 @@ CLONED static int map_planes(double *restrict p, double *restrict q, double *res
     return (int)far;
 }
 
-/* The level of an 8-bit output is the number of thresholds that its start has reached: no power is taken. */
-CLONED static void find_bins(const double *restrict v, size_t n, int32_t *restrict bins)
-{
-    for (size_t k = 0; k < n; k++) {
-        double w = v[k] > 0.0 ? v[k] : 0.0;
-        bins[k] = (int32_t)((w < 0.99999 ? w : 0.99999) * (double)BINS);
-    }
-}
-
-static void write_levels(Planes x, size_t n, const Format *f, uint8_t *o)
-{
-    const uint8_t turned = f->space->start == DENSITY ? 255 : 0; /* x ^ 255 is 255 - x */
-    const uint8_t *least = least_level[f->space->start];
-    const double *from = thresholds[f->space->start] + 1;
-    int32_t bins[3][CHUNK];
-    for (int c = 0; c < 3; c++) find_bins(x[c], n, bins[c]);
-    for (size_t k = 0; k < n; k++, o += f->depth) {
-        const int r = least[bins[0][k]], g = least[bins[1][k]], b = least[bins[2][k]];
-        o[0] = (uint8_t)(r + (x[0][k] >= from[r])) ^ turned;
-        o[1] = (uint8_t)(g + (x[1][k] >= from[g])) ^ turned;
-        o[2] = (uint8_t)(b + (x[2][k] >= from[b])) ^ turned;
-    }
-}
-
 #define DEFINE_WRITE(NAME, TYPE, FINISH)                                                                               \
     CLONED static void NAME(Planes x, size_t n, int depth, double unit, double low, double high, TYPE *restrict o)     \
     {                                                                                                                  \
@@ -246,10 +207,6 @@ static void write_unit(Planes x, size_t n, const Format *f, double low, double h
 static void write_converted(Planes x, size_t n, const Format *f, double low, double high, void *o)
 {
     f->space->inverse(x, n);
-    if (f->kind == 'B' && f->unit == 255.0 && f->space->start != UNIT) {
-        write_levels(x, n, f, o);
-        return;
-    }
     if (f->space->start == LIGHT) EACH(from_light);
     else if (f->space->start == DENSITY) EACH(from_density);
     write_unit(x, n, f, low, high, o);
@@ -257,6 +214,12 @@ static void write_converted(Planes x, size_t n, const Format *f, double low, dou
 
 static int map_converted(const char *p, char *o, size_t pixels, const Format *f, int diagonal, const Map *m)
 {
+    if (f->kind == 'B' && f->unit == 255.0) {
+        float gain[9], offset[3];
+        for (int i = 0; i < (diagonal ? 3 : 9); i++) gain[i] = (float)m->gain[i];
+        for (int i = 0; i < 3; i++) offset[i] = (float)m->offset[i];
+        return map_levels((const uint8_t *)p, (uint8_t *)o, pixels, f->depth, f->space, diagonal, gain, offset);
+    }
     Planes x;
     int far = 0;
     const size_t size = (size_t)f->itemsize, pixel = size * f->depth, beside = pixel - 3 * size;
@@ -316,8 +279,8 @@ CLONED static void mix_planes(double *restrict x, double *restrict y, double *re
 {
     const double a = g[0], b = g[1], c = g[2], d = g[3], e = g[4], f = g[5], h = g[6], i = g[7], j = g[8];
     for (size_t k = 0; k < n; k++) {
-        const Colour v = {x[k], y[k], z[k]};
-        x[k] = mix(v, a, b, c), y[k] = mix(v, d, e, f), z[k] = mix(v, h, i, j);
+        const Colour_64 v = {x[k], y[k], z[k]};
+        x[k] = mix_64(v, a, b, c), y[k] = mix_64(v, d, e, f), z[k] = mix_64(v, h, i, j);
     }
 }
 

@@ -1,5 +1,13 @@
 /* What Python sees of the colour spaces that are not linear. */
 
+static const Space *space_called(const char *name)
+{
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
+        if (strcmp(spaces[i].name, name) == 0) return spaces + i;
+    PyErr_Format(PyExc_ValueError, "no conversion is known for %s", name);
+    return NULL;
+}
+
 static int format_from(const char *name, int kind, int depth, double unit, Format *f)
 {
     f->space = space_called(name), f->kind = kind, f->depth = depth, f->unit = unit;
@@ -35,6 +43,46 @@ static PyObject *py_moments_converted(PyObject *self, PyObject *args)
         PyBuffer_Release(&joined);
     }
     PyBuffer_Release(&view);
+    return result;
+}
+
+static PyObject *wide_integer(const WideSum *sum)
+{
+    PyObject *high = PyLong_FromLongLong(sum->high), *bits = PyLong_FromLong(32), *low = PyLong_FromUnsignedLongLong(sum->low);
+    PyObject *upper = high && bits && low ? PyNumber_Lshift(high, bits) : NULL;
+    PyObject *result = upper ? PyNumber_Add(upper, low) : NULL;
+    Py_XDECREF(high), Py_XDECREF(bits), Py_XDECREF(low), Py_XDECREF(upper);
+    return result;
+}
+
+/* moments_levels(pixels, depth, space, reach) -> (sums, products) of 8-bit pixels, in whole steps of the channels of the space;
+ * products[3 * d + i] = sum x[i] x[i + d] */
+static PyObject *py_moments_levels(PyObject *self, PyObject *args)
+{
+    Py_buffer view;
+    PyObject *pixels, *sums, *products;
+    const char *name;
+    int depth, reach;
+    Format f;
+    LevelSums all = {0};
+    if (!PyArg_ParseTuple(args, "Oisi", &pixels, &depth, &name, &reach) || format_from(name, 'B', depth, 255.0, &f) < 0) return NULL;
+    if (reach < 1 || reach > 3) {
+        PyErr_SetString(PyExc_ValueError, "reach out of range");
+        return NULL;
+    }
+    if (borrow(pixels, &view, 0) < 0) return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    sum_levels(view.buf, (size_t)view.len / depth, depth, f.space, reach, &all);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&view);
+    sums = PyTuple_New(3), products = PyTuple_New(3 * reach);
+    for (int i = 0; sums && products && i < 3 * reach; i++) {
+        PyObject *sum = i < 3 ? PyLong_FromLongLong(all.sums[i]) : NULL, *product = wide_integer(all.products + i);
+        if ((i < 3 && (!sum || PyTuple_SetItem(sums, i, sum) < 0)) || !product || PyTuple_SetItem(products, i, product) < 0)
+            Py_CLEAR(products);
+    }
+    PyObject *result = sums && products ? PyTuple_Pack(2, sums, products) : NULL;
+    Py_XDECREF(sums), Py_XDECREF(products);
     return result;
 }
 

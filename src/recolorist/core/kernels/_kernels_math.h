@@ -111,3 +111,23 @@ static inline void cosine_and_sine(double angle, double *cosine, double *sine)
     *cosine = from_bits(bits_of(first) ^ ((quarter + 1) & 2) << 62); /* the sign */
     *sine = from_bits(bits_of(second) ^ (quarter & 2) << 62);
 }
+
+/* HSI: between a corner of the colour hexagon and the next half corner the angle is 30 degrees + atan(u / sqrt 3), u from -1 to 1;
+ * HSV has a line there. Both ways, as shares of 60 degrees. */
+static inline double to_angle(double share)
+{
+    double u = 2.0 * share - 1.0, t = u * u;
+    double p = 4.2640852843572784e-06 + t * (-8.782764855507976e-07 + t * 9.909660760875363e-08);
+    p = -0.00020617292237474352 + t * (5.79163645400366e-05 + t * (-1.6292021375910857e-05 + t * p));
+    p = 0.012251753092960073 + t * (-0.002917081914265611 + t * (0.0007562632278756543 + t * p));
+    double angle = 0.5 + u * (0.5513288954217779 + t * (-0.06125876615453284 + t * p));
+    return angle > 0.0 ? angle : 0.0;
+}
+
+static inline double from_angle(double angle)
+{
+    double u = 2.0 * angle - 1.0, t = u * u;
+    double p = 7.043996369593237e-07 + t * (6.477236888609178e-08 + t * 1.4393859379485293e-08);
+    p = 0.0005042650797484723 + t * (5.602449790798775e-05 + t * (6.216809556084562e-06 + t * p));
+    return 0.5 + u * (0.45344984105856667 + t * (0.04143861617380965 + t * (0.004544252814532186 + t * p)));
+}

@@ -1,4 +1,4 @@
-/* What Python sees. Every function takes contiguous buffers; kernels.py is the only caller. */
+/* What Python sees. Every function takes contiguous buffers, which its callers have checked. */
 
 /* Items are those of the object itself: an array knows its size of item, bytes have items of one. */
 static int borrow(PyObject *object, Py_buffer *view, int writable)
@@ -299,6 +299,7 @@ static PyMethodDef methods[] = {
     {"histogram", py_histogram, METH_VARARGS, "Count 8- or 16-bit levels per channel."},
     {"planes", py_planes, METH_VARARGS, "Look 8-bit pixels up in float tables, channel by channel."},
     {"moments_converted", py_moments_converted, METH_VARARGS, "Moments of pixels in a colour space that is not linear."},
+    {"moments_levels", py_moments_levels, METH_VARARGS, "Exact sums of 8-bit pixels in a colour space that is not linear."},
     {"affine_converted", py_affine_converted, METH_VARARGS, "Affine map of pixels in a colour space that is not linear."},
     {"convert", py_convert, METH_VARARGS, "Convert float64 pixels to or from a colour space that is not linear."},
     {"transport", py_transport, METH_VARARGS, "The map that turns one covariance into another and moves least."},

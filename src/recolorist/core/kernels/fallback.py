@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.core.kernels.fallback_converted import affine_converted, convert, join, moments_converted, split
+from recolorist.core.kernels.fallback_converted import (
+    affine_converted,
+    convert,
+    join,
+    moments_converted,
+    moments_levels,
+    split,
+)
 from recolorist.core.kernels.fallback_ranks import match_shares, mix_whole, strict_order
 from recolorist.core.kernels.fallback_transport import product, transport
 
@@ -29,6 +36,7 @@ __all__ = [
     "mix_whole",
     "moments_converted",
     "moments_integer",
+    "moments_levels",
     "moments_rgba",
     "planes",
     "product",
@@ -121,7 +129,7 @@ def affine(
 ) -> None:
     """Write ``gain · source + offset``, clipped, integers rounded half to even.
 
-    ``gain`` has one number per channel, or a whole matrix row by row; the compiled twin knows 3 x 3 only.
+    ``gain`` has one number per channel, or a whole matrix row by row; the compiled form knows 3 x 3 only.
     """
     from_flat, to_flat = source.reshape(-1, channels), target.reshape(-1, channels)
     if len(gain) == channels and kind == "B":

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from recolorist.core.kernels.fallback_spaces import DENSITY, UNIT, Planes, conversions, from_start, to_start
 
-__all__ = ["affine_converted", "convert", "join", "moments_converted", "split"]
+__all__ = ["affine_converted", "convert", "join", "moments_converted", "moments_levels", "split"]
 
 _CHUNK: Final = 512  # must equal CHUNK in _kernels_spaces.h
 _PARTS: Final = 8  # must equal PARTS in _kernels_converted.h
 _PIECE: Final = 16 * _CHUNK  # pixels converted at a time
 _MOST_MAPPED: Final = 1e30
+_FARTHEST_SINGLE: Final = 1e9  # must equal FARTHEST_32 in _kernels_levels.h
 _PAIRS: Final = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 
@@ -42,6 +43,30 @@ def moments_converted(pixels: NDArray[Any], kind: str, depth: int, space: str, u
             _join(joined, planes[:, start : start + _CHUNK])
 
 
+def moments_levels(pixels: NDArray[np.uint8], depth: int, space: str, reach: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Sum 8-bit pixels in whole steps of the channels of a space, exactly.
+
+    Args:
+        pixels: The pixels.
+        depth: Their channels, of which the first three are taken.
+        space: The name of the space.
+        reach: 1 for squares alone, 3 for all products.
+
+    Returns:
+        Sums, and products: ``products[3 * d + i]`` is the sum of ``x[i] * x[i + d]``.
+    """
+    flat, bits = pixels.reshape(-1, depth)[:, :3], conversions[space].bits
+    sums, products = [0] * 3, [0] * (3 * reach)
+    for piece, _ in _pieces(flat, flat):
+        planes = _forward_levels(piece, space)
+        whole = [np.rint(plane * np.float32(2.0**k)).astype(np.int64) for plane, k in zip(planes, bits, strict=True)]
+        for i in range(3):
+            sums[i] += int(whole[i].sum())
+            for d in range(min(reach, 3 - i)):
+                products[3 * d + i] += int(np.dot(whole[i], whole[i + d]))
+    return tuple(sums), tuple(products)
+
+
 def affine_converted(
     source: NDArray[Any],
     target: NDArray[Any],
@@ -59,8 +84,12 @@ def affine_converted(
     within = True
     with np.errstate(all="ignore"):
         for piece, result in _pieces(source.reshape(-1, depth), target.reshape(-1, depth)):
-            mapped = _map(_forward(_unit_planes(piece[:, :3], unit), space), *numbers)
-            within &= all(bool((np.abs(plane) <= _MOST_MAPPED).all()) for plane in mapped)
+            if _are_levels(kind, unit):
+                gain, offset = ([np.float32(number) for number in part] for part in numbers)
+                mapped, farthest = _map(_forward_levels(piece[:, :3], space), gain, offset), _FARTHEST_SINGLE
+            else:
+                mapped, farthest = _map(_forward(_unit_planes(piece[:, :3], unit), space), *numbers), _MOST_MAPPED
+            within &= all(bool((np.abs(plane) <= farthest).all()) for plane in mapped)
             _write(mapped, result, kind, space, unit, bounds)
             result[:, 3:] = piece[:, 3:]
     return within
@@ -109,7 +138,7 @@ def join(
 def _write(values: Planes, target: NDArray[Any], kind: str, space: str, unit: float, bounds: tuple[float, float]) -> None:
     """Convert planes of a space back to RGB and store them in the first three channels."""
     start = conversions[space].start
-    if kind == "B" and unit == 255.0 and start != UNIT:
+    if values[0].dtype == np.float32 and start != UNIT:
         _store(np.stack([_levels(plane, start) for plane in conversions[space].inverse(values)], axis=-1), target, kind)
     else:
         _store(np.clip(np.stack(_inverse(values, space), axis=-1) * unit, *bounds), target, kind)
@@ -130,6 +159,22 @@ def _unit_planes(pixels: NDArray[Any], unit: float) -> Planes:
     return values[0], values[1], values[2]
 
 
+def _are_levels(kind: str, unit: float) -> bool:
+    """Whether pixels are 8-bit levels, which are converted in float32."""
+    return kind == "B" and unit == 255.0
+
+
+@cache
+def _level_starts(start: int) -> NDArray[np.float32]:
+    """Return where each level lies in what a conversion starts from."""
+    return to_start(np.arange(256.0) / 255.0, start).astype(np.float32)
+
+
+def _forward_levels(pixels: NDArray[np.uint8], space: str) -> Planes:
+    planes = _level_starts(conversions[space].start)[pixels.T]
+    return conversions[space].forward((planes[0], planes[1], planes[2]))
+
+
 def _forward(unit: Planes, space: str) -> Planes:
     start = conversions[space].start
     return conversions[space].forward((to_start(unit[0], start), to_start(unit[1], start), to_start(unit[2], start)))
@@ -141,7 +186,7 @@ def _inverse(values: Planes, space: str) -> Planes:
     return from_start(x, start), from_start(y, start), from_start(z, start)
 
 
-def _map(planes: Planes, gain: Sequence[float], offset: Sequence[float]) -> Planes:
+def _map(planes: Planes, gain: Sequence[Any], offset: Sequence[Any]) -> Planes:
     x, y, z = planes
     if len(gain) == 3:
         return gain[0] * x + offset[0], gain[1] * y + offset[1], gain[2] * z + offset[2]
@@ -150,13 +195,13 @@ def _map(planes: Planes, gain: Sequence[float], offset: Sequence[float]) -> Plan
 
 
 @cache
-def _thresholds(start: int) -> NDArray[np.float64]:
+def _thresholds(start: int) -> NDArray[np.float32]:
     """Return the values from which on an 8-bit output has at least level 1, 2, ...; densities rise as levels fall."""
     steps = np.arange(1.0, 256.0)
-    return to_start((255.5 - steps if start == DENSITY else steps - 0.5) / 255.0, start)
+    return to_start((255.5 - steps if start == DENSITY else steps - 0.5) / 255.0, start).astype(np.float32)
 
 
-def _levels(values: NDArray[np.float64], start: int) -> NDArray[Any]:
+def _levels(values: NDArray[np.float32], start: int) -> NDArray[Any]:
     """Return the level of each 8-bit output: the number of thresholds it has reached. No power is taken."""
     reached = np.searchsorted(_thresholds(start), values, side="right")
     return 255 - reached if start == DENSITY else reached

@@ -1,31 +1,25 @@
-"""The colour spaces that are not linear in RGB: the conversions of ``_kernels_spaces.h`` once more, for planes of float64.
+"""The colour spaces that are not linear in RGB: the conversions of ``_kernels_spaces.h`` once more, for planes.
 
 A conversion has two steps: what concerns one channel alone (gamma, or the logarithm of a stain), and what mixes the channels.
-``docs/method.md`` describes each. The same numbers in the same order give the same bits as the C code.
+``docs/method.md`` describes each. The same numbers in the same order give the same bits as the C code, for planes of float64 and,
+of 8-bit images, of float32.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from types import ModuleType
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.core.kernels.fallback_math import (
-    angle_of,
-    cosine_and_sine,
-    cube_root,
-    inverse_cube_root,
-    inverse_fifth_root,
-    natural_log,
-    polynomial,
-    power_of_e,
-)
+from recolorist.core.kernels import fallback_math, fallback_single
+from recolorist.core.kernels.fallback_math import inverse_cube_root, inverse_fifth_root, natural_log, polynomial, power_of_e
 
 __all__ = ["DENSITY", "LIGHT", "UNIT", "Conversion", "conversions", "from_start", "to_start"]
 
-Array = NDArray[np.float64]
+Array = NDArray[Any]  # of float64 or float32
 Planes = tuple[Array, Array, Array]
 Rows = tuple[tuple[float, float, float], ...]
 
@@ -43,6 +37,10 @@ _RELATIVE: Final = (  # light to XYZ relative to the white of D65
     (0.4339463633781182, 0.3762138731364483, 0.1898250339305817),
     (0.212671, 0.71516, 0.072169),
     (0.017756674595666908, 0.10946887943939826, 0.8727046462716861),
+)
+_GAPS: Final = (  # differences of the rows above, for (red - green, blue - green, green)
+    (0.2212753633781182, 0.1176560339305817, -1.4729554851836135e-05),
+    (0.1949143254043331, -0.800535646271686, 6.979969324875587e-05),
 )
 _FROM_RELATIVE: Final = (
     (3.0799803022718044, -1.5371515162713185, -0.5428213080224702),
@@ -86,6 +84,22 @@ _FROM_ANGLE: Final = (
     *(0.45344984105856667, 0.04143861617380965, 0.004544252814532186, 0.0005042650797484723, 5.602449790798775e-05),
     *(6.216809556084562e-06, 7.043996369593237e-07, 6.477236888609178e-08, 1.4393859379485293e-08),
 )
+_TO_ANGLE_SINGLE: Final = (
+    *(0.5513288974761963, -0.061257898807525635, 0.012241121381521225, -0.0028688085731118917, 0.0006538291927427053),
+    *(-9.714000043459237e-05,),
+)
+_FROM_ANGLE_SINGLE: Final = (
+    *(0.4534498453140259, 0.041437774896621704, 0.00455082394182682, 0.0004865191294811666, 7.500789070036262e-05),
+)
+
+
+def _is_single(v: Array) -> bool:
+    return v.dtype == np.float32
+
+
+def _functions(v: Array) -> ModuleType:
+    """Return the roots, logarithms, powers and angles for the type of a plane."""
+    return fallback_single if _is_single(v) else fallback_math
 
 
 def to_start(v: Array, start: int) -> Array:
@@ -131,7 +145,7 @@ def _from_lab(lab: Planes) -> Planes:
 
 def _to_root(v: Array) -> Array:
     """Return the cube root, and a line near black."""
-    return np.where(v > 0.008856, cube_root(np.where(v > 0.008856, v, 1.0)), v * 7.787 + _ROOT_ZERO)
+    return np.where(v > 0.008856, _functions(v).cube_root(np.where(v > 0.008856, v, 1.0)), v * 7.787 + _ROOT_ZERO)
 
 
 def _from_root(f: Array) -> Array:
@@ -139,19 +153,32 @@ def _from_root(f: Array) -> Array:
 
 
 def _to_lch(light: Planes) -> Planes:
-    lightness, a, b = _to_lab(light)
-    return lightness, np.sqrt(a * a + b * b), angle_of(b, a)
+    """Take a and b from differences of the channels: a grey has a hue too, which would be lost in rounding."""
+    white = _mix(light, _RELATIVE)
+    fx, fy, fz = map(_to_root, white)
+    red, blue = light[0] - light[1], light[2] - light[1]
+    xy, yz = ((p * red + q * blue) + r * light[1] for p, q, r in _GAPS)
+    a = 500.0 * _root_gap(white[0], white[1], fx, fy, xy)
+    b = 200.0 * _root_gap(white[1], white[2], fy, fz, yz)
+    return 116.0 * fy - 16.0, np.sqrt(a * a + b * b), _functions(a).angle_of(b, a)
+
+
+def _root_gap(u: Array, v: Array, fu: Array, fv: Array, gap: Array) -> Array:
+    """Return the difference of two roots from that of their arguments."""
+    curved, straight, mixed = gap / ((fu * fu + fu * fv) + fv * fv), 7.787 * gap, fu - fv
+    return np.where(u > 0.008856, np.where(v > 0.008856, curved, mixed), np.where(v > 0.008856, mixed, straight))
 
 
 def _from_lch(lch: Planes) -> Planes:
     chroma = np.where(lch[1] > 0.0, lch[1], 0.0)  # below zero it is no colour and becomes grey
-    cosine, sine = cosine_and_sine(lch[2])
+    cosine, sine = _functions(chroma).cosine_and_sine(lch[2])
     return _from_lab((lch[0], chroma * cosine, chroma * sine))
 
 
 def _to_luv(light: Planes) -> Planes:
     x, y, z = _mix(light, _XYZ)
-    lightness = np.where(y > 0.008856, 116.0 * cube_root(np.where(y > 0.008856, y, 1.0)) - 16.0, 903.3 * y)
+    root = _functions(y).cube_root(np.where(y > 0.008856, y, 1.0))
+    lightness = np.where(y > 0.008856, 116.0 * root - 16.0, 903.3 * y)
     scale, share = 13.0 * lightness, 1.0 / (((x + 15.0 * y) + 3.0 * z) + _EPSILON)
     return lightness, scale * ((4.0 * x) * share - _WHITE_U), scale * ((9.0 * y) * share - _WHITE_V)
 
@@ -181,7 +208,8 @@ def _hexagon(rgb: Planes) -> _Hexagon:
     high, low = np.where(red > green, red, green), np.where(red > green, green, red)
     high, low = np.where(high > blue, high, blue), np.where(low > blue, blue, low)
     span = high - low
-    corner = np.where(blue == high, 4.0, np.where(green == high, 2.0, 0.0))
+    real = high.dtype.type  # three plain numbers would make float64 of float32
+    corner = np.where(blue == high, real(4.0), np.where(green == high, real(2.0), real(0.0)))
     gap = np.where(blue == high, red - green, np.where(green == high, blue - red, green - blue))
     return _Hexagon(high, low, span, corner, gap / np.where(span > 0.0, span, 1.0))
 
@@ -222,7 +250,7 @@ def _to_hsi(rgb: Planes) -> Planes:
     """Gonzalez and Woods: between a corner and the next half corner the angle is 30° + atan(u/√3); HSV has a line there."""
     at = _hexagon(rgb)
     u = 2.0 * np.abs(at.beside) - 1.0
-    angle = 0.5 + u * polynomial(u * u, _TO_ANGLE)
+    angle = 0.5 + u * polynomial(u * u, _TO_ANGLE_SINGLE if _is_single(u) else _TO_ANGLE)
     angle = np.where(angle > 0.0, angle, 0.0)
     intensity = ((rgb[0] + rgb[1]) + rgb[2]) / 3.0
     saturation = _held(1.0 - at.low / np.where(intensity > 0.0, intensity, 1.0))
@@ -234,7 +262,7 @@ def _from_hsi(hsi: Planes) -> Planes:
     sixths = 6.0 * (hsi[0] - np.floor(hsi[0]))
     corner = np.floor(sixths)
     u = 2.0 * (sixths - corner) - 1.0
-    share = 0.5 + u * polynomial(u * u, _FROM_ANGLE)
+    share = 0.5 + u * polynomial(u * u, _FROM_ANGLE_SINGLE if _is_single(u) else _FROM_ANGLE)
     odd = corner - 2.0 * np.floor(corner * 0.5)
     saturation, intensity = _held(hsi[1]), hsi[2]
     low = intensity * (1.0 - saturation)
@@ -255,32 +283,34 @@ def _from_hed(hed: Planes) -> Planes:
 def _to_lalphabeta(rgb: Planes) -> Planes:
     """Reinhard 2001: decimal logarithms of the responses of the eye's cones, which are lifted to 2**-18 first."""
     lifted = (np.where(cone > 2.0**-18, cone, 2.0**-18) for cone in _mix(rgb, _CONES))
-    x, y, z = (natural_log(cone) * 0.4342944819032518 for cone in lifted)
+    x, y, z = (_functions(cone).natural_log(cone) * 0.4342944819032518 for cone in lifted)
     return _mix((x, y, z), _AXES)
 
 
 def _from_lalphabeta(values: Planes) -> Planes:
     # a matched logarithm may be any number; beyond 10**3 everything is white, so nothing is lost and nothing overflows
-    held = (np.where(cone > -300.0, cone, -300.0) for cone in _mix(values, _FROM_AXES))
-    x, y, z = (power_of_e(np.where(cone < 3.0, cone, 3.0) * 2.302585092994046) for cone in held)
+    least, take = -37.0 if _is_single(values[0]) else -300.0, _functions(values[0]).power_of_e
+    held = (np.where(cone > least, cone, least) for cone in _mix(values, _FROM_AXES))
+    x, y, z = (take(np.where(cone < 3.0, cone, 3.0) * 2.302585092994046) for cone in held)
     return _mix((x, y, z), _FROM_CONES)
 
 
 class Conversion(NamedTuple):
-    """What a space starts from, and the way there and back."""
+    """What a space starts from, the way there and back, and in which steps 8-bit images are summed."""
 
     start: int
     forward: Callable[[Planes], Planes]
     inverse: Callable[[Planes], Planes]
+    bits: tuple[int, int, int]  #: a channel is rounded to whole multiples of 2**-bits
 
 
 #: Every space that is not linear, by its name.
 conversions: Final = {
-    "lab": Conversion(LIGHT, _to_lab, _from_lab),
-    "luv": Conversion(LIGHT, _to_luv, _from_luv),
-    "lch": Conversion(LIGHT, _to_lch, _from_lch),
-    "hsv": Conversion(UNIT, _to_hsv, _from_hsv),
-    "hsi": Conversion(UNIT, _to_hsi, _from_hsi),
-    "hed": Conversion(DENSITY, _to_hed, _from_hed),
-    "lalphabeta": Conversion(UNIT, _to_lalphabeta, _from_lalphabeta),
+    "lab": Conversion(LIGHT, _to_lab, _from_lab, (15, 15, 15)),
+    "luv": Conversion(LIGHT, _to_luv, _from_luv, (15, 14, 14)),
+    "lch": Conversion(LIGHT, _to_lch, _from_lch, (15, 14, 19)),
+    "hsv": Conversion(UNIT, _to_hsv, _from_hsv, (21, 21, 21)),
+    "hsi": Conversion(UNIT, _to_hsi, _from_hsi, (21, 21, 21)),
+    "hed": Conversion(DENSITY, _to_hed, _from_hed, (21, 21, 21)),
+    "lalphabeta": Conversion(UNIT, _to_lalphabeta, _from_lalphabeta, (18, 21, 21)),
 }

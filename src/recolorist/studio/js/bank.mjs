@@ -3,13 +3,15 @@
 import { pictureOf } from "./files.mjs";
 import { eigenSymmetric } from "./matrices.mjs";
 import { fromUpperTriangle } from "./moments.mjs";
+import { bankEntries } from "./rcb.mjs";
 
 /** @typedef {import("./moments.mjs").Moments} Moments */
 
 /**
  * @typedef {object} BankStyle
  * @property {string} name
- * @property {string} detail label and domain, where known
+ * @property {string | null} label
+ * @property {string | null} domain
  * @property {Moments} moments in the unit range
  */
 
@@ -26,29 +28,35 @@ export const PLANES = /** @type {Record<string, { x: string, y: string, at: (mea
 });
 
 /**
- * Read what StyleBank.to_json wrote; anything else is refused with a sentence.
- * @param {string} source
+ * Read a bank that StyleBank.save wrote, as .rcb or JSON; anything else is refused with a sentence.
+ * @param {Uint8Array} bytes
  * @param {string} file
- * @returns {{ name: string, styles: BankStyle[] }}
+ * @param {number} blankDeviation below it in every channel a style is blank
+ * @returns {Promise<{ name: string, styles: BankStyle[] }>}
  */
-export function readBank(source, file) {
-  const refuse = (/** @type {string} */ why) => new Error(`“${file}” is not a bank: ${why}. Expected is the JSON export of a style bank.`);
-  /** @type {any} */
-  let bank;
+export async function readBank(bytes, file, blankDeviation) {
   try {
-    bank = JSON.parse(source);
-  } catch {
-    throw refuse("it is not JSON");
+    const bank = await bankEntries(bytes);
+    refuse(bank);
+    const styles = Array.from({ length: bank.count }, (_, i) => styleAt(bank, i));
+    const isBlank = (/** @type {BankStyle} */ { moments }) => moments.cov.every((row, c) => row[c] < blankDeviation ** 2);
+    const usable = bank.blank ? styles : styles.filter((style) => !isBlank(style)); // the library draws from these
+    return { name: bank.name || file, styles: usable.length ? usable : styles };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`“${file}” is not a bank: ${why}. Expected is what StyleBank.save writes (.rcb or .json).`);
   }
-  if (!["recolorist.bank/1", "recolorist.bank/2"].includes(bank?.format)) throw refuse("its format is not “recolorist.bank/2”");
-  if (bank.channels !== 3) throw refuse(`it has ${bank.channels} channels, and the page needs three`);
-  if ((bank.space ?? "rgb") !== "rgb") throw refuse(`it was measured in ${bank.space}, and the page needs moments of RGB`);
+}
+
+/** @param {Record<string, any>} bank */
+function refuse(bank) {
+  if (bank.channels !== 3) throw new Error(`it has ${bank.channels} channels, and the page needs three`);
+  if ((bank.space ?? "rgb") !== "rgb") throw new Error(`it was measured in ${bank.space}, and the page needs moments of RGB`);
   const { mean, cov, pixels, key } = bank;
   const rows = [mean, cov, pixels, key];
-  if (!rows.every((row) => Array.isArray(row) && row.length === bank.count) || !bank.count) throw refuse("its lists differ in length or are empty");
+  if (!rows.every((row) => Array.isArray(row) && row.length === bank.count) || !bank.count) throw new Error("its lists differ in length or are empty");
   const whole = mean.every(isFiniteRow(3)) && cov.every(isFiniteRow(6)) && pixels.every(Number.isInteger);
-  if (!whole || bank.data_range !== 1) throw refuse("its numbers do not fit together");
-  return { name: bank.name || file, styles: Array.from({ length: bank.count }, (_, i) => styleAt(bank, i)) };
+  if (!whole || bank.data_range !== 1) throw new Error("its numbers do not fit together");
 }
 
 /** @param {number} length */
@@ -62,9 +70,17 @@ function isFiniteRow(length) {
  * @returns {BankStyle}
  */
 function styleAt(bank, i) {
-  const detail = [bank.label?.[i], bank.domain?.[i]].filter((part) => part !== null && part !== undefined).join(", ");
   const moments = { count: bank.pixels[i], mean: bank.mean[i], cov: fromUpperTriangle(bank.cov[i]) };
-  return { name: String(bank.key[i]), detail, moments };
+  return { name: String(bank.key[i]), label: bank.label?.[i] ?? null, domain: bank.domain?.[i] ?? null, moments };
+}
+
+/**
+ * Its name with label and domain, where known.
+ * @param {BankStyle} style
+ */
+export function fullName({ name, label, domain }) {
+  const detail = [label, domain].filter((part) => part !== null).join(", ");
+  return detail ? `${name} (${detail})` : name;
 }
 
 /**
@@ -119,7 +135,7 @@ export class BankPlot {
 
   draw() {
     const { canvas } = this;
-    if (!canvas.clientWidth) return;
+    if (!canvas.clientWidth || !this.styles.length) return;
     const ratio = window.devicePixelRatio || 1;
     canvas.width = Math.round(canvas.clientWidth * ratio);
     canvas.height = Math.round(canvas.clientHeight * ratio);

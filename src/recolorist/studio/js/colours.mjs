@@ -1,10 +1,11 @@
-// The distinct colours of an image, often far fewer than its pixels: what depends on the colour alone is computed once for each.
-// Histogram matching in a mixed linear space works on them, ranked as whole numbers, in the order of operations of histograms.py.
+// Pixels in the channels of a space and back, for the methods that rank, in the order of operations of histograms.py. What depends on
+// the colour alone is computed once for each distinct colour of an image, of which there are often far fewer than pixels.
 
-import { ABOVE, BELOW } from "./pixels.mjs";
+import { ABOVE, BELOW, noteLimits } from "./pixels.mjs";
 
-/** @typedef {import("./histograms.mjs").Channel & { values: Float64Array }} Channel its values in the order of the list, and sorted */
 /** @typedef {import("./plan.mjs").Space} Space */
+/** @typedef {import("./kernels.mjs").Kernels} Kernels */
+/** @typedef {{ values: Float64Array, unit: number }} Plane one channel, and the number that stands for 1 in it */
 
 /**
  * @typedef {object} Colours
@@ -48,109 +49,75 @@ export function weigh({ list, index }, mask) {
 }
 
 /**
- * The colours in the channels of a space, as whole numbers: equal in algebra is equal here.
- * @param {Int32Array} list
+ * Pixels in the channels of a space; whole numbers wherever the algebra gives such, so that equal in algebra is equal here.
+ * @param {Int32Array} pixels
  * @param {Space} space
- * @returns {Channel[]}
+ * @param {Kernels} kernels
+ * @returns {Plane[]}
  */
-export function channelsOf(list, { whole }) {
-  return whole.map(([first, second, third]) => {
-    const values = new Float64Array(list.length);
-    for (let i = 0; i < list.length; i++) {
-      const p = list[i];
-      values[i] = first * (p & 255) + second * ((p >>> 8) & 255) + third * (p >>> 16);
-    }
-    return { values, ...inOrder(values) };
-  });
+export function planesOf(pixels, { name, linear }, kernels) {
+  if (linear) return linear.whole.map((row) => ({ values: mixed(pixels, row), unit: linear.denominator * 255 }));
+  const planes = kernels.split(pixels, name).map((values) => ({ values, unit: 1 }));
+  if (name === "hsv") planes[2] = { values: largest(pixels), unit: 255 };
+  if (name === "hsi") planes[2] = { values: mixed(pixels, [1, 1, 1]), unit: 3 * 255 };
+  return planes;
 }
 
 /**
- * Values in ascending order. They are dealt into as many buckets as there are values, in equal steps from the least to the greatest;
- * since colours are distinct, few can share a bucket, and sorting those by insertion is quick.
- * @param {Float64Array} values
- * @returns {{ order: Uint32Array, sorted: Float64Array }}
+ * @param {Int32Array} pixels
+ * @param {number[]} row whole numbers
  */
-function inOrder(values) {
-  const count = values.length, { bucket, start } = deal(values);
-  const order = new Uint32Array(count), sorted = new Float64Array(count);
-  for (let i = 0; i < count; i++) {
-    const place = start[bucket[i]]++;
-    order[place] = i;
-    sorted[place] = values[i];
+function mixed(pixels, [first, second, third]) {
+  const values = new Float64Array(pixels.length);
+  for (let i = 0; i < pixels.length; i++) {
+    const p = pixels[i];
+    values[i] = first * (p & 255) + second * ((p >>> 8) & 255) + third * ((p >>> 16) & 255);
   }
-  sortNearly(order, sorted);
-  return { order, sorted };
+  return values;
+}
+
+/** @param {Int32Array} pixels */
+function largest(pixels) {
+  return Float64Array.from(pixels, (p) => Math.max(p & 255, (p >>> 8) & 255, (p >>> 16) & 255));
 }
 
 /**
- * The bucket of each value, and where each bucket starts.
- * @param {Float64Array} values
- */
-function deal(values) {
-  const count = values.length, bucket = new Uint32Array(count), start = new Uint32Array(count + 1);
-  let least = Infinity, greatest = -Infinity;
-  for (let i = 0; i < count; i++) {
-    if (values[i] < least) least = values[i];
-    if (values[i] > greatest) greatest = values[i];
-  }
-  const range = greatest - least || 1; // or all are equal
-  for (let i = 0; i < count; i++) {
-    bucket[i] = ((values[i] - least) / range) * (count - 1); // rounding and cutting never change the order
-    start[bucket[i] + 1]++;
-  }
-  for (let k = 0; k < count; k++) start[k + 1] += start[k];
-  return { bucket, start };
-}
-
-/**
- * Insertion sort, for what is almost in order.
- * @param {Uint32Array} order changed
- * @param {Float64Array} sorted changed
- */
-function sortNearly(order, sorted) {
-  for (let k = 1; k < sorted.length; k++) {
-    const value = sorted[k], moving = order[k];
-    let place = k;
-    for (; place > 0 && sorted[place - 1] > value; place--) {
-      sorted[place] = sorted[place - 1];
-      order[place] = order[place - 1];
-    }
-    sorted[place] = value;
-    order[place] = moving;
-  }
-}
-
-/**
- * What each colour becomes on its way to its goal, with notes on clipping.
- * @param {Channel[]} channels of the space
- * @param {Float64Array[]} goals per channel
+ * Channels on their way to their goals, back as pixels without alpha, with notes on clipping.
+ * @param {Plane[]} planes
+ * @param {Float64Array[]} goals
  * @param {Space} space
  * @param {number} strength
+ * @param {Kernels} kernels
+ * @returns {{ outputs: Int32Array, notes: Uint8Array }}
  */
-export function recolour(channels, goals, space, strength) {
-  const unit = space.denominator * 255;
-  const moved = channels.map(({ values }, c) => {
-    const goal = goals[c], result = new Float64Array(values.length);
+export function recolour(planes, goals, space, strength, kernels) {
+  const moved = planes.map(({ values, unit }, c) => {
+    const goal = goals[c], result = new Float64Array(values.length), divisor = space.name === "rgb" ? 1 : unit;
     for (let i = 0; i < values.length; i++) {
-      result[i] = (strength < 1 ? values[i] + strength * (goal[i] - values[i]) : goal[i]) / unit;
+      result[i] = (strength < 1 ? values[i] + strength * (goal[i] - values[i]) : goal[i]) / divisor;
     }
     return result;
   });
-  return inRgb(moved, space);
+  if (space.linear) return inRgb(moved, space.linear.basisInverse, space.name === "rgb" ? 1 : 255);
+  const { pixels, unlimited } = kernels.join(moved, space.name);
+  const notes = new Uint8Array(pixels.length);
+  noteLimits(pixels, unlimited, notes);
+  return { outputs: pixels, notes };
 }
 
 /**
  * Back to bytes.
  * @param {Float64Array[]} moved per channel of the basis of the space
- * @param {Space} space
+ * @param {number[][]} rows from that basis to RGB
+ * @param {number} range what stands for white is multiplied by this
  */
-function inRgb([x, y, z], { basisInverse }) {
+function inRgb([x, y, z], rows, range) {
   const outputs = new Int32Array(x.length), notes = new Uint8Array(x.length);
   const rounder = 6755399441055744.0; // see roundHalfEven
-  basisInverse.forEach(([first, second, third], c) => {
+  rows.forEach(([first, second, third], c) => {
     const below = BELOW | (BELOW << (2 + 2 * c)), above = ABOVE | (ABOVE << (2 + 2 * c));
     for (let i = 0; i < x.length; i++) {
-      const value = (first * x[i] + second * y[i] + third * z[i]) * 255 + rounder - rounder;
+      const value = (first * x[i] + second * y[i] + third * z[i]) * range + rounder - rounder;
       notes[i] |= value < 0 ? below : value > 255 ? above : 0;
       outputs[i] |= (value < 0 ? 0 : value > 255 ? 255 : value) << (8 * c);
     }
@@ -159,16 +126,16 @@ function inRgb([x, y, z], { basisInverse }) {
 }
 
 /**
- * Give every pixel its colour's output; alpha goes along untouched.
+ * Give every pixel its output; alpha goes along untouched.
  * @param {Int32Array} pixels
- * @param {Int32Array} index
- * @param {{ outputs: Int32Array, notes: Uint8Array }} decided for each colour
+ * @param {Int32Array | null} index of each pixel's colour in what was decided; null if that is one for each pixel
+ * @param {{ outputs: Int32Array, notes: Uint8Array }} decided
  * @param {Int32Array} target written
  * @param {Uint8Array} notes written
  */
 export function applyColours(pixels, index, decided, target, notes) {
   for (let i = 0; i < pixels.length; i++) {
-    const place = index[i];
+    const place = index === null ? i : index[i];
     target[i] = (pixels[i] & 0xff000000) | decided.outputs[place];
     notes[i] = decided.notes[place];
   }

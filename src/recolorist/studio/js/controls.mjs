@@ -41,7 +41,7 @@ function couple(slider, field, changed) {
 
 /** Switch off what has no effect, and say why. */
 function settle() {
-  const histogram = select("method").value === "histogram";
+  const histogram = select("method").value.endsWith("histogram");
   input("gain").disabled = input("gain-number").disabled = histogram;
   byId("histogram-note", HTMLElement).hidden = !histogram;
   const masked = select("mask").value !== "off";

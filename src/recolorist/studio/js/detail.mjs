@@ -1,7 +1,6 @@
 // Lost detail, patch by patch: the figures of detail.py in the library, where the definition is.
 
 import { roundHalfEven } from "./exact.mjs";
-import { isDiagonal } from "./plan.mjs";
 
 /**
  * @typedef {object} DetailLoss
@@ -29,68 +28,69 @@ const countOf = (length, side) => Math.min(MOST, Math.max(1, Math.floor(length /
 const placesOf = (count, length) =>
   Int32Array.from({ length: count * GRID }, (_, k) => Math.floor(((k + 0.5) * length) / (count * GRID)));
 
+/** What a map would write into each channel of pixels without limits. @typedef {(pixels: Int32Array) => Float64Array[]} Expect */
+
 /**
- * @param {{ content: Int32Array, output: Int32Array, mask: Uint8Array | null, width: number, plan: import("./plan.mjs").Plan | null }} change
+ * @param {{ content: Int32Array, output: Int32Array, mask: Uint8Array | null, width: number, expect: Expect | null }} change
  * @returns {DetailLoss}
  */
-export function detailLoss(change) {
-  const { width } = change, height = change.content.length / width;
-  const side = Math.max(LEAST, Math.min(height, width) / PARTS);
+export function detailLoss({ content, output, mask, width, expect }) {
+  const height = content.length / width, side = Math.max(LEAST, Math.min(height, width) / PARTS);
   const rows = countOf(height, side), columns = countOf(width, side);
-  const lines = placesOf(rows, height), places = placesOf(columns, width);
+  const numbers = sampledPixels(rows, columns, width, height);
+  const before = numbers.map((i) => content[i]), after = numbers.map((i) => output[i]);
+  const expected = expect ? expect(before) : null;
   /** @type {(number | null)[]} */
   const losses = [];
-  for (let r = 0; r < rows; r++) {
-    for (let c = 0; c < columns; c++) {
-      const numbers = [];
-      for (let y = 0; y < GRID; y++) {
-        for (let x = 0; x < GRID; x++) numbers.push(lines[r * GRID + y] * width + places[c * GRID + x]);
-      }
-      losses.push(patchLoss(numbers, change));
-    }
+  for (let start = 0; start < numbers.length; start += GRID * GRID) {
+    const places = Array.from({ length: GRID * GRID }, (_, k) => start + k).filter((k) => !mask || mask[numbers[k]]);
+    losses.push(mask && places.length < ENOUGH ? null : patchLoss(places, before, after, expected));
   }
   return summarise(losses, rows, columns, width, height);
 }
 
 /**
- * The loss of the worst channel that has detail in a patch; null if none has.
- * @param {number[]} numbers of its pixels
- * @param {Parameters<typeof detailLoss>[0]} change
+ * The pixels that are compared, patch by patch.
+ * @param {number} rows
+ * @param {number} columns
+ * @param {number} width
+ * @param {number} height
  */
-function patchLoss(numbers, { content, output, mask, plan }) {
-  const inside = mask ? numbers.filter((i) => mask[i]) : numbers;
-  if (mask && inside.length < ENOUGH) return null;
-  const channels = [0, 1, 2].map((c) => inside.map((i) => (content[i] >>> (8 * c)) & 255));
+function sampledPixels(rows, columns, width, height) {
+  const lines = placesOf(rows, height), places = placesOf(columns, width), numbers = new Int32Array(lines.length * places.length);
+  let at = 0;
+  for (let r = 0; r < rows; r++) {
+    for (let c = 0; c < columns; c++) {
+      for (let y = 0; y < GRID; y++) {
+        for (let x = 0; x < GRID; x++) numbers[at++] = lines[r * GRID + y] * width + places[c * GRID + x];
+      }
+    }
+  }
+  return numbers;
+}
+
+/**
+ * The loss of the worst channel that has detail in a patch; null if none has.
+ * @param {number[]} places
+ * @param {Int32Array} source
+ * @param {Int32Array} written
+ * @param {Float64Array[] | null} expected
+ */
+function patchLoss(places, source, written, expected) {
+  const levels = (/** @type {Int32Array} */ pixels, /** @type {number} */ c) => places.map((k) => (pixels[k] >>> (8 * c)) & 255);
+  const channels = [0, 1, 2].map((c) => levels(source, c));
   const variances = channels.map((before) => covariance(before, before));
   const least = Math.max(FLOOR * FLOOR, WEAK * WEAK * Math.max(...variances));
   let worst = null;
   for (let c = 0; c < 3; c++) {
-    const before = channels[c];
     if (variances[c] < least) continue;
-    const after = inside.map((i) => (output[i] >>> (8 * c)) & 255);
-    const expected = plan ? expectedIn(c, inside, content, plan) : before;
-    const goal = covariance(expected, expected), written = covariance(after, after);
-    const spread = Math.sqrt(goal * (plan ? Math.max(goal, written) : written));
-    const kept = spread > 0 ? Math.abs(covariance(expected, after)) / spread : 0;
+    const after = levels(written, c), aim = expected ? places.map((k) => expected[c][k]) : channels[c];
+    const goal = covariance(aim, aim), variance = covariance(after, after);
+    const spread = Math.sqrt(goal * (expected ? Math.max(goal, variance) : variance));
+    const kept = spread > 0 ? Math.abs(covariance(aim, after)) / spread : 0;
     worst = Math.max(worst ?? 0, Math.min(1, Math.max(0, 1 - kept)));
   }
   return worst;
-}
-
-/**
- * What a plan would write into a channel without limits.
- * @param {number} c
- * @param {number[]} numbers
- * @param {Int32Array} content
- * @param {import("./plan.mjs").Plan} plan
- */
-function expectedIn(c, numbers, content, plan) {
-  const [red, green, blue] = plan.matrix[c];
-  if (isDiagonal(plan)) return numbers.map((i) => plan.matrix[c][c] * ((content[i] >>> (8 * c)) & 255));
-  return numbers.map((i) => {
-    const p = content[i];
-    return roundHalfEven(red * (p & 255) + green * ((p >>> 8) & 255) + blue * ((p >>> 16) & 255) + plan.offset[c]);
-  });
 }
 
 /**

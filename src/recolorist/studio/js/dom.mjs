@@ -71,6 +71,6 @@ export function shown(value, digits) {
  * @param {number} share
  */
 export function percent(share) {
-  if (share === 0) return "0 %";
-  return share < 0.0001 ? "< 0.01 %" : `${shown(100 * share, share < 0.1 ? 2 : 1)} %`;
+  const number = share === 0 ? "0" : share < 0.0001 ? "<\u00a00.01" : shown(100 * share, share < 0.1 ? 2 : 1);
+  return `${number}\u00a0%`; // a line is never broken before the sign
 }

@@ -125,5 +125,10 @@ export function contextOf(canvas) {
  * @param {string} type
  */
 export function blobFromBase64(base64, type) {
-  return new Blob([Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))], { type });
+  return new Blob([bytesFromBase64(base64)], { type });
+}
+
+/** @param {string} base64 */
+export function bytesFromBase64(base64) {
+  return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 }

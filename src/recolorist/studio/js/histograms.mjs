@@ -26,6 +26,17 @@ export function countLevels(pixels, mask) {
  * @property {Float64Array} sorted the values in that order
  */
 
+/**
+ * @param {Float64Array} values
+ * @param {import("./kernels.mjs").Kernels} kernels
+ * @returns {Channel}
+ */
+export function inOrder(values, kernels) {
+  const order = kernels.orderValues(values), sorted = new Float64Array(values.length);
+  for (let k = 0; k < sorted.length; k++) sorted[k] = values[order[k]];
+  return { order, sorted };
+}
+
 /** @type {Channel} */
 const LEVELS = { order: Uint32Array.from({ length: 256 }, (_, i) => i), sorted: Float64Array.from({ length: 256 }, (_, i) => i) };
 
@@ -133,4 +144,38 @@ export function blendTable(table, strength) {
     const blended = strength < 1 ? level + strength * (goal - level) : goal;
     return Math.min(Math.max(roundHalfEven(blended), 0), 255);
   });
+}
+
+/**
+ * Give pixels exactly the style's histogram: the pixel of each rank takes the style's value of the same relative rank.
+ * @param {import("./colours.mjs").Plane} plane
+ * @param {number} width
+ * @param {Uint8Array | null} mask
+ * @param {Float64Array} style the values of the style that are measured
+ * @param {import("./kernels.mjs").Kernels} kernels
+ * @returns {{ goals: Float64Array, flags: string[] }}
+ */
+export function matchExactly({ values, unit }, width, mask, style, kernels) {
+  const goals = values.slice(), taken = mask ? values.filter((_, i) => mask[i]) : values;
+  const ranked = style.slice().sort();
+  if (isFlat(...extremes(taken), unit)) {
+    const mean = sumPairwise(style) / style.length;
+    return { goals: goals.map((value, i) => (mask === null || mask[i] ? mean : value)), flags: ["flat"] };
+  }
+  const order = kernels.orderPixels(values, width, mask), count = order.length;
+  for (let k = 0; k < count; k++) goals[order[k]] = ranked[Math.floor(((2 * k + 1) * ranked.length) / (2 * count))];
+  return { goals, flags: ranked[0] === ranked[ranked.length - 1] ? ["collapsed"] : [] };
+}
+
+/**
+ * @param {Float64Array} values
+ * @returns {[number, number]}
+ */
+function extremes(values) {
+  let low = Infinity, high = -Infinity;
+  for (let i = 0; i < values.length; i++) {
+    if (values[i] < low) low = values[i];
+    if (values[i] > high) high = values[i];
+  }
+  return [low, high];
 }

@@ -1,14 +1,17 @@
 // The page: what is loaded, what is shown, what can be taken away.
 
-import { BankPlot, paletteOf, readBank } from "./bank.mjs";
+import { fullName } from "./bank.mjs";
+import { BankView } from "./bankview.mjs";
 import { startWorker } from "./calls.mjs";
 import { controlValues, listenToControls, setControls } from "./controls.mjs";
 import { byId, element, percent, shown } from "./dom.mjs";
-import { blobFromBase64, newCanvas, paint, readPicture } from "./files.mjs";
+import { blobFromBase64, bytesFromBase64, newCanvas, paint, readPicture } from "./files.mjs";
 import { blankLines, equationLines, formula, histogramCharts, spaceLines, tableRows } from "./numbers.mjs";
 import { clippedOverlay, lossOverlay, outsideOverlay } from "./overlays.mjs";
 import { Session } from "./session.mjs";
+import { Sheet } from "./sheet.mjs";
 import { pythonSnippet } from "./snippet.mjs";
+import { canvasOf, Strip } from "./strip.mjs";
 import { copyScript, savePlan, savePng, saveScript } from "./takeaway.mjs";
 import { Viewer } from "./viewer.mjs";
 
@@ -24,8 +27,9 @@ import { Viewer } from "./viewer.mjs";
  * @property {Record<string, import("./plan.mjs").Space>} spaces
  * @property {Record<string, { name: string, type: string, base64: string }>} images
  * @property {{ title: string, content: string, styles: string[], controls: Record<string, string | number | boolean> }[]} examples
- * @property {unknown} bank
- * @property {import("./blank.mjs").BlankRule} blank
+ * @property {string} bank as JSON
+ * @property {import("./blank.mjs").BlankRule & { styleDeviation: number }} blank
+ * @property {string} kernels the library's loops as WebAssembly, in base64
  */
 
 const html = (/** @type {string} */ id) => byId(id, HTMLElement);
@@ -33,18 +37,21 @@ const ticked = (/** @type {string} */ id) => byId(id, HTMLInputElement).checked;
 /** @type {Library} */
 const library = JSON.parse(html("library").textContent ?? "");
 const call = startWorker(html("worker").textContent ?? "");
-void call({ what: "spaces", spaces: library.spaces, blank: library.blank });
+const { spaces, blank } = library, kernels = bytesFromBase64(library.kernels);
+call({ what: "library", library: { spaces, blank, kernels } }).catch(() => say("This browser runs no WebAssembly with vectors, which the Studio needs; use a newer one."));
 
+/** @type {Picture[]} */
+let contents = [];
 /** @type {(Picture | BankStyle)[]} */
 let styles = [];
 /** @type {Set<Picture | BankStyle>} */
-let borrowed = new Set(); // styles of an example, which make room for one's own
+let borrowed = new Set(); // pictures of an example, which make room for one's own
 /** @type {HTMLCanvasElement | null} */
 let output = null;
 /** @type {Record<"content" | "style" | "output", HTMLCanvasElement | null>} */
 let overlays = { content: null, style: null, output: null };
 /** @type {HTMLCanvasElement | null} */
-let palette = null;
+let styleCanvas = null;
 
 // ---- pictures ---------------------------------------------------------------------------------------------------------------------
 
@@ -52,11 +59,10 @@ const session = new Session(call, controlValues, { drawn: show, told: report, fa
 
 const layer = (/** @type {HTMLCanvasElement | null | undefined} */ image, /** @type {keyof typeof overlays} */ name) =>
   image ? [{ image, overlay: overlays[name] }] : [];
-const styleCanvas = () => (session.style && "canvas" in session.style ? session.style.canvas : palette);
 const viewer = new Viewer(
   [
     { canvas: byId("content-canvas", HTMLCanvasElement), layers: () => layer(session.content?.canvas, "content") },
-    { canvas: byId("style-canvas", HTMLCanvasElement), layers: () => layer(styleCanvas(), "style") },
+    { canvas: byId("style-canvas", HTMLCanvasElement), layers: () => layer(styleCanvas, "style") },
     { canvas: byId("output-canvas", HTMLCanvasElement), layers: () => layer(output, "output") },
     {
       canvas: byId("compare-canvas", HTMLCanvasElement),
@@ -109,20 +115,19 @@ function refreshOverlays() {
     overlays.content = outsideOverlay(content, match.content);
     if (style && "canvas" in style) overlays.style = outsideOverlay(style, match.style);
   }
-  const { width, height } = content, loss = session.result?.loss;
-  if (ticked("show-clipped")) overlays.output = clippedOverlay(match.notes, width, height);
-  if (ticked("show-loss") && loss && session.result?.notes === match.notes) {
-    overlays.output = lossOverlay(loss, width, height, overlays.output ?? undefined);
-  }
+  const { width, height } = content, result = session.result?.pixels === match.pixels ? session.result : null;
+  const notes = result?.notes ?? match.notes;
+  if (ticked("show-clipped") && notes) overlays.output = clippedOverlay(notes, width, height);
+  if (ticked("show-loss") && result) overlays.output = lossOverlay(result.loss, width, height, overlays.output ?? undefined);
 }
 
 /** @param {Result} result */
 function report(result) {
-  const channels = library.spaces[controlValues().space].channels;
+  const space = library.spaces[result.plan?.space ?? controlValues().space];
   say("");
-  html("formula").replaceChildren(...formula(result));
-  html("equation").replaceChildren(...equationLines(result));
-  html("flags").replaceChildren(...blankLines(result), ...spaceLines(result, channels));
+  html("formula").replaceChildren(...formula(result, space));
+  html("equation").replaceChildren(...equationLines(result, space));
+  html("flags").replaceChildren(...blankLines(result), ...spaceLines(result, space.channels));
   const table = byId("numbers", HTMLTableElement);
   table.querySelectorAll("tbody").forEach((body) => body.remove());
   table.append(...tableRows(result));
@@ -137,8 +142,8 @@ function report(result) {
   refreshOverlays();
   viewer.draw();
   html("pearson-pooled").textContent = pearsonPooled === null ? "undefined" : shown(pearsonPooled, 5);
-  plot.content = result.content.moments.mean.map((value) => value / 255);
-  if (plot.styles.length) plot.draw();
+  bank.plot.content = result.content.moments.mean.map((value) => value / 255);
+  bank.plot.draw();
   document.body.dataset.state = "working";
   setExports(true);
 }
@@ -158,55 +163,59 @@ function setExports(possible) {
   html("no-plan").hidden = !possible || affine;
 }
 
-// ---- content and styles -----------------------------------------------------------------------------------------------------------
+// ---- contents and styles ----------------------------------------------------------------------------------------------------------
 
-/** @param {Picture} picture */
-function useContent(picture) {
-  html("content-meta").textContent = describe(picture);
+const contentStrip = new Strip(html("content-strip"), "content", 2, useContent);
+const styleStrip = new Strip(html("strip"), "style", 1, useStyle);
+const sheet = new Sheet(call, controlValues);
+
+/** @param {number} index */
+function useContent(index) {
+  const picture = contents[index];
+  caption("content", picture.name, `${picture.width} × ${picture.height}`);
+  contentStrip.mark(index);
   session.setContent(picture);
+  noteFiles();
   viewer.fit();
-}
-
-/** @param {Picture} picture */
-function describe({ name, width, height, note }) {
-  return `${name}, ${width} × ${height}${note ? `. ${note}` : ""}`;
 }
 
 /** @param {number} index */
 function useStyle(index) {
   const style = styles[index];
-  palette = "moments" in style ? paletteOf(style).canvas : null;
-  html("style-meta").textContent = "moments" in style
-    ? `${style.name}${style.detail ? ` (${style.detail})` : ""}, from a bank: no picture, colours drawn from its nine numbers`
-    : describe(style);
-  document.querySelectorAll("#strip input").forEach((radio, i) => {
-    if (radio instanceof HTMLInputElement) radio.checked = i === index;
-  });
+  styleCanvas = canvasOf(style);
+  if ("moments" in style) caption("style", fullName(style), "from a bank");
+  else caption("style", style.name, `${style.width} × ${style.height}`);
+  styleStrip.mark(index);
   session.setStyle(style);
+  noteFiles();
   viewer.draw();
 }
 
-function drawStrip() {
-  const entries = styles.map((style, i) => {
-    const radio = element("input", { type: "radio", name: "style", value: String(i) });
-    radio.addEventListener("change", () => useStyle(i));
-    const thumb = newCanvas(96, 96);
-    const source = "canvas" in style ? style.canvas : paletteOf(style).canvas;
-    const side = Math.min(source.width, source.height);
-    const at = [(source.width - side) / 2, (source.height - side) / 2];
-    thumb.getContext("2d")?.drawImage(source, at[0], at[1], side, side, 0, 0, 96, 96);
-    thumb.setAttribute("aria-hidden", "true");
-    return element("label", {}, radio, thumb, element("span", {}, style.name));
-  });
-  html("strip-styles").replaceChildren(...entries);
-  html("strip").hidden = styles.length === 0;
+/**
+ * One line whatever the length of the name; the size is never cut off.
+ * @param {string} role
+ * @param {string} name
+ * @param {string} size
+ */
+function caption(role, name, size) {
+  const place = html(`${role}-meta`);
+  place.replaceChildren(element("span", { class: "name", title: name }, name), element("span", { class: "size" }, size));
+}
+
+/** What a careful person would want to know of the two files. */
+function noteFiles() {
+  const { content, style } = session;
+  const notes = content?.note ? [`Content: ${content.note}.`] : [];
+  if (style && "moments" in style) notes.push("Style: no picture, but colours drawn from its nine numbers.");
+  else if (style?.note) notes.push(`Style: ${style.note}.`);
+  html("notes").textContent = notes.join(" ");
 }
 
 /** @param {(Picture | BankStyle)[]} added */
 function addStyles(added) {
   if (!added.length) return;
   styles = [...styles, ...added];
-  drawStrip();
+  styleStrip.show(styles);
   useStyle(styles.length - added.length);
 }
 
@@ -218,10 +227,12 @@ async function openExample(example) {
   };
   setControls(example.controls);
   const [content, ...others] = await Promise.all([example.content, ...example.styles].map(read));
+  contents = [content];
   styles = others;
-  borrowed = new Set(others);
-  drawStrip();
-  useContent(content);
+  borrowed = new Set([content, ...others]);
+  contentStrip.show(contents);
+  styleStrip.show(styles);
+  useContent(0);
   useStyle(0);
 }
 
@@ -248,54 +259,51 @@ async function readAll(files) {
  */
 async function takeFiles(files, role) {
   say("");
-  const banks = files.filter((file) => file.name.endsWith(".json"));
+  const banks = files.filter((file) => /\.(json|rcb)$/i.test(file.name));
   const pictures = await readAll(files.filter((file) => !banks.includes(file)));
-  for (const bank of banks) openBank(await bank.text(), bank.name);
+  for (const file of banks) await bank.open(file, file.name);
   if (!pictures.length) return;
   byId("example", HTMLSelectElement).value = "";
-  if (role === "content") useContent(pictures[0]);
-  const own = role === "content" ? pictures.slice(1) : pictures;
-  if (own.length) styles = styles.filter((style) => !borrowed.has(style));
-  addStyles(own);
+  if (role === "content") {
+    contents = pictures;
+    contentStrip.show(contents);
+    useContent(0);
+  } else {
+    styles = styles.filter((style) => !borrowed.has(style));
+    addStyles(pictures);
+  }
 }
 
-// ---- the bank ---------------------------------------------------------------------------------------------------------------------
+// ---- the bank and the contact sheet -----------------------------------------------------------------------------------------------
 
-const plot = new BankPlot(byId("bank-plot", HTMLCanvasElement), useBankStyle);
-const list = byId("bank-list", HTMLSelectElement);
+const bank = new BankView(library.blank.styleDeviation, { use: useBankStyle, drawn: showDraws, say });
+
+/** @param {BankStyle} style */
+function useBankStyle(style) {
+  const known = styles.indexOf(style);
+  if (known >= 0) return useStyle(known);
+  styles = styles.filter((other) => "canvas" in other); // one style of the bank at a time; the plot holds them all
+  addStyles([style]);
+}
 
 /**
- * @param {string} source
- * @param {string} file
+ * The content in the styles that were drawn.
+ * @param {string} title
+ * @param {BankStyle[]} drawn
  */
-function openBank(source, file) {
-  try {
-    const bank = readBank(source, file);
-    plot.styles = bank.styles;
-    plot.selected = -1;
-    const option = (/** @type {BankStyle} */ { name, detail }, /** @type {number} */ i) =>
-      element("option", { value: String(i) }, detail ? `${name} (${detail})` : name);
-    list.replaceChildren(...bank.styles.map(option));
-    html("bank-name").textContent = `${bank.name}: ${bank.styles.length} styles`;
-    html("bank-view").hidden = false;
-    plot.draw();
-  } catch (error) {
-    say(error instanceof Error ? error.message : String(error));
-  }
+function showDraws(title, drawn) {
+  const { content } = session;
+  if (!content) return;
+  void sheet.make(title, drawn.map((style) => ({ name: style.name, content, style, choose: () => useBankStyle(style) })), false);
+  html("sheet-card").scrollIntoView({ block: "start" });
 }
 
-/** @param {number} index */
-function useBankStyle(index) {
-  plot.selected = index;
-  list.value = String(index);
-  const style = plot.styles[index];
-  const known = styles.indexOf(style);
-  if (known >= 0) useStyle(known);
-  else {
-    styles = styles.filter((other) => "canvas" in other); // one style of the bank at a time; the plot holds them all
-    addStyles([style]);
-  }
-  plot.draw();
+/** All contents in the style that is chosen. */
+function showContents() {
+  const { style } = session;
+  if (!style) return;
+  const cells = contents.map((content, i) => ({ name: content.name, content, style, choose: () => useContent(i) }));
+  void sheet.make(`Before and after, in the colours of ${style.name}`, cells, true);
 }
 
 // ---- wiring -----------------------------------------------------------------------------------------------------------------------
@@ -314,14 +322,15 @@ function wireFiles() {
       chooser.value = "";
     });
   }
-  const bank = byId("bank-file", HTMLInputElement);
-  bank.addEventListener("change", async () => {
-    for (const file of bank.files ?? []) openBank(await file.text(), file.name);
-    bank.value = "";
+  const chooser = byId("bank-file", HTMLInputElement);
+  chooser.addEventListener("change", async () => {
+    say("");
+    for (const file of chooser.files ?? []) await bank.open(file, file.name);
+    chooser.value = "";
   });
-  const openExampleBank = () => openBank(JSON.stringify(library.bank), "example");
-  html("bank-example").addEventListener("click", openExampleBank);
-  openExampleBank();
+  const openExampleBank = () => bank.open(new Blob([library.bank]), "example");
+  html("bank-example").addEventListener("click", () => void openExampleBank());
+  void openExampleBank();
   wireDrop();
 }
 
@@ -350,6 +359,7 @@ function wireButtons() {
     "zoom-fit": () => viewer.fit(), "zoom-actual": () => viewer.actualSize(),
     "save-png": () => savePng(session), "save-plan": () => savePlan(session),
     "save-snippet": () => saveScript(session, html("snippet").textContent ?? ""),
+    "sheet-make": showContents,
     "copy-snippet": async () => (html("status").textContent = await copyScript(html("snippet"))),
   };
   for (const [id, action] of Object.entries(actions)) html(id).addEventListener("click", () => void action());
@@ -361,14 +371,9 @@ function wireButtons() {
   }
   document.querySelectorAll('input[name="view"]').forEach((radio) =>
     radio.addEventListener("change", () => radio instanceof HTMLInputElement && setView(radio.value)));
-  list.addEventListener("change", () => useBankStyle(Number(list.value)));
-  byId("bank-plane", HTMLSelectElement).addEventListener("change", (event) => {
-    plot.plane = /** @type {HTMLSelectElement} */ (event.target).value;
-    plot.draw();
-  });
   byId("theme", HTMLSelectElement).addEventListener("change", (event) => {
     document.documentElement.dataset.theme = /** @type {HTMLSelectElement} */ (event.target).value;
-    plot.draw();
+    bank.plot.draw();
   });
 }
 

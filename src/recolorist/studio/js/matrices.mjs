@@ -53,21 +53,13 @@ export function entrywise(a, b, combine) {
 }
 
 /**
- * Mean of a matrix and its transpose.
- * @param {Matrix} a
- * @returns {Matrix}
- */
-export function symmetrised(a) {
-  return entrywise(a, transpose(a), (x, y) => (x + y) / 2);
-}
-
-/**
- * Eigenvalues in ascending order and eigenvectors as columns, by Jacobi's rotations: slow, simple and accurate to the last few bits.
- * @param {Matrix} matrix symmetric
+ * Eigenvalues and, as columns, eigenvectors of the mean of a matrix and its transpose, by Jacobi's rotations: the operations of
+ * _kernels_transport.h in their order.
+ * @param {Matrix} matrix
  * @returns {{ values: number[], vectors: Matrix }}
  */
 export function eigenSymmetric(matrix) {
-  const a = matrix.map((row) => [...row]);
+  const a = entrywise(matrix, transpose(matrix), (x, y) => (x + y) / 2);
   const vectors = IDENTITY.map((row) => [...row]);
   for (let sweep = 0; sweep < 60; sweep++) {
     if (a[0][1] === 0 && a[0][2] === 0 && a[1][2] === 0) break;
@@ -75,8 +67,7 @@ export function eigenSymmetric(matrix) {
     rotate(a, vectors, 0, 2);
     rotate(a, vectors, 1, 2);
   }
-  const order = [0, 1, 2].sort((i, j) => a[i][i] - a[j][j]);
-  return { values: order.map((i) => a[i][i]), vectors: vectors.map((row) => order.map((i) => row[i])) };
+  return { values: a.map((row, i) => row[i]), vectors };
 }
 
 /**
@@ -93,12 +84,12 @@ function rotate(a, vectors, p, q) {
     return;
   }
   const ratio = (a[q][q] - a[p][p]) / (2 * off);
-  const tangent = (ratio < 0 ? -1 : 1) / (Math.abs(ratio) + Math.hypot(ratio, 1));
-  const cosine = 1 / Math.hypot(tangent, 1), sine = tangent * cosine;
+  const tangent = (ratio < 0 ? -1 : 1) / (Math.abs(ratio) + Math.sqrt(ratio * ratio + 1));
+  const cosine = 1 / Math.sqrt(tangent * tangent + 1), sine = tangent * cosine, step = tangent * off;
   const r = 3 - p - q; // the third index
-  [a[p][p], a[q][q]] = [a[p][p] - tangent * off, a[q][q] + tangent * off];
-  a[p][q] = a[q][p] = 0;
   const [rp, rq] = [a[r][p], a[r][q]];
+  [a[p][p], a[q][q]] = [a[p][p] - step, a[q][q] + step];
+  a[p][q] = a[q][p] = 0;
   a[r][p] = a[p][r] = cosine * rp - sine * rq;
   a[r][q] = a[q][r] = sine * rp + cosine * rq;
   for (const row of vectors) [row[p], row[q]] = [cosine * row[p] - sine * row[q], sine * row[p] + cosine * row[q]];

@@ -5,7 +5,7 @@ import { deviations } from "./moments.mjs";
 import { isDiagonal } from "./plan.mjs";
 
 /** @typedef {import("./engine.mjs").Result} Result */
-/** @typedef {import("./plan.mjs").Plan} Plan */
+/** @typedef {import("./plan.mjs").Space} Space */
 
 const RGB = ["R", "G", "B"];
 const NAMES = ["Red", "Green", "Blue"];
@@ -18,45 +18,42 @@ const MEANINGS = /** @type {Record<string, string>} */ ({
 /**
  * One line per channel.
  * @param {Result} result
+ * @param {Space} space
  * @returns {HTMLElement[]}
  */
-export function equationLines({ plan }) {
-  if (!plan) return [element("p", {}, "Each level goes to the style’s level of the same cumulative share; there is no single equation.")];
-  const diagonal = isDiagonal(plan);
-  return RGB.map((name, c) => {
-    const terms = RGB.flatMap((other, k) => (diagonal && k !== c ? [] : [[other, plan.matrix[c][k]]]));
+export function equationLines({ plan }, space) {
+  if (!plan) return [element("p", {}, "Each value goes to the style’s value of the same rank; there is no single equation.")];
+  const diagonal = isDiagonal(plan), names = space.linear ? RGB : space.channels;
+  const label = (/** @type {string} */ text, /** @type {number} */ c) => element("b", space.linear ? { class: `channel-${c}` } : {}, text);
+  const sign = (/** @type {number} */ value) => (value < 0 ? "−" : "+");
+  return names.map((name, c) => {
+    const terms = diagonal ? [c] : [0, 1, 2];
     const line = element("div", { class: "equation", "data-value": [...plan.matrix[c], plan.offset[c]].join(" ") });
-    line.append(letter(`${name}′`, c), " = ");
-    terms.forEach(([other, factor], k) => {
-      const value = /** @type {number} */ (factor), label = /** @type {string} */ (other);
-      line.append(k ? ` ${value < 0 ? "−" : "+"} ${shown(Math.abs(value), 4)} ` : `${shown(value, 4)} `, letter(label, RGB.indexOf(label)));
+    line.append(label(`${name}′`, c), " = ");
+    terms.forEach((other, k) => {
+      const value = plan.matrix[c][other];
+      line.append(k ? ` ${sign(value)} ${shown(Math.abs(value), 4)} ` : `${shown(value, 4)} `, label(names[other], other));
     });
-    line.append(` ${plan.offset[c] < 0 ? "−" : "+"} ${shown(Math.abs(plan.offset[c]), 2)}`);
+    line.append(` ${sign(plan.offset[c])} ${shown(Math.abs(plan.offset[c]), space.linear ? 2 : 4)}`);
     return line;
   });
 }
 
 /**
- * @param {string} text
- * @param {number} channel
- */
-function letter(text, channel) {
-  return element("b", { class: `channel-${channel}` }, text);
-}
-
-/**
  * The formula in symbols.
  * @param {Result} result
+ * @param {Space} space
  * @returns {(Node | string)[]}
  */
-export function formula({ plan }) {
+export function formula({ plan }, space) {
   if (!plan) return marked("x′ = F_style⁻¹ (F_content (x)) per channel of the space, with the cumulative histograms F");
   if (plan.flags[0].includes("blank")) return ["x′ = x"];
-  const blend = plan.strength < 1 ? `, then ${shown(100 * plan.strength, 0)} % of the way` : "";
+  let blend = plan.strength < 1 ? `, then ${shown(100 * plan.strength, 0)} % of the way` : "";
+  if (!space.linear) blend += `; x in ${plan.space}, converted back and held in range`;
   if (plan.method === "covariance") {
     return marked(`x′ = T (x − μ_content) + μ_style, where T is the smallest map that turns Σ_content into Σ_style${blend}`);
   }
-  if (plan.space === "rgb") return marked(`x′ = α x + β, where α = σ_style ∕ σ_content and β = μ_style − α μ_content${blend}`);
+  if (plan.space === "rgb" || !space.linear) return marked(`x′ = α x + β, where α = σ_style ∕ σ_content and β = μ_style − α μ_content${blend}`);
   return marked(`x′ = M⁻¹ D M (x − μ_content) + μ_style, where D = σ_style ∕ σ_content in ${plan.space}${blend}`);
 }
 
@@ -81,7 +78,7 @@ export function tableRows(result) {
       row("μ style", "mean-style", style.moments.mean, 2), row("σ style", "std-style", deviations(style.moments), 2),
       row("μ output", "mean-output", output.mean, 2), row("σ output", "std-output", output.std, 2),
     ],
-    plan && isDiagonal(plan)
+    plan && isDiagonal(plan) && plan.dataRange === 255
       ? [row("α gain", "alpha", plan.matrix.map((line, c) => line[c]), 4), row("β offset", "beta", plan.offset, 2)]
       : [],
     [cells("clipped", "clipped", report.clipped, percent), cells("Pearson", "pearson", report.pearson, (v) => shown(v, 5))],
@@ -136,7 +133,7 @@ export function blankLines({ blank, flags }) {
  */
 export function spaceLines({ plan, flags, blank }, channels) {
   const lines = [];
-  if (plan && (plan.space !== "rgb" || plan.method === "covariance")) {
+  if (plan && (plan.space !== "rgb" || plan.method === "covariance") && (plan.dataRange === 255 || !isDiagonal(plan))) {
     const gains = channels.map((name, c) => `${name} ${shown(plan.gain[c], 4)}`).join(", ");
     lines.push(element("p", { "data-value": plan.gain.join(" "), id: "gains" }, `Gain per channel: ${gains}.`));
   }

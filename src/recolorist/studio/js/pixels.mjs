@@ -106,3 +106,21 @@ export function keepOutside(pixels, mask, target, notes) {
     notes[i] &= inside;
   }
 }
+
+/**
+ * Note which values a limit changed: in a space that is not linear not only the ends of the range are limits.
+ * @param {Int32Array} written
+ * @param {Float64Array[]} unlimited what would have been written without limits, per channel
+ * @param {Uint8Array} notes written
+ */
+export function noteLimits(written, unlimited, notes) {
+  notes.fill(0);
+  unlimited.forEach((plane, c) => {
+    const below = BELOW | (BELOW << (2 + 2 * c)), above = ABOVE | (ABOVE << (2 + 2 * c));
+    for (let i = 0; i < written.length; i++) {
+      const value = plane[i], level = (written[i] >>> (8 * c)) & 255;
+      if (value < 0 || value < level - 1) notes[i] |= below;
+      else if (!(value <= 255 && value <= level + 1)) notes[i] |= above; // what no number stands for is high
+    }
+  });
+}

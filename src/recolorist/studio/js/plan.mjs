@@ -1,17 +1,22 @@
 // Planning, as in plan.py: from the moments of two images to one affine map. Same rules, same order of operations.
 
 import { pythonFloat } from "./exact.mjs";
-import { eigenSymmetric, entrywise, IDENTITY, multiply, multiplyVector, scaleColumns, symmetrised, transpose } from "./matrices.mjs";
+import { eigenSymmetric, entrywise, IDENTITY, multiply, multiplyVector, scaleColumns, transpose } from "./matrices.mjs";
 import { deviations } from "./moments.mjs";
 
 /** @typedef {import("./matrices.mjs").Matrix} Matrix */
 /** @typedef {import("./moments.mjs").Moments} Moments */
 
 /**
- * A linear colour space, its numbers taken from the library when the page is made.
+ * A colour space, its numbers taken from the library when the page is made.
  * @typedef {object} Space
  * @property {string} name
  * @property {string[]} channels
+ * @property {Linear | null} linear null where pixels have to be converted
+ */
+
+/**
+ * @typedef {object} Linear
  * @property {Matrix} basis rows up to scale: all that mean–std matching sees
  * @property {Matrix} basisInverse
  * @property {Matrix} rows the conversion without its offset
@@ -30,6 +35,7 @@ import { deviations } from "./moments.mjs";
  * @property {string} space
  * @property {number} strength
  * @property {number} maxGain
+ * @property {number} dataRange 255, or 1 where the numbers are in the units of a space that is not linear
  * @property {number[]} contentMean
  * @property {number[]} contentStd
  * @property {number[]} styleMean
@@ -48,18 +54,18 @@ const NOISE = 1e-13;
  */
 export function decide(content, style, options, space) {
   const { method, strength, maxGain } = options;
-  const mixes = space.name !== "rgb";
+  const linear = space.name === "rgb" ? null : space.linear;
   let decided;
-  if (method === "covariance") decided = byCovariance(content, style, mixes ? space : null, strength, maxGain);
-  else if (mixes) decided = byMixedDeviation(content, style, space, strength, maxGain);
+  if (method === "covariance") decided = byCovariance(content, style, linear, strength, maxGain);
+  else if (linear) decided = byMixedDeviation(content, style, linear, strength, maxGain);
   else decided = byDeviation(content, style, strength, maxGain);
-  if (alike(content.cov, style.cov) && alike([content.mean], [style.mean])) {
+  if ((method === "covariance" || linear) && alike(content.cov, style.cov) && alike([content.mean], [style.mean])) {
     // an image matched to itself stays as it is, also where a flat channel has no gain to be 1
     decided = { matrix: IDENTITY, offset: [0, 0, 0], gain: [1, 1, 1], flags: decided.flags };
   }
   return {
     ...decided,
-    method, space: space.name, strength, maxGain,
+    method, space: space.name, strength, maxGain, dataRange: space.linear ? 255 : 1,
     contentMean: content.mean, contentStd: deviations(content), styleMean: style.mean, styleStd: deviations(style),
   };
 }
@@ -89,7 +95,7 @@ function alike(a, b) {
 }
 
 /**
- * Mean and standard deviation in RGB: three lines, one per channel.
+ * Mean and standard deviation, each channel by itself: three lines.
  * @param {Moments} content
  * @param {Moments} style
  * @param {number} strength
@@ -99,9 +105,11 @@ function byDeviation(content, style, strength, maxGain) {
   /** @type {number[]} */
   const gain = [];
   const offset = [], flags = [];
+  const same = content.mean.every((mean, c) => mean === style.mean[c] && content.cov[c][c] === style.cov[c][c]);
   for (let c = 0; c < 3; c++) {
     let [factor, flag] = gainOf(content.cov[c][c], style.cov[c][c], maxGain);
     let shift = style.mean[c] - factor * content.mean[c];
+    if (same) [factor, shift] = [1, 0]; // matched to itself it stays as it is, also where it is flat
     if (strength < 1) { // full strength is left untouched by the rounding of this blend
       factor = 1 + strength * (factor - 1);
       shift = strength * shift;
@@ -118,7 +126,7 @@ function byDeviation(content, style, strength, maxGain) {
  * Mean–std matching in a linear space: M⁻¹ D M, with the gains D of that space. Every product and sum is in the library's order.
  * @param {Moments} content
  * @param {Moments} style
- * @param {Space} space
+ * @param {Linear} space
  * @param {number} strength
  * @param {number} maxGain
  */
@@ -136,7 +144,7 @@ function byMixedDeviation(content, style, space, strength, maxGain) {
  * The Monge–Kantorovich map: of all linear maps that give the style's covariance, the one that moves least.
  * @param {Moments} content
  * @param {Moments} style
- * @param {Space | null} space
+ * @param {Linear | null} space null for RGB, and where the moments are those of the space
  * @param {number} strength
  * @param {number} maxGain
  */
@@ -144,7 +152,7 @@ function byCovariance(content, style, space, strength, maxGain) {
   const rows = space ? space.rows : IDENTITY;
   const styleVariances = variances(style.cov, space && rows);
   let flags = variances(content.cov, space && rows).map((variance, i) => gainOf(variance, styleVariances[i], Infinity)[1]);
-  const inSpace = (/** @type {Matrix} */ cov) => multiply(multiply(rows, cov), transpose(rows));
+  const inSpace = (/** @type {Matrix} */ cov) => (space ? multiply(multiply(rows, cov), transpose(rows)) : cov);
   const { move, capped } = alike(content.cov, style.cov)
     ? { move: IDENTITY, capped: false }
     : optimalTransport(inSpace(content.cov), inSpace(style.cov), maxGain);
@@ -176,25 +184,25 @@ function offsetOf(matrix, content, style, strength) {
  * @returns {{ move: Matrix, capped: boolean }}
  */
 function optimalTransport(content, style, maxGain) {
-  const { values: spread, vectors: axes } = eigenSymmetric(symmetrised(content));
-  const root = rootsOf(spread);
-  const inverse = root.map((value) => (value > 0 ? 1 / value : 0));
   const along = (/** @type {number[]} */ factors, /** @type {Matrix} */ directions) =>
     multiply(scaleColumns(directions, factors), transpose(directions));
-  const half = along(root, axes), unhalf = along(inverse, axes);
-  const middle = eigenSymmetric(symmetrised(multiply(multiply(half, style), half)));
+  const { values: spread, vectors: axes } = eigenSymmetric(content);
+  const root = rootsOf(spread);
+  const half = along(root, axes), unhalf = along(root.map((value) => (value > 0 ? 1 / value : 0)), axes);
+  const middle = eigenSymmetric(multiply(multiply(half, style), half));
   const middleRoot = along(rootsOf(middle.values), middle.vectors);
-  const { values: factors, vectors } = eigenSymmetric(symmetrised(multiply(multiply(unhalf, middleRoot), unhalf)));
-  const held = factors.map((value) => Math.min(Math.max(value, 0), maxGain));
+  const { values: factors, vectors } = eigenSymmetric(multiply(multiply(unhalf, middleRoot), unhalf));
+  const held = factors.map((value) => (value < 0 ? 0 : Math.min(value, maxGain)));
   return { move: along(held, vectors), capped: factors.some((value) => value > maxGain) };
 }
 
 /**
  * Square roots of eigenvalues; what is rounding noise beside the largest becomes exactly zero.
- * @param {number[]} spread ascending
+ * @param {number[]} spread
  */
 function rootsOf(spread) {
-  return spread.map((value) => (value > spread[2] * NOISE ? Math.sqrt(Math.max(value, 0)) : 0));
+  const least = Math.max(...spread) * NOISE;
+  return spread.map((value) => (value > least ? Math.sqrt(value) : 0));
 }
 
 /**
@@ -211,7 +219,7 @@ function variances(cov, rows) {
       for (let k = 0; k < 3; k++) variance += row[j] * cov[j][k] * row[k];
       scale += Math.abs(row[j]) * Math.sqrt(cov[j][j]);
     }
-    return variance > NOISE * (scale * scale) ? variance : 0;
+    return variance > NOISE * scale * scale ? variance : 0;
   });
 }
 
@@ -221,6 +229,14 @@ function variances(cov, rows) {
  */
 export function isDiagonal(plan) {
   return plan.matrix.every((row, i) => row.every((value, j) => i === j || value === 0));
+}
+
+/**
+ * Whether it leaves every image as it is.
+ * @param {Plan} plan
+ */
+export function isIdentity(plan) {
+  return alike(plan.matrix, IDENTITY) && plan.offset.every((value) => value === 0);
 }
 
 /**
@@ -241,7 +257,7 @@ export function planJson(plan) {
     strength: pythonFloat(plan.strength),
     max_gain: pythonFloat(plan.maxGain),
     eps_mode: '"exact"',
-    data_range: "255.0",
+    data_range: pythonFloat(plan.dataRange),
     content_mean: vector(plan.contentMean),
     content_std: vector(plan.contentStd),
     style_mean: vector(plan.styleMean),

@@ -91,7 +91,7 @@ export class Session {
     }
     if (this.news.style && this.style) {
       if ("moments" in this.style) request.moments = this.style.moments;
-      else request.style = { rgba: this.style.rgba };
+      else request.style = { rgba: this.style.rgba, width: this.style.width };
     }
     return request;
   }

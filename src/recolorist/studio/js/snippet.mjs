@@ -104,7 +104,7 @@ function byMatch(situation) {
 /** @param {Situation} situation */
 function call({ options, style }) {
   const named = [`method=${text(options.method)}`, `space=${text(options.space)}`, `strength=${options.strength}`];
-  if (options.method !== "histogram") named.push(`max_gain=${options.maxGain}`);
+  if (!options.method.endsWith("histogram")) named.push(`max_gain=${options.maxGain}`);
   if (options.mask !== "off") {
     named.push("mask=mask");
     if ("reader" in style) named.push("style_mask=style_mask");

@@ -1,6 +1,7 @@
 // The worker: keeps the pixels and does the arithmetic, so that the page never waits.
 
 import { Engine } from "./engine.mjs";
+import { Kernels } from "./kernels.mjs";
 import { encodePng, packed } from "./png.mjs";
 
 /** @typedef {import("./engine.mjs").Options} Options */
@@ -9,17 +10,18 @@ import { encodePng, packed } from "./png.mjs";
  * What the page asks for. Pixels are sent only when they changed.
  * @typedef {object} Request
  * @property {number} id
- * @property {"spaces" | "match" | "account" | "png" | "fingerprint"} what
- * @property {Record<string, import("./plan.mjs").Space>} [spaces]
- * @property {import("./blank.mjs").BlankRule} [blank]
+ * @property {"library" | "match" | "account" | "png" | "fingerprint" | "cell"} what
+ * @property {{ spaces: Record<string, import("./plan.mjs").Space>, blank: import("./blank.mjs").BlankRule, kernels: Uint8Array }} [library]
  * @property {Options} [options]
  * @property {{ rgba: Uint8Array, width: number, height: number, alpha: boolean }} [content]
- * @property {{ rgba: Uint8Array }} [style]
+ * @property {{ rgba: Uint8Array, width: number }} [style]
  * @property {import("./moments.mjs").Moments} [moments]
  */
 
-const NOTHING_BLANK = { band: 0, share: 1 }; // until the page has sent the rule
-let engine = new Engine({}, NOTHING_BLANK);
+/** @type {Engine} */
+let engine; // the page sends what it is made of before anything else
+/** @type {Engine} */
+let sheets; // for contact sheets, so that they leave the large picture alone
 let size = { width: 0, height: 0, alpha: false };
 /** @type {Uint8Array} */
 let before = new Uint8Array(0);
@@ -31,16 +33,25 @@ let last = null;
 /** @param {Uint8Array} rgba */
 const words = (rgba) => new Int32Array(rgba.buffer, rgba.byteOffset, rgba.length >> 2);
 
-/** @param {Request} request */
-function take(request) {
-  if (request.content) {
-    before = request.content.rgba;
-    beforeHash = null;
-    size = { width: request.content.width, height: request.content.height, alpha: request.content.alpha };
-    engine.setContent(words(before), size.width);
-  }
-  if (request.style) engine.setStyle(words(request.style.rgba));
-  if (request.moments) engine.setStyleMoments(request.moments);
+/**
+ * @param {Request} request
+ * @param {Engine} to
+ */
+function take({ content, style, moments }, to) {
+  if (content) to.setContent(words(content.rgba), content.width);
+  if (style) to.setStyle(words(style.rgba), style.width);
+  if (moments) to.setStyleMoments(moments);
+}
+
+/**
+ * One cell of a contact sheet.
+ * @param {Request} request
+ * @param {Options} options
+ */
+function cell(request, options) {
+  take(request, sheets);
+  const match = sheets.match(options), { report, loss } = sheets.account(match);
+  return { pixels: match.pixels.slice(), clipped: report.clippedOverall, lost: loss.share, blank: match.flags[0].includes("blank") };
 }
 
 const after = () => new Uint8Array(engine.target.buffer);
@@ -52,16 +63,34 @@ async function sha256(rgba) {
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/**
+ * An answer whose notes may leave the worker: the engine keeps its own.
+ * @template {{ notes: Uint8Array | null }} T
+ * @param {T} reply
+ * @returns {T}
+ */
+function sent(reply) {
+  return { ...reply, notes: reply.notes && reply.notes.slice() };
+}
+
 /** @param {Request} request */
 async function answer(request) {
-  if (request.what === "spaces") engine = new Engine(request.spaces ?? {}, request.blank ?? NOTHING_BLANK);
-  else if (request.what === "png") return { png: await encodePng(after(), size.width, size.height, size.alpha) };
+  if (request.library) {
+    const { spaces, blank } = request.library, kernels = new Kernels(request.library.kernels);
+    [engine, sheets] = [new Engine(spaces, blank, kernels), new Engine(spaces, blank, kernels)];
+  } else if (request.what === "png") return { png: await encodePng(after(), size.width, size.height, size.alpha) };
   else if (request.what === "fingerprint") return { content: await (beforeHash ??= sha256(before)), output: await sha256(after()) };
-  else if (request.what === "account" && last) return engine.account(last);
+  else if (request.what === "account" && last) return sent(engine.account(last));
+  else if (request.what === "cell" && request.options) return cell(request, request.options);
   else if (request.options) {
-    take(request);
+    if (request.content) {
+      before = request.content.rgba;
+      beforeHash = null;
+      size = request.content;
+    }
+    take(request, engine);
     last = engine.match(request.options);
-    return { ...last, pixels: last.pixels.slice(), notes: last.notes.slice() };
+    return sent({ ...last, pixels: last.pixels.slice() });
   }
   return {};
 }
@@ -69,7 +98,8 @@ async function answer(request) {
 self.onmessage = async ({ data }) => {
   try {
     const result = await answer(data);
-    const transfer = "pixels" in result ? [result.pixels.buffer, result.notes.buffer] : [];
+    const large = ["notes" in result ? result.notes : null, "pixels" in result ? result.pixels : null];
+    const transfer = large.flatMap((numbers) => (numbers ? [/** @type {ArrayBuffer} */ (numbers.buffer)] : []));
     self.postMessage({ id: data.id, result }, { transfer });
   } catch (error) {
     self.postMessage({ id: data.id, error: error instanceof Error ? error.message : String(error) });

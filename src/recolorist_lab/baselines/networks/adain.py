@@ -90,19 +90,21 @@ class AdaIN(Baseline):
         features = self.encoder(content)
         mixed = torch.zeros_like(features)
         for style, weight in zip(styles, weights, strict=True):
-            seen = coral(style, content) if self.preserve_colour else style
-            mixed = mixed + weight * self.match(features, self.encoder(seen))
+            reference = coral(style, content) if self.preserve_colour else style
+            mixed = mixed + weight * self.match(features, self.encoder(reference))
         return self.decoder(self.alpha * mixed + (1.0 - self.alpha) * features)
 
     def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
         """Decode the transformed features; the image must have those features, and the style's statistics at every tap."""
         del step
         with torch.no_grad():
-            wanted = self.encoder.taps(style)
-            target = self.match(self.encoder(content), wanted[-1])
-        seen = self.encoder.taps(self.decoder(target))
-        kept, matched = losses.mse(seen[-1], target), self.style_term(seen, wanted)
-        yield Step(self.content_weight * kept + self.style_weight * matched, {"content": kept, "style": matched})
+            style_taps = self.encoder.taps(style)
+            target = self.match(self.encoder(content), style_taps[-1])
+        result_taps = self.encoder.taps(self.decoder(target))
+        content_loss, style_loss = losses.mse(result_taps[-1], target), self.style_term(result_taps, style_taps)
+        yield Step(
+            self.content_weight * content_loss + self.style_weight * style_loss, {"content": content_loss, "style": style_loss}
+        )
 
     def from_official(self, part: str, state: dict[str, Tensor]) -> dict[str, Tensor]:
         """The encoder's file holds the whole network, of which the first 31 layers are used."""

@@ -18,7 +18,7 @@ from recolorist_lab.baselines import vgg
 from recolorist_lab.baselines.base import Baseline, OfficialFile, Step
 from recolorist_lab.baselines.losses import mse, style_loss
 from recolorist_lab.baselines.networks.artflow_glow import Glow
-from recolorist_lab.baselines.recipe import Recipe
+from recolorist_lab.baselines.recipe import TrainingRecipe
 from recolorist_lab.baselines.statistics import adain
 from recolorist_lab.baselines.whitening import wct
 from recolorist_lab.runs.config import unknown
@@ -57,7 +57,7 @@ class ArtFlow(Baseline):
     least = 8  # so that the latent has more than one position
     least_crop = 9  # the loss network's
     multiple = 4
-    defaults = Recipe(batch=4, iterations=160_000, clip=5.0)
+    defaults = TrainingRecipe(batch=4, iterations=160_000, clip=5.0)
     trained = ("glow",)
     training_only = ("encoder",)
     official: ClassVar[tuple[OfficialFile, ...]] = (
@@ -116,9 +116,9 @@ class ArtFlow(Baseline):
         if step == 0 and self.first_batch == "content":
             return  # the released loop spends its first iteration on setting the data-dependent layers
         with torch.no_grad():
-            wanted, look = self.encoder.taps(content)[-1], self.encoder.taps(style)
+            content_features, style_taps = self.encoder.taps(content)[-1], self.encoder.taps(style)
         out = self.transfer(content, style)
         taps = self.encoder.taps(out)
-        parts = {"content": mse(taps[-1], wanted), "style": style_loss(taps, look), "pixels": mse(out, content)}
+        parts = {"content": mse(taps[-1], content_features), "style": style_loss(taps, style_taps), "pixels": mse(out, content)}
         loss = _CONTENT * parts["content"] + _STYLE * parts["style"] + self.pixel_weight * parts["pixels"]
         yield Step(loss, parts)

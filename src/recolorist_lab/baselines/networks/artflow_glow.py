@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
-__all__ = ["ActNorm", "Coupling", "Flow", "Glow", "InvertibleConv"]
+__all__ = ["ActNorm", "Coupling", "Glow", "GlowStep", "InvertibleConv"]
 
 _TINY: Final = 1e-6
 _FLAT: Final = 1e-4  # a channel that hardly moves in the first batch tells nothing of its scale
@@ -131,24 +131,24 @@ class Coupling(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(a, b) becomes (a, b + NN(a)), or (a, (b + t) sigmoid(log_s + 2)) with (log_s, t) = NN(a)."""
-        kept, changed = x.chunk(2, 1)
-        output = self.net(kept)
+        unchanged, changed = x.chunk(2, 1)
+        output = self.net(unchanged)
         if not self.affine:
-            return torch.cat([kept, changed + output], 1)
+            return torch.cat([unchanged, changed + output], 1)
         log_s, shift = output.chunk(2, 1)
-        return torch.cat([kept, (changed + shift) * torch.sigmoid(log_s + 2)], 1)
+        return torch.cat([unchanged, (changed + shift) * torch.sigmoid(log_s + 2)], 1)
 
     def reverse(self, y: Tensor) -> Tensor:
         """The inverse of :meth:`forward`, which asks the same network the same question."""
-        kept, changed = y.chunk(2, 1)
-        output = self.net(kept)
+        unchanged, changed = y.chunk(2, 1)
+        output = self.net(unchanged)
         if not self.affine:
-            return torch.cat([kept, changed - output], 1)
+            return torch.cat([unchanged, changed - output], 1)
         log_s, shift = output.chunk(2, 1)
-        return torch.cat([kept, changed / torch.sigmoid(log_s + 2) - shift], 1)
+        return torch.cat([unchanged, changed / torch.sigmoid(log_s + 2) - shift], 1)
 
 
-class Flow(nn.Module):
+class GlowStep(nn.Module):
     """ActNorm, 1×1 convolution, coupling; backwards in the other order."""
 
     def __init__(self, channels: int, *, affine: bool = False, width: int = _WIDTH) -> None:
@@ -172,10 +172,10 @@ class _Block(nn.Module):
 
     def __init__(self, channels: int, flows: int, *, affine: bool, width: int) -> None:
         super().__init__()
-        self.flows = nn.ModuleList(Flow(channels, affine=affine, width=width) for _ in range(flows))
+        self.flows = nn.ModuleList(GlowStep(channels, affine=affine, width=width) for _ in range(flows))
 
-    def steps(self) -> list[Flow]:
-        return [flow for flow in self.flows if isinstance(flow, Flow)]
+    def steps(self) -> list[GlowStep]:
+        return [flow for flow in self.flows if isinstance(flow, GlowStep)]
 
 
 class Glow(nn.Module):

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from recolorist.errors import OptionError
 from recolorist_lab.baselines.base import Baseline, OfficialFile, Optimisation, Step, trained_parameters
-from recolorist_lab.baselines.recipe import Rate, Recipe
+from recolorist_lab.baselines.recipe import Rate, TrainingRecipe
 
 __all__ = ["ContriMix", "to_absorbance", "to_transmittance", "warmed_up"]
 
@@ -47,8 +47,8 @@ def warmed_up(rate: float, steps: int) -> Rate:
     >>> [round(warmed_up(1.0, 9)(step), 3) for step in range(9)]
     [0.0, 0.333, 0.667, 1.0, 0.833, 0.667, 0.5, 0.333, 0.167]
     """
-    left = max(1, steps - _WARM_UP)
-    return lambda step: rate * min(step / _WARM_UP, max(0.0, (steps - step) / left), 1.0)
+    remaining = max(1, steps - _WARM_UP)
+    return lambda step: rate * min(step / _WARM_UP, max(0.0, (steps - step) / remaining), 1.0)
 
 
 class ContriMix(Baseline):
@@ -63,7 +63,7 @@ class ContriMix(Baseline):
     native_size: ClassVar = 224
     least: ClassVar = 64  # the attribute encoder halves six times
     least_crop: ClassVar = 64
-    defaults: ClassVar = Recipe(
+    defaults: ClassVar = TrainingRecipe(
         batch=10,
         epochs=30,
         load_size=224,
@@ -125,28 +125,28 @@ class ContriMix(Baseline):
         maps, stains = self.content_encoder(images), self.attribute_encoder(images)
         targets = torch.randint(len(content), (self.mixes, len(content)), device=content.device)  # itself among them
         used = torch.cat([stains, *(stains[chosen] for chosen in targets)])
-        kept = maps.repeat(self.mixes + 1, 1, 1, 1)
-        made = generate(kept, used)  # absorbances, not clipped
+        repeated = maps.repeat(self.mixes + 1, 1, 1, 1)
+        mixed = generate(repeated, used)  # absorbances, not clipped
         parts = {
-            "reconstruction": reconstruction_loss(self._shown(made[: len(content)]).clamp(0.0, 1.0), content),
-            "attribute": (self.attribute_encoder(made) - used).abs().mean(),
-            "content": (self.content_encoder(made) - kept).abs().mean(),
+            "reconstruction": reconstruction_loss(self._shown(mixed[: len(content)]).clamp(0.0, 1.0), content),
+            "attribute": (self.attribute_encoder(mixed) - used).abs().mean(),
+            "content": (self.content_encoder(mixed) - repeated).abs().mean(),
             "similarity": similarity_loss(used.view(self.mixes + 1, len(content), -1).transpose(0, 1)),
         }
         total = torch.stack([weight * part for weight, part in zip(self.weights, parts.values(), strict=True)]).sum()
         yield Step(total, parts)
 
-    def configure_optimiser(self, recipe: Recipe) -> dict[str, Optimisation]:
+    def configure_optimiser(self, recipe: TrainingRecipe) -> dict[str, Optimisation]:
         """AdamW, three steps of warm-up, then down to zero in a straight line."""
         optimiser = torch.optim.AdamW(trained_parameters(self, self.trained), lr=recipe.rate, weight_decay=self.weight_decay)
         return {"main": Optimisation(optimiser, warmed_up(recipe.rate, recipe.iterations), recipe.clip)}
 
     def from_official(self, part: str, state: dict[str, Tensor]) -> dict[str, Tensor]:
         """One file holds every network; those of other parts are left to them, and names that belong to none are kept."""
-        own = f"_models_by_names.{_NETWORKS[part]}."
-        rest = tuple(f"_models_by_names.{name}." for name in (*_NETWORKS.values(), *_OTHERS) if name != _NETWORKS[part])
-        mine = {name: value for name, value in state.items() if not name.startswith(rest)}
-        return {name.removeprefix(own).removeprefix("module."): value for name, value in mine.items()}
+        prefix = f"_models_by_names.{_NETWORKS[part]}."
+        others = tuple(f"_models_by_names.{name}." for name in (*_NETWORKS.values(), *_OTHERS) if name != _NETWORKS[part])
+        mine = {name: value for name, value in state.items() if not name.startswith(others)}
+        return {name.removeprefix(prefix).removeprefix("module."): value for name, value in mine.items()}
 
     def to_official(self, part: str) -> dict[str, Tensor]:
         """The names as they are in a checkpoint of several graphics cards, which is what was released."""
@@ -156,8 +156,8 @@ class ContriMix(Baseline):
     def _seen(self, image: Tensor) -> Tensor:
         return to_absorbance(image) if self.absorbance else image
 
-    def _shown(self, made: Tensor) -> Tensor:
-        return to_transmittance(made) if self.absorbance else made
+    def _shown(self, signal: Tensor) -> Tensor:
+        return to_transmittance(signal) if self.absorbance else signal
 
 
 class ContentEncoder(nn.Module):
@@ -228,19 +228,42 @@ class Halving(nn.Module):
 
 
 def generate(maps: Tensor, stain: Tensor) -> Tensor:
-    """Every pixel's abundances times the matrix."""
+    """Multiply every pixel's abundances by the matrix of stains.
+
+    Args:
+        maps: Abundances, (B, stains, H, W).
+        stain: Matrices, (B, 3, stains).
+
+    Returns:
+        Absorbances, (B, 3, H, W).
+    """
     return torch.einsum("bcn,bnhw->bchw", stain, maps)
 
 
-def reconstruction_loss(made: Tensor, image: Tensor) -> Tensor:
-    """A fifth of the worst picture's ninth decile, and four fifths of the mean error of all."""
-    errors = (made - image).abs()
+def reconstruction_loss(result: Tensor, image: Tensor) -> Tensor:
+    """Weigh a fifth of the worst picture's ninth decile and four fifths of the mean error.
+
+    Args:
+        result: (B, 3, H, W).
+        image: What it should be.
+
+    Returns:
+        The loss.
+    """
+    errors = (result - image).abs()
     worst = torch.quantile(errors.flatten(1).float(), _WORST, dim=1).max()
     return 0.2 * worst + 0.8 * errors.mean()
 
 
 def similarity_loss(stains: Tensor) -> Tensor:
-    """How alike the matrices are that a picture is put under, (B, matrices, numbers): 0 if far apart, near 1 if equal."""
+    """Measure how alike the matrices are that a picture is put under.
+
+    Args:
+        stains: (B, matrices, numbers).
+
+    Returns:
+        0 if far apart, near 1 if equal.
+    """
     apart = (stains[:, :, None] - stains[:, None, :]).square().sum(-1)
     off = ~torch.eye(stains.shape[1], dtype=torch.bool, device=stains.device)
     distance = torch.where(off & (apart > 0), apart, 1.0).sqrt() * (apart > 0)  # the root has no gradient at 0

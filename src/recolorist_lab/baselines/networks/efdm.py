@@ -48,17 +48,35 @@ def exact_loss(features: Sequence[Tensor], target: Sequence[Tensor]) -> Tensor:
     This has the value and the gradient of comparing features with themselves matched to the target, without the scattering.
     """
     ordered = [tap.flatten(2).sort(dim=-1).values for tap in features]
-    wanted = [_resampled(tap.flatten(2).sort(dim=-1).values, own.shape[-1]) for tap, own in zip(target, ordered, strict=True)]
-    return losses.feature_loss(ordered, wanted)
+    resampled = [
+        _resampled(tap.flatten(2).sort(dim=-1).values, mine.shape[-1]) for tap, mine in zip(target, ordered, strict=True)
+    ]
+    return losses.feature_loss(ordered, resampled)
 
 
 def mean_only(content: Tensor, style: Tensor) -> Tensor:
-    """Only the means are the style's."""
+    """Give features the means of the style and nothing else.
+
+    Args:
+        content: Features of the content, (B, C, H, W).
+        style: Features of the style, (B, C, H, W).
+
+    Returns:
+        (B, C, H, W).
+    """
     return content - mean_std(content)[0] + mean_std(style)[0]
 
 
 def std_only(content: Tensor, style: Tensor) -> Tensor:
-    """Only the deviations are the style's, about zero."""
+    """Give features the deviations of the style, about zero, and nothing else.
+
+    Args:
+        content: Features of the content, (B, C, H, W).
+        style: Features of the style, (B, C, H, W).
+
+    Returns:
+        (B, C, H, W).
+    """
     return content / mean_std(content)[1] * mean_std(style)[1]
 
 

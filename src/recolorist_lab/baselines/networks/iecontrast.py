@@ -7,7 +7,6 @@ only SANet's own parts are needed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from typing import ClassVar, Final
 
 import torch
@@ -19,10 +18,10 @@ from recolorist_lab.baselines.attention import Looked, weighted
 from recolorist_lab.baselines.base import OfficialFile, Optimisation, Step, trained_parameters
 from recolorist_lab.baselines.networks.adain import OFFICIAL
 from recolorist_lab.baselines.networks.sanet import SANet
-from recolorist_lab.baselines.recipe import Recipe, inverse_time
+from recolorist_lab.baselines.recipe import TrainingRecipe, inverse_time
 from recolorist_lab.baselines.statistics import widened
 
-__all__ = ["Discriminator", "IEContrAST", "Layout", "Weights", "contrast", "head"]
+__all__ = ["Discriminator", "IEContrAST", "Layout", "contrast", "head"]
 
 #: What a score map is compared by, how wide the heads are (style, then content), where content is compared.
 ADVERSARIAL: Final = ("least_squares", "log")
@@ -33,20 +32,6 @@ BATCH: Final = 12
 _CONV4_2: Final = slice(31, 33)  # children of the encoder between relu4_1 and conv4_2
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """What each loss counts; the contrastive ones are sums over the results of a batch of 12."""
-
-    content: float = 1.0
-    style: float = 1.0
-    identity_pixels: float = 50.0
-    identity_features: float = 1.0
-    contrast_content: float = 0.3
-    contrast_style: float = 0.3
-    adversarial: float = 5.0
-
-
-WEIGHTS: Final = Weights()
 TEMPERATURE: Final = 0.2
 _DRIVE: Final = "Google Drive, by the README of https://github.com/HalbertCH/IEContraAST"
 
@@ -92,7 +77,14 @@ def _surprise(logits: Tensor, pairs: Tensor, strangers: Tensor) -> Tensor:
 
 
 def head(widths: tuple[int, int, int]) -> nn.Sequential:
-    """Two linear layers that turn features into an embedding."""
+    """Make two linear layers that turn features into an embedding.
+
+    Args:
+        widths: Of the input, between the layers, and of the output.
+
+    Returns:
+        The layers.
+    """
     first, second, third = widths
     return nn.Sequential(nn.Linear(first, second), nn.ReLU(), nn.Linear(second, third))
 
@@ -128,7 +120,7 @@ class IEContrAST(SANet):
     )
     licence: ClassVar = "MIT"
     least_crop: ClassVar = LEAST
-    defaults: ClassVar = Recipe(batch=BATCH)
+    defaults: ClassVar = TrainingRecipe(batch=BATCH)
     generator: ClassVar = ("transform", "decoder", "style_head", "content_head")
     trained: ClassVar = (*generator, "discriminator")
     training_only: ClassVar = ("style_head", "content_head", "discriminator")
@@ -155,13 +147,13 @@ class IEContrAST(SANet):
         content_term: str = "normalised",
         temperature: float = TEMPERATURE,
         keep_contrast: bool = False,
-        content_weight: float = WEIGHTS.content,
-        style_weight: float = WEIGHTS.style,
-        identity_pixels_weight: float = WEIGHTS.identity_pixels,
-        identity_features_weight: float = WEIGHTS.identity_features,
-        contrast_content_weight: float = WEIGHTS.contrast_content,
-        contrast_style_weight: float = WEIGHTS.contrast_style,
-        adversarial_weight: float = WEIGHTS.adversarial,
+        content_weight: float = 1.0,
+        style_weight: float = 1.0,
+        identity_pixels_weight: float = 50.0,
+        identity_features_weight: float = 1.0,
+        contrast_content_weight: float = 0.3,
+        contrast_style_weight: float = 0.3,
+        adversarial_weight: float = 5.0,
     ) -> None:
         """With ``keep_contrast`` the weights of contrastive sums grow as the batch shrinks below 12; as released they do not."""
         super().__init__(encoder=encoder, alpha=alpha, upsample=upsample)
@@ -176,31 +168,30 @@ class IEContrAST(SANet):
             temperature,
             keep_contrast,
         )
-        self.weights = asdict(
-            Weights(
-                content_weight,
-                style_weight,
-                identity_pixels_weight,
-                identity_features_weight,
-                contrast_content_weight,
-                contrast_style_weight,
-                adversarial_weight,
-            )
-        )
+        # What each loss counts; the contrastive ones are sums over the results of a batch of 12.
+        self.weights = {
+            "content": content_weight,
+            "style": style_weight,
+            "identity_pixels": identity_pixels_weight,
+            "identity_features": identity_features_weight,
+            "contrast_content": contrast_content_weight,
+            "contrast_style": contrast_style_weight,
+            "adversarial": adversarial_weight,
+        }
 
     # ---- training -------------------------------------------------------------------------------------------------------
 
-    def draws(self, recipe: Recipe) -> tuple[int, int]:
+    def draws(self, recipe: TrainingRecipe) -> tuple[int, int]:
         """Half a batch of each: every content and every style serves twice."""
-        each = recipe.batch // recipe.accumulate
-        if each < 4 or each % 2:
+        results = recipe.batch // recipe.accumulate
+        if results < 4 or results % 2:
             raise OptionError(
-                f"batch={recipe.batch} in accumulate={recipe.accumulate} parts gives {each} results at a time; "
+                f"batch={recipe.batch} in accumulate={recipe.accumulate} parts gives {results} results at a time; "
                 "accepted are even numbers from 4"
             )
-        return each // 2, each // 2
+        return results // 2, results // 2
 
-    def configure_optimiser(self, recipe: Recipe) -> dict[str, Optimisation]:
+    def configure_optimiser(self, recipe: TrainingRecipe) -> dict[str, Optimisation]:
         """The generator's with Adam's usual momentum, the discriminator's with less."""
         adam, rate = torch.optim.Adam, inverse_time(recipe.rate, recipe.decay)
         main = adam(trained_parameters(self, self.generator), lr=recipe.rate)
@@ -213,12 +204,16 @@ class IEContrAST(SANet):
         if len(content) != len(style):
             raise OptionError(f"{len(content)} contents came with {len(style)} styles; give as many of each")
         layout = Layout(len(content))
-        seen, wanted = self.look(content), self.look(style)
-        contents, styles = seen.at(layout.contents.to(content.device)), wanted.at(layout.styles.to(content.device))
+        content_views, style_views = self.look(content), self.look(style)
+        contents, styles = content_views.at(layout.contents.to(content.device)), style_views.at(layout.styles.to(content.device))
         result = self.result(contents, styles)
         yield self._critic_step(style, result.image.detach())
         # every image is there exactly twice, so the means over the distinct ones are those over the batch, at half the price
-        parts = self.transferred(result, contents, styles) | self.identities(seen, wanted) | self._contrasts(result, layout)
+        parts = (
+            self.transferred(result, contents, styles)
+            | self.identities(content_views, style_views)
+            | self._contrasts(result, layout)
+        )
         self.discriminator.requires_grad_(requires_grad=False)
         parts["adversarial"] = self._judged(result.image, real=True)
         self.discriminator.requires_grad_(requires_grad=True)
@@ -259,7 +254,7 @@ class IEContrAST(SANet):
         """How far the three score maps are from calling the images real, or made."""
         compare = mse_loss if self.adversarial == "least_squares" else binary_cross_entropy_with_logits
         scores = self.discriminator(images)
-        return torch.stack([compare(each, torch.full_like(each, float(real))) for each in scores]).sum()
+        return torch.stack([compare(score, torch.full_like(score, float(real))) for score in scores]).sum()
 
     def _weights(self, results: int) -> dict[str, float]:
         scale = BATCH / results if self.keep_contrast else 1.0

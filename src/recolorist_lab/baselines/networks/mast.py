@@ -6,7 +6,6 @@ A disentanglement loss asks results of one content to agree in content, and resu
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
 from typing import ClassVar, Final
 
 import torch
@@ -24,27 +23,14 @@ from recolorist_lab.baselines.attention import (
 from recolorist_lab.baselines.base import OfficialFile, Step
 from recolorist_lab.baselines.losses import content_loss, style_loss
 from recolorist_lab.baselines.networks.adain import OFFICIAL
-from recolorist_lab.baselines.recipe import Recipe
+from recolorist_lab.baselines.recipe import TrainingRecipe
 
-__all__ = ["MAST", "MODES", "MultiAdaptation", "Weights", "content_disagreement", "style_disagreement"]
+__all__ = ["MAST", "MODES", "MultiAdaptation", "content_disagreement", "style_disagreement"]
 
 #: Which images the disentanglement losses compare: another whole batch, as released, or one image repeated, as in the paper.
 MODES: Final = ("released", "paper")
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """What each loss counts, and below which value of the first two (weighted) the disentanglement losses count at all."""
-
-    content: float = 1.0
-    style: float = 5.0
-    identity_pixels: float = 50.0
-    identity_features: float = 1.0
-    same_content: float = 1.0
-    same_style: float = 1.0
-
-
-WEIGHTS: Final = Weights()
 _DRIVE: Final = (
     "Google Drive, by the README of https://github.com/diyiiyiii/Arbitrary-Style-Transfer-via-Multi-Adaptation-Network"
 )
@@ -73,7 +59,7 @@ class MAST(AttentionBaseline):
     licence: ClassVar = "none given (all rights reserved); this is an implementation of its own"
     least: ClassVar = 9
     stages: ClassVar = 4
-    defaults: ClassVar = Recipe(batch=8)
+    defaults: ClassVar = TrainingRecipe(batch=8)
     official: ClassVar = (
         OFFICIAL,
         OfficialFile("transform", "ma_module_iter_160000.pth", what="the three attentions CA, CSA and SSA", address=_DRIVE),
@@ -87,27 +73,26 @@ class MAST(AttentionBaseline):
         alpha: float = 1.0,
         disentangle_mode: str = "released",
         gate: float = GATE,
-        content_weight: float = WEIGHTS.content,
-        style_weight: float = WEIGHTS.style,
-        identity_pixels_weight: float = WEIGHTS.identity_pixels,
-        identity_features_weight: float = WEIGHTS.identity_features,
-        same_content_weight: float = WEIGHTS.same_content,
-        same_style_weight: float = WEIGHTS.same_style,
+        content_weight: float = 1.0,
+        style_weight: float = 5.0,
+        identity_pixels_weight: float = 50.0,
+        identity_features_weight: float = 1.0,
+        same_content_weight: float = 1.0,
+        same_style_weight: float = 1.0,
     ) -> None:
         super().__init__(encoder, MultiAdaptation(), alpha)
         if disentangle_mode not in MODES:
             raise OptionError(f"disentangle_mode={disentangle_mode!r}; accepted are {', '.join(MODES)}")
         self.mode, self.gate = disentangle_mode, gate
-        self.weights = asdict(
-            Weights(
-                content_weight,
-                style_weight,
-                identity_pixels_weight,
-                identity_features_weight,
-                same_content_weight,
-                same_style_weight,
-            )
-        )
+        # What each loss counts, and below which value of the first two (weighted) the disentanglement losses count at all.
+        self.weights = {
+            "content": content_weight,
+            "style": style_weight,
+            "identity_pixels": identity_pixels_weight,
+            "identity_features": identity_features_weight,
+            "same_content": same_content_weight,
+            "same_style": same_style_weight,
+        }
 
     def joined(self, content: list[Tensor], style: list[Tensor]) -> Tensor:
         """The three attentions at relu4_1."""
@@ -116,53 +101,67 @@ class MAST(AttentionBaseline):
     def transfer_mix(self, content: Tensor, styles: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
         """The joined features of each style, averaged with the weights."""
         taps = self.encoder.taps(content, self.stages)
-        each = [
+        mixed = [
             weight * self.joined(taps, self.encoder.taps(style, self.stages))
             for style, weight in zip(styles, weights, strict=True)
         ]
-        return self._picture(taps, torch.stack(each).sum(0))
+        return self._picture(taps, torch.stack(mixed).sum(0))
 
     # ---- training -------------------------------------------------------------------------------------------------------
 
-    def draws(self, recipe: Recipe) -> tuple[int, int]:
+    def draws(self, recipe: TrainingRecipe) -> tuple[int, int]:
         """One image more of each kind (``paper``), or as many again (``released``)."""
-        each = recipe.batch // recipe.accumulate
-        wanted = each + 1 if self.mode == "paper" else 2 * each
-        return wanted, wanted
+        results = recipe.batch // recipe.accumulate
+        images = results + 1 if self.mode == "paper" else 2 * results
+        return images, images
 
     def split(self, images: Looked) -> tuple[Looked, Looked]:
         """The batch itself, and as many images beside it for the disentanglement: one image repeated, or others."""
         count = len(images.image)
-        each = count - 1 if self.mode == "paper" else count // 2
-        if each < 1 or (self.mode == "released" and count % 2):
-            wanted = "at least 2" if self.mode == "paper" else "an even number"
-            raise OptionError(f"{count} images came for one step; disentangle_mode={self.mode!r} takes {wanted}")
-        more = images.at(slice(each, None))
-        return images.at(slice(each)), more.repeated(each) if self.mode == "paper" else more
+        first = count - 1 if self.mode == "paper" else count // 2
+        if first < 1 or (self.mode == "released" and count % 2):
+            accepted = "at least 2" if self.mode == "paper" else "an even number"
+            raise OptionError(f"{count} images came for one step; disentangle_mode={self.mode!r} takes {accepted}")
+        more = images.at(slice(first, None))
+        return images.at(slice(first)), more.repeated(first) if self.mode == "paper" else more
 
     def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
         """Five decodings; three as long as the gate is shut, because the other two would count nothing."""
         del step
-        (seen, beside), (wanted, other) = self.split(self.look(content)), self.split(self.look(style))
-        parts = self.transferred(self.result(seen, wanted), seen, wanted)
+        (contents, other_contents), (styles, other_styles) = self.split(self.look(content)), self.split(self.look(style))
+        parts = self.transferred(self.result(contents, styles), contents, styles)
         with torch.no_grad():
             gate = float(self.weights["content"] * parts["content"] + self.weights["style"] * parts["style"]) < self.gate
-        parts |= self.identities(seen, wanted)
+        parts |= self.identities(contents, styles)
         if gate:
-            parts["same_content"] = content_disagreement(self.result(beside, wanted).taps)
-            parts["same_style"] = style_disagreement(self.result(seen, other).taps)
+            parts["same_content"] = content_disagreement(self.result(other_contents, styles).taps)
+            parts["same_style"] = style_disagreement(self.result(contents, other_styles).taps)
         else:
             parts |= dict.fromkeys(("same_content", "same_style"), content.new_zeros(()))
         yield Step(weighted(parts, self.weights), parts)
 
 
 def content_disagreement(taps: Sequence[Tensor]) -> Tensor:
-    """How far results of one content are from each other, by relu4_1 and relu5_1 without their channel means and deviations."""
+    """Measure how far results of one content are from each other, by normalised relu4_1 and relu5_1.
+
+    Args:
+        taps: Features of the results.
+
+    Returns:
+        The loss.
+    """
     return torch.stack([content_loss([_shuffled(tap)], [_shuffled(tap)]) for tap in taps[3:]]).sum()
 
 
 def style_disagreement(taps: Sequence[Tensor]) -> Tensor:
-    """How far results in one style are from each other, by channel means and deviations of all taps."""
+    """Measure how far results in one style are from each other, by channel means and deviations of all taps.
+
+    Args:
+        taps: Features of the results.
+
+    Returns:
+        The loss.
+    """
     return torch.stack([style_loss([_shuffled(tap)], [_shuffled(tap)]) for tap in taps]).sum()
 
 

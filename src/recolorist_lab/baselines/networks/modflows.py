@@ -20,15 +20,15 @@ from recolorist_lab.baselines.base import Baseline, OfficialFile, Optimisation, 
 from recolorist_lab.baselines.networks.modflows_flow import (
     BUDGETS,
     INVERSE_TIMES,
-    Fit,
-    Flow,
+    ColourFlow,
+    FlowFit,
     backward,
     fit,
     forward,
     size_of,
     steps_for,
 )
-from recolorist_lab.baselines.recipe import Recipe, constant
+from recolorist_lab.baselines.recipe import TrainingRecipe, constant
 from recolorist_lab.baselines.vit import resized
 
 declare_missing_ops()
@@ -38,7 +38,7 @@ from torchvision import models  # noqa: E402
 __all__ = ["KINDS", "ModFlows", "seen_by_encoder"]
 
 
-class Kind(NamedTuple):
+class EncoderSize(NamedTuple):
     """One size of encoder: its network, the width of the flows it predicts, the side it resizes to and the part it looks at."""
 
     network: str
@@ -47,7 +47,9 @@ class Kind(NamedTuple):
     crop: int
 
 
-KINDS: Final = MappingProxyType({"B6": Kind("efficientnet_b6", 1024, 528, 528), "B0": Kind("efficientnet_b0", 64, 256, 224)})
+KINDS: Final = MappingProxyType(
+    {"B6": EncoderSize("efficientnet_b6", 1024, 528, 528), "B0": EncoderSize("efficientnet_b0", 64, 256, 224)}
+)
 FLOWS: Final = ("encoder", "fit")
 TEACHERS: Final = ("fit", "none")
 STRENGTHS: Final = ("blend", "legacy")
@@ -66,7 +68,7 @@ class ModFlows(Baseline):
     licence: ClassVar = "none: the authors' repository has no licence file"
     native_size: ClassVar = 512
     needs_training: ClassVar = False
-    defaults: ClassVar = Recipe(
+    defaults: ClassVar = TrainingRecipe(
         batch=8, iterations=751_001, load_size=528, crop_size=528, rate=1e-4, decay=0.0, view="whole", paired=False
     )
     trained: ClassVar = ("encoder",)
@@ -119,12 +121,15 @@ class ModFlows(Baseline):
         self.strength, self.strength_rule, self.scrambled, self.teacher = strength, strength_rule, scrambled, teacher
         self.size = size or self.kind.size
         self.crop = min(self.size, self.kind.crop) if size == 0 else size
-        own = BUDGETS[fit_budget]
-        self.fitting = Fit(
-            fit_hidden or own.hidden or self.kind.hidden, fit_steps or own.steps, fit_rate or own.rate, fit_pixels or own.pixels
+        budget = BUDGETS[fit_budget]
+        self.fitting = FlowFit(
+            fit_hidden or budget.hidden or self.kind.hidden,
+            fit_steps or budget.steps,
+            fit_rate or budget.rate,
+            fit_pixels or budget.pixels,
         )
-        self.encoder = Encoder(self.kind)
-        self._teachers: dict[str, Flow] = {}
+        self.encoder = FlowEncoder(self.kind)
+        self._teachers: dict[str, ColourFlow] = {}
 
     @property
     def works_untrained(self) -> bool:
@@ -134,26 +139,26 @@ class ModFlows(Baseline):
     def transfer(self, content: Tensor, style: Tensor) -> Tensor:
         """Every colour along the content's flow, then against the style's."""
         colours = content.flatten(2).transpose(1, 2)
-        done = steps_for(self.steps, self.strength) if self.strength_rule == "legacy" else self.steps
-        cube = forward(self.flow_of(content), colours, self.steps, done)
-        moved = backward(self.flow_of(style), cube, self.steps, self.inverse_time, done)
+        steps = steps_for(self.steps, self.strength) if self.strength_rule == "legacy" else self.steps
+        cube = forward(self.flow_of(content), colours, self.steps, steps)
+        moved = backward(self.flow_of(style), cube, self.steps, self.inverse_time, steps)
         if self.strength_rule == "blend":
             moved = self.strength * moved.clamp(0.0, 1.0) + (1.0 - self.strength) * colours
         return moved.transpose(1, 2).unflatten(2, tuple(content.shape[-2:]))
 
-    def flow_of(self, images: Tensor) -> Flow:
+    def flow_of(self, images: Tensor) -> ColourFlow:
         """The flows of pictures: predicted in one pass, or fitted one by one."""
         if self.flows == "encoder":
-            return Flow.unpacked(self.predicted(images))
+            return ColourFlow.unpacked(self.predicted(images))
         fitted = [fit(image.flatten(1).T, self.fitting, _seed(image)) for image in images]
-        joined = Flow(*(torch.cat(parts) for parts in zip(*fitted, strict=True)))
-        return Flow(*(part.to(images) for part in joined))
+        joined = ColourFlow(*(torch.cat(parts) for parts in zip(*fitted, strict=True)))
+        return ColourFlow(*(part.to(images) for part in joined))
 
     def predicted(self, images: Tensor) -> Tensor:
         """What the encoder says of pictures, one row each."""
-        seen = seen_by_encoder(resized(images, self.size), scrambled=self.scrambled)
+        prepared = seen_by_encoder(resized(images, self.size), scrambled=self.scrambled)
         edge = (self.size - self.crop) // 2
-        out: Tensor = self.encoder(seen[..., edge : edge + self.crop, edge : edge + self.crop])
+        out: Tensor = self.encoder(prepared[..., edge : edge + self.crop, edge : edge + self.crop])
         return out
 
     def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
@@ -171,16 +176,16 @@ class ModFlows(Baseline):
             teacher = None if self.teacher == "none" else self._taught(content)
             end = torch.rand_like(begin) if teacher is None else forward(teacher, begin, 100)
             between = begin + time * (end - begin)
-            wanted = end - begin if teacher is None else teacher.speed(between, time)
-        loss = (Flow.unpacked(self.predicted(_turned(content))).speed(between, time) - wanted).square().mean()
+            target = end - begin if teacher is None else teacher.speed(between, time)
+        loss = (ColourFlow.unpacked(self.predicted(_turned(content))).speed(between, time) - target).square().mean()
         yield Step(loss, {"flow": loss})
 
-    def configure_optimiser(self, recipe: Recipe) -> dict[str, Optimisation]:
+    def configure_optimiser(self, recipe: TrainingRecipe) -> dict[str, Optimisation]:
         """Adam at one rate."""
         optimiser = torch.optim.Adam(trained_parameters(self, self.trained), lr=recipe.rate)
         return {"main": Optimisation(optimiser, constant(recipe.rate), recipe.clip)}
 
-    def _taught(self, images: Tensor) -> Flow:
+    def _taught(self, images: Tensor) -> ColourFlow:
         """Fitted flows, kept: a picture comes again in every epoch, and its seed is made of its pixels, so it fits the same."""
         flows = []
         for image in images:
@@ -188,13 +193,13 @@ class ModFlows(Baseline):
             if key not in self._teachers:
                 self._teachers[key] = fit(image.flatten(1).T, self.fitting, _seed(image))
             flows.append(self._teachers[key])
-        return Flow(*(torch.cat(parts).to(images) for parts in zip(*flows, strict=True)))
+        return ColourFlow(*(torch.cat(parts).to(images) for parts in zip(*flows, strict=True)))
 
 
-class Encoder(nn.Module):
+class FlowEncoder(nn.Module):
     """An EfficientNet whose outputs are the weights of a flow."""
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: EncoderSize) -> None:
         super().__init__()
         make: Any = getattr(models, kind.network)
         self.model = make(weights=None, num_classes=size_of(kind.hidden))
@@ -206,7 +211,15 @@ class Encoder(nn.Module):
 
 
 def seen_by_encoder(images: Tensor, *, scrambled: bool = True) -> Tensor:
-    """Pictures as the encoder was trained on them: interleaved colours read as planes, then ImageNet's mean and deviation."""
+    """Prepare pictures as the encoder was trained on them: ImageNet's mean and deviation.
+
+    Args:
+        images: (B, 3, H, W), from 0 to 1.
+        scrambled: Read interleaved colours as planes, as the authors' training did.
+
+    Returns:
+        (B, 3, H, W).
+    """
     if scrambled:
         images = images.permute(0, 2, 3, 1).reshape(images.shape)
     mean, std = (torch.tensor(values, device=images.device, dtype=images.dtype)[:, None, None] for values in (_MEAN, _STD))

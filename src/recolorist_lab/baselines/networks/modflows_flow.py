@@ -13,14 +13,14 @@ from torch import Tensor
 
 from recolorist.errors import OptionError
 
-__all__ = ["BUDGETS", "INVERSE_TIMES", "Fit", "Flow", "backward", "fit", "forward", "size_of", "steps_for"]
+__all__ = ["BUDGETS", "INVERSE_TIMES", "ColourFlow", "FlowFit", "backward", "fit", "forward", "size_of", "steps_for"]
 
 INVERSE_TIMES: Final = ("reversed", "legacy")
 _TEACHER_STEPS: Final = 100  # along which the ends of straightened paths are found
 _CHUNK: Final = 2_048  # pixels at a time: their hidden values stay in the processor's cache
 
 
-class Flow(NamedTuple):
+class ColourFlow(NamedTuple):
     """Weights of as many flows as there are pictures: (B, H, 4), (B, H), (B, 3, H), (B, 3)."""
 
     first: Tensor
@@ -29,10 +29,10 @@ class Flow(NamedTuple):
     second_bias: Tensor
 
     @classmethod
-    def unpacked(cls, vector: Tensor) -> Flow:
+    def unpacked(cls, vector: Tensor) -> ColourFlow:
         """From one row of numbers a picture, in the order in which the encoder predicts them.
 
-        >>> Flow.unpacked(torch.zeros(2, size_of(64))).second.shape
+        >>> ColourFlow.unpacked(torch.zeros(2, size_of(64))).second.shape
         torch.Size([2, 3, 64])
         """
         hidden = (vector.shape[1] - 3) // 8
@@ -52,12 +52,12 @@ class Flow(NamedTuple):
             inward = torch.baddbmm((self.first_bias + time * self.first[..., 3])[:, None], colours, weights)
         return torch.baddbmm(self.second_bias[:, None], inward.tanh_(), self.second.transpose(1, 2))
 
-    def of(self, place: int) -> Flow:
+    def of(self, place: int) -> ColourFlow:
         """The flow of one picture."""
-        return Flow(*(part[place : place + 1] for part in self))
+        return ColourFlow(*(part[place : place + 1] for part in self))
 
 
-class Fit(NamedTuple):
+class FlowFit(NamedTuple):
     """How one flow is fitted to one picture: twice so many steps, the second time on straightened paths."""
 
     hidden: int  #: 0: as many as the encoder predicts
@@ -67,7 +67,7 @@ class Fit(NamedTuple):
 
 
 #: What the authors spend on a flow, and what is enough for colours that are nearly right in seconds.
-BUDGETS: Final = MappingProxyType({"released": Fit(0, 50_000, 5e-4, 51_200), "quick": Fit(64, 2_500, 5e-3, 4_096)})
+BUDGETS: Final = MappingProxyType({"released": FlowFit(0, 50_000, 5e-4, 51_200), "quick": FlowFit(64, 2_500, 5e-3, 4_096)})
 
 
 def size_of(hidden: int) -> int:
@@ -88,20 +88,44 @@ def steps_for(steps: int, strength: float) -> int:
     return min(steps, int(strength * steps) + 2)
 
 
-def forward(flow: Flow, colours: Tensor, steps: int, done: int | None = None) -> Tensor:
-    """From a picture's colours towards the cube, by Euler's steps."""
-    return _walked(flow, colours, [(number / steps, 1.0 / steps) for number in range(steps)][: done or steps])
+def forward(flow: ColourFlow, colours: Tensor, steps: int, stop: int | None = None) -> Tensor:
+    """Move a picture's colours towards the cube by Euler's steps.
+
+    Args:
+        flow: The flow.
+        colours: (B, n, 3).
+        steps: Number of steps of the whole way.
+        stop: Stop after this many.
+
+    Returns:
+        Colours.
+    """
+    return _walked(flow, colours, [(number / steps, 1.0 / steps) for number in range(steps)][: stop or steps])
 
 
-def backward(flow: Flow, colours: Tensor, steps: int, inverse_time: str = "reversed", done: int | None = None) -> Tensor:
-    """From the cube to a picture's colours; ``legacy`` runs the clock forwards on the way back, as the code did until 2025."""
+def backward(flow: ColourFlow, colours: Tensor, steps: int, inverse_time: str = "reversed", stop: int | None = None) -> Tensor:
+    """Move colours from the cube to a picture's colours.
+
+    Args:
+        flow: The flow.
+        colours: (B, n, 3).
+        steps: Number of steps of the whole way.
+        inverse_time: ``legacy`` runs time forwards on the way back, as the authors' code did until 2025.
+        stop: Stop after this many.
+
+    Returns:
+        Colours.
+
+    Raises:
+        OptionError: The way of time is unknown.
+    """
     if inverse_time not in INVERSE_TIMES:
         raise OptionError(f"inverse_time={inverse_time!r}; accepted are {', '.join(INVERSE_TIMES)}")
     times = [number / steps if inverse_time == "legacy" else 1.0 - number / steps for number in range(steps)]
-    return _walked(flow, colours, [(time, -1.0 / steps) for time in times][: done or steps])
+    return _walked(flow, colours, [(time, -1.0 / steps) for time in times][: stop or steps])
 
 
-def _walked(flow: Flow, colours: Tensor, path: list[tuple[float, float]]) -> Tensor:
+def _walked(flow: ColourFlow, colours: Tensor, path: list[tuple[float, float]]) -> Tensor:
     chunks = []
     for chunk in colours.split(_CHUNK, dim=1):
         walked = chunk
@@ -111,13 +135,22 @@ def _walked(flow: Flow, colours: Tensor, path: list[tuple[float, float]]) -> Ten
     return torch.cat(chunks, dim=1)
 
 
-def fit(colours: Tensor, how: Fit, seed: int) -> Flow:
-    """The flow of one picture, (n, 3) colours, fitted from nothing; the same seed gives the same flow."""
+def fit(colours: Tensor, how: FlowFit, seed: int) -> ColourFlow:
+    """Fit the flow of one picture; the same seed gives the same flow.
+
+    Args:
+        colours: (n, 3).
+        how: Width, steps and rate.
+        seed: The seed.
+
+    Returns:
+        The flow.
+    """
     draw = torch.Generator(device="cpu").manual_seed(seed)
     colours = colours.detach().cpu().float()
     start = torch.nn.init.kaiming_uniform_(torch.empty(how.hidden, 4), a=5**0.5, generator=draw)
     end = torch.nn.init.kaiming_uniform_(torch.empty(3, how.hidden), a=5**0.5, generator=draw)
-    flow = Flow(start[None], torch.zeros(1, how.hidden), end[None], torch.zeros(1, 3))
+    flow = ColourFlow(start[None], torch.zeros(1, how.hidden), end[None], torch.zeros(1, 3))
     with torch.enable_grad():
         flow = _matched(flow, colours, None, how, draw)
         with torch.no_grad():
@@ -125,9 +158,9 @@ def fit(colours: Tensor, how: Fit, seed: int) -> Flow:
         return _matched(flow, colours, ends, how, draw)
 
 
-def _matched(flow: Flow, colours: Tensor, ends: Tensor | None, how: Fit, draw: torch.Generator) -> Flow:
+def _matched(flow: ColourFlow, colours: Tensor, ends: Tensor | None, how: FlowFit, draw: torch.Generator) -> ColourFlow:
     """Adam on pairs of a colour and where it should end: anywhere in the cube, or where the flow took it before."""
-    learnt = Flow(*(part.clone().requires_grad_() for part in flow))
+    learnt = ColourFlow(*(part.clone().requires_grad_() for part in flow))
     optimiser = torch.optim.Adam(list(learnt), lr=how.rate)
     for _ in range(how.steps):
         chosen = torch.randint(len(colours), (how.pixels,), generator=draw)
@@ -138,4 +171,4 @@ def _matched(flow: Flow, colours: Tensor, ends: Tensor | None, how: Fit, draw: t
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-    return Flow(*(part.detach() for part in learnt))
+    return ColourFlow(*(part.detach() for part in learnt))

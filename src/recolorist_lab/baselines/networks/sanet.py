@@ -6,7 +6,6 @@ The authors published no code; names of tensors, and the numbers below, are thos
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from typing import ClassVar, Final
 
 from torch import Tensor, nn
@@ -17,24 +16,13 @@ from recolorist_lab.baselines.attention import CHANNELS, AttentionBaseline, Posi
 from recolorist_lab.baselines.base import OfficialFile, Step
 from recolorist_lab.baselines.networks.adain import OFFICIAL
 from recolorist_lab.baselines.padding import padded
-from recolorist_lab.baselines.recipe import Recipe
+from recolorist_lab.baselines.recipe import TrainingRecipe
 
-__all__ = ["UPSAMPLING", "SANet", "Transform", "Weights"]
+__all__ = ["UPSAMPLING", "SANet", "Transform"]
 
 UPSAMPLING: Final = ("size", "factor")
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """What each loss counts. The printed paper has the identity weights the wrong way round; its authors' page corrects them."""
-
-    content: float = 1.0
-    style: float = 3.0
-    identity_pixels: float = 50.0
-    identity_features: float = 1.0
-
-
-WEIGHTS: Final = Weights()
 _SOURCE: Final = "by the README of https://github.com/GlebSBrykin/SANET"
 
 
@@ -74,7 +62,7 @@ class SANet(AttentionBaseline):
     name: ClassVar = "SANET"
     paper: ClassVar = "Park and Lee, Arbitrary Style Transfer with Style-Attentional Networks, CVPR 2019, arXiv 1812.02342"
     licence: ClassVar = "no code by the authors; the re-implementation they point to (GlebSBrykin/SANET) is MIT"
-    defaults: ClassVar = Recipe(batch=5)
+    defaults: ClassVar = TrainingRecipe(batch=5)
     official: ClassVar = (
         OFFICIAL,
         OfficialFile(
@@ -94,13 +82,19 @@ class SANet(AttentionBaseline):
         encoder: str = "auto",
         alpha: float = 1.0,
         upsample: str = "size",
-        content_weight: float = WEIGHTS.content,
-        style_weight: float = WEIGHTS.style,
-        identity_pixels_weight: float = WEIGHTS.identity_pixels,
-        identity_features_weight: float = WEIGHTS.identity_features,
+        content_weight: float = 1.0,
+        style_weight: float = 3.0,
+        identity_pixels_weight: float = 50.0,
+        identity_features_weight: float = 1.0,
     ) -> None:
         super().__init__(encoder, Transform(upsample=upsample), alpha)
-        self.weights = asdict(Weights(content_weight, style_weight, identity_pixels_weight, identity_features_weight))
+        # What each loss counts. The printed paper has the identity weights the wrong way round; its authors' page corrects them.
+        self.weights = {
+            "content": content_weight,
+            "style": style_weight,
+            "identity_pixels": identity_pixels_weight,
+            "identity_features": identity_features_weight,
+        }
 
     def joined(self, content: list[Tensor], style: list[Tensor]) -> Tensor:
         """Attention at two depths, merged."""
@@ -113,6 +107,6 @@ class SANet(AttentionBaseline):
     def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
         """Three decodings: the pair, and each image in its own style."""
         del step
-        seen, wanted = self.look(content), self.look(style)
-        parts = self.transferred(self.result(seen, wanted), seen, wanted) | self.identities(seen, wanted)
+        contents, styles = self.look(content), self.look(style)
+        parts = self.transferred(self.result(contents, styles), contents, styles) | self.identities(contents, styles)
         yield Step(weighted(parts, self.weights), parts)

@@ -13,7 +13,7 @@ from recolorist._torchvision_ops import declare_missing_ops
 from recolorist.errors import OptionError
 from recolorist_lab.baselines.base import Baseline, OfficialFile, Optimisation, Step, trained_parameters
 from recolorist_lab.baselines.losses import mse
-from recolorist_lab.baselines.recipe import Recipe, cosine_by_epoch
+from recolorist_lab.baselines.recipe import TrainingRecipe, cosine_by_epoch
 from recolorist_lab.baselines.vit import Normalisation, PatchEmbedding, places, refuse_odd, resized, start_linear, synthesise
 
 declare_missing_ops()
@@ -37,7 +37,7 @@ class SGViTs(Baseline):
     )
     licence: ClassVar = "Apache-2.0"
     native_size: ClassVar = 224
-    defaults: ClassVar = Recipe(
+    defaults: ClassVar = TrainingRecipe(
         batch=64,
         epochs=50,
         load_size=224,
@@ -93,7 +93,7 @@ class SGViTs(Baseline):
             )
         self.style, self.size, self.mixes, self.weight_decay = style, size, mixes, weight_decay
         self.broadcast_from = broadcast_from
-        self.encoder = Encoder(width, depth, heads, size)
+        self.encoder = PatchEncoder(width, depth, heads, size)
         self.normalisation = Normalisation(mean, std)
 
     def transfer(self, content: Tensor, style: Tensor) -> Tensor:
@@ -125,7 +125,7 @@ class SGViTs(Baseline):
             parts["look"] = parts["look"] + mse(seen_look, target)
         yield Step(torch.stack(list(parts.values())).sum(), parts)
 
-    def configure_optimiser(self, recipe: Recipe) -> dict[str, Optimisation]:
+    def configure_optimiser(self, recipe: TrainingRecipe) -> dict[str, Optimisation]:
         """AdamW and half a cosine; the first two epochs both run at the full rate, as released."""
         optimiser = torch.optim.AdamW(trained_parameters(self, self.trained), lr=recipe.rate, weight_decay=self.weight_decay)
         steps = recipe.epoch_steps or 1
@@ -153,7 +153,7 @@ class SGViTs(Baseline):
         return look[picture.item(), token.item()][None, None]  # type: ignore[index]
 
 
-class Encoder(nn.Module):
+class PatchEncoder(nn.Module):
     """A transformer with fixed places for the patches."""
 
     def __init__(self, width: int, depth: int, heads: int, size: int) -> None:

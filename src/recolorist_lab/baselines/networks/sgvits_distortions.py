@@ -51,15 +51,15 @@ def distort(image: Bytes, random: np.random.Generator) -> Bytes:
         (8, 8, 3)
     """
     for apply in _GEOMETRY:
-        own = np.random.default_rng(random.integers(2**63))
-        if own.random() < _RARELY:
-            image = apply(image, own)
+        rng = np.random.default_rng(random.integers(2**63))
+        if rng.random() < _RARELY:
+            image = apply(image, rng)
     scale = max(image.shape[:2]) / _SIDE
     for members in GROUPS.values():
-        own = np.random.default_rng(random.integers(2**63))
-        if own.random() < _RARELY:
-            name = list(members)[int(own.integers(len(members)))]
-            image = CORRUPTIONS[name](image, members[name], own, scale)
+        rng = np.random.default_rng(random.integers(2**63))
+        if rng.random() < _RARELY:
+            name = list(members)[int(rng.integers(len(members)))]
+            image = CORRUPTIONS[name](image, members[name], rng, scale)
     return np.ascontiguousarray(image)
 
 

@@ -7,7 +7,6 @@ arguments describe a network that cannot run. Everything passes through VGG-16, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, Final
@@ -23,10 +22,10 @@ from recolorist_lab.baselines.networks import styleformer_vgg
 from recolorist_lab.baselines.networks.styleformer_modulation import Modulation
 from recolorist_lab.baselines.networks.styleformer_vgg import standardised, unstandardised
 from recolorist_lab.baselines.padding import padded
-from recolorist_lab.baselines.recipe import Recipe, constant
+from recolorist_lab.baselines.recipe import TrainingRecipe, constant
 from recolorist_lab.baselines.vit import resized
 
-__all__ = ["FEATURES", "Decoder", "Styleformer", "Weights", "content_loss", "self_distances", "variation"]
+__all__ = ["FEATURES", "Styleformer", "StyleformerDecoder", "content_loss", "self_distances", "variation"]
 
 #: The network that is looked through and judged by.
 FEATURES: Final = MappingProxyType(
@@ -45,18 +44,6 @@ _DRIVE: Final = "https://drive.google.com/drive/folders/1l53CJxbMiaU7c17laAT9d8Q
 _FLOOR: Final = 1e-8
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """What each loss counts in the authors' script. Their code multiplies the content's in twice: it counts 3,600."""
-
-    content: float = 60.0
-    style: float = 1.0
-    variation: float = 0.0
-
-
-WEIGHTS: Final = Weights()
-
-
 class Styleformer(Baseline):
     """Real-time arbitrary style transfer by parametric style composition."""
 
@@ -68,7 +55,7 @@ class Styleformer(Baseline):
     licence: ClassVar = "none: the authors' repository has no licence file"
     native_size: ClassVar = 256
     least_crop: ClassVar = 32
-    defaults: ClassVar = Recipe(batch=10, epochs=100, rate=1e-4, decay=0.0, view="grown_crop")
+    defaults: ClassVar = TrainingRecipe(batch=10, epochs=100, rate=1e-4, decay=0.0, view="grown_crop")
     trained: ClassVar = ("modulation", "decoder")
     official: ClassVar = (
         OfficialFile(
@@ -91,10 +78,10 @@ class Styleformer(Baseline):
         features: str = "vgg16",
         apply_mode: str = "released",
         style_size: int = 256,
-        content_weight: float = WEIGHTS.content,
+        content_weight: float = 60.0,
         content_weight_squared: bool = True,
-        style_weight: float = WEIGHTS.style,
-        variation_weight: float = WEIGHTS.variation,
+        style_weight: float = 1.0,
+        variation_weight: float = 0.0,
         cosine: bool = False,
     ) -> None:
         """``apply_mode="released"`` is what the released code does and its weights want, ``"affine"`` the method as printed.
@@ -113,22 +100,23 @@ class Styleformer(Baseline):
                 "accepted are numbers from 0"
             )
         self.features, self.style_size, self.cosine = features, style_size, cosine
+        # What each loss counts in the authors' script. Their code multiplies the content's in twice: it counts 3,600.
         self.weights = {
             "content": content_weight**2 if content_weight_squared else content_weight,
             "style": style_weight,
             "variation": variation_weight,
         }
-        self.encoder: styleformer_vgg.Encoder | vgg.Encoder = (
+        self.encoder: styleformer_vgg.StyleformerEncoder | vgg.Encoder = (
             styleformer_vgg.encoder(encoder) if features == "vgg16" else vgg.encoder(4, encoder)
         )
         self.modulation = Modulation(apply_mode)
-        self.decoder = Decoder()
+        self.decoder = StyleformerDecoder()
 
     def transfer(self, content: Tensor, style: Tensor) -> Tensor:
         """Sides come out as the next multiples of 16. A style that all contents share is looked at once."""
         shared = len(style) > 1 and style.stride(0) == 0
-        seen = resized(style[:1] if shared else style, self.style_size)
-        bank = self.modulation.bank_of(self._relu3(seen))
+        small_style = resized(style[:1] if shared else style, self.style_size)
+        bank = self.modulation.bank_of(self._relu3(small_style))
         out: Tensor = self.decoder(self.modulation(self._relu3(padded(content, _STRIDE, _STRIDE)), bank))
         return unstandardised(out)
 
@@ -138,16 +126,16 @@ class Styleformer(Baseline):
         height, width = content.shape[-2:]
         out = self.transfer(content, style)[..., :height, :width]
         with torch.no_grad():
-            kept, wanted = self.encoder.taps(content)[-1], self.encoder.taps(style)
-        seen = self.encoder.taps(out)
+            content_features, style_taps = self.encoder.taps(content)[-1], self.encoder.taps(style)
+        result_taps = self.encoder.taps(out)
         parts = {
-            "content": content_loss(seen[-1], kept, cosine=self.cosine),
-            "style": losses.style_loss(seen, wanted),
+            "content": content_loss(result_taps[-1], content_features, cosine=self.cosine),
+            "style": losses.style_loss(result_taps, style_taps),
             "variation": variation(standardised(out)),
         }
         yield Step(torch.stack([self.weights[name] * part for name, part in parts.items()]).sum(), parts)
 
-    def configure_optimiser(self, recipe: Recipe) -> dict[str, Optimisation]:
+    def configure_optimiser(self, recipe: TrainingRecipe) -> dict[str, Optimisation]:
         """Adam with amsgrad and a little decay, at one rate."""
         optimiser = torch.optim.Adam(
             trained_parameters(self, self.trained), lr=recipe.rate, betas=_BETAS, weight_decay=_WEIGHT_DECAY, amsgrad=True
@@ -178,7 +166,7 @@ class Styleformer(Baseline):
         return self.encoder.taps(image, 3)[-1]
 
 
-class Decoder(nn.Module):
+class StyleformerDecoder(nn.Module):
     """From relu3_1 to an image with ImageNet's mean and deviation: nearest upsampling, nothing after the last convolution."""
 
     def __init__(self) -> None:
@@ -214,7 +202,16 @@ def self_distances(features: Tensor, *, cosine: bool = False) -> Tensor:
 
 
 def content_loss(features: Tensor, target: Tensor, *, cosine: bool = False) -> Tensor:
-    """Mean absolute difference of :func:`self_distances`. It falls with the number of positions: shares of n sum to 1."""
+    """Average the absolute difference of :func:`self_distances`. It falls with the number of positions.
+
+    Args:
+        features: (B, C, H, W).
+        target: (B, C, H, W).
+        cosine: Use cosine distances.
+
+    Returns:
+        The loss.
+    """
     return (self_distances(features, cosine=cosine) - self_distances(target, cosine=cosine)).abs().mean()
 
 

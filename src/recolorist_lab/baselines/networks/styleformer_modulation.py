@@ -48,7 +48,7 @@ class Modulation(nn.Module):
             raise OptionError(f"apply_mode={apply_mode!r}; accepted are {', '.join(APPLY_MODES)}")
         self.apply_mode = apply_mode
         self.coeffs = Coefficients()
-        self.att = Attention()
+        self.att = GridAttention()
         self.guide = Guide()
         self.fcc = nn.Conv2d(CHANNELS, CHANNELS, 1)
         self.fcs = nn.Conv2d(CHANNELS, CHANNELS, 1)
@@ -62,23 +62,23 @@ class Modulation(nn.Module):
 
     def forward(self, content: Tensor, bank: Bank) -> Tensor:
         """Content features in the style of a bank of as many styles, or of one for all."""
-        own = grouped(self.fcc(content))
-        queries = self.att.queries(own)
-        asked = queries.flatten(2).unflatten(0, (-1, GROUPS))
-        grid = composed(asked, bank).flatten(0, 1).unflatten(2, tuple(queries.shape[-2:]))
-        out = self._modulated(own, grid.unflatten(1, (-1, LUMA)))
+        features = grouped(self.fcc(content))
+        queries = self.att.queries(features)
+        flat_queries = queries.flatten(2).unflatten(0, (-1, GROUPS))
+        grid = composed(flat_queries, bank).flatten(0, 1).unflatten(2, tuple(queries.shape[-2:]))
+        out = self._modulated(features, grid.unflatten(1, (-1, LUMA)))
         return out.reshape(content.shape)
 
-    def _modulated(self, own: Tensor, grid: Tensor) -> Tensor:
+    def _modulated(self, features: Tensor, grid: Tensor) -> Tensor:
         """Slice and apply, in strips of rows where gradients do not need all of it anyway."""
         grid = grid[:, : APPLY_MODES[self.apply_mode]]
-        guide = self.guide(own)[:, 0]
+        guide = self.guide(features)[:, 0]
         places = _places(guide)
         height, width = guide.shape[-2:]
         rows = height if torch.is_grad_enabled() else max(1, _AT_ONCE // (grid.shape[0] * grid.shape[1] * width))
         strips = [
-            applied(sampled(grid, there), part, self.apply_mode)
-            for there, part in zip(places.split(rows, 1), own.split(rows, 2), strict=True)
+            applied(sampled(grid, rows_at), part, self.apply_mode)
+            for rows_at, part in zip(places.split(rows, 1), features.split(rows, 2), strict=True)
         ]
         return torch.cat(strips, 2)
 
@@ -115,7 +115,7 @@ class Coefficients(nn.Module):
         return out.unflatten(1, (GROUPS, COEFFICIENTS, LUMA)).flatten(0, 1)
 
 
-class Attention(nn.Module):
+class GridAttention(nn.Module):
     """Queries from the content, keys from the style, values from the bank; one head for each group."""
 
     def __init__(self) -> None:
@@ -154,7 +154,14 @@ class Guide(nn.Module):
 
 
 def grouped(maps: Tensor) -> Tensor:
-    """Each group of each image brought to mean 0 and deviation 1, as an item of its own: (N, 256, h, w) to (16 N, 16, h, w)."""
+    """Normalise each group of channels to mean 0 and deviation 1, as an item of its own.
+
+    Args:
+        maps: (N, 256, h, w).
+
+    Returns:
+        (16 N, 16, h, w).
+    """
     return functional.group_norm(maps, GROUPS).reshape(-1, GROUP, *maps.shape[-2:])
 
 
@@ -183,7 +190,15 @@ def sliced(grid: Tensor, guide: Tensor) -> Tensor:
 
 
 def sampled(grid: Tensor, places: Tensor) -> Tensor:
-    """The same at places (M, H, W, 3) given as column, row and luma, each from -1 to 1."""
+    """Sample a grid at places.
+
+    Args:
+        grid: The grid.
+        places: (M, H, W, 3): column, row and luma, each from -1 to 1.
+
+    Returns:
+        Values at the places.
+    """
     values = functional.grid_sample(grid, places[:, None], mode="bilinear", padding_mode="reflection", align_corners=True)
     return values[:, :, 0]
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from recolorist.errors import OptionError
 from recolorist_lab.baselines import layout
 
-__all__ = ["FILE", "Encoder", "encoder", "from_torchvision", "standardised", "to_torchvision", "unstandardised"]
+__all__ = ["FILE", "StyleformerEncoder", "encoder", "from_torchvision", "standardised", "to_torchvision", "unstandardised"]
 
 FILE: Final = "vgg16-397923af.pth"
 _WIDTHS: Final = ((64, 64), (128, 128), (256, 256, 256), (512,))
@@ -36,29 +36,29 @@ _BEYOND: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
 )
 
 
-class Encoder(nn.Sequential):
+class StyleformerEncoder(nn.Sequential):
     """Four stages that end at relu1_1, relu2_1, relu3_1 and relu4_1."""
 
     def __init__(self) -> None:
         """Fresh weights; :func:`encoder` gives it those it should have."""
-        made: list[nn.Module] = []
+        layers: list[nn.Module] = []
         width = 3
         for place, block in enumerate(_WIDTHS):
             if place:
-                made.append(nn.MaxPool2d(2, 2))
+                layers.append(nn.MaxPool2d(2, 2))
             for wider in block:
-                made += [nn.ReflectionPad2d(1), nn.Conv2d(width, wider, 3), nn.ReLU()]
+                layers += [nn.ReflectionPad2d(1), nn.Conv2d(width, wider, 3), nn.ReLU()]
                 width = wider
-        super().__init__(*made)
+        super().__init__(*layers)
 
     def taps(self, image: Tensor, last: int | None = None) -> list[Tensor]:
         """relu1_1, relu2_1, … up to the last stage, or the one asked for."""
         taps: list[Tensor] = []
-        children, start, seen = list(self), 0, standardised(image)
+        children, start, features = list(self), 0, standardised(image)
         for end in _ENDS[:last]:
             for child in children[start:end]:
-                seen = child(seen)
-            taps.append(seen)
+                features = child(features)
+            taps.append(features)
             start = end
         return taps
 
@@ -67,22 +67,33 @@ class Encoder(nn.Sequential):
         return self.taps(image)[-1]
 
 
-def encoder(weights: str = "auto") -> Encoder:
-    """The frozen encoder: with torchvision's weights (``auto``), or with random ones of about their scale (``random``)."""
-    made = Encoder()
+def encoder(weights: str = "auto") -> StyleformerEncoder:
+    """Make the frozen encoder.
+
+    Args:
+        weights: ``auto`` for torchvision's, ``random`` for random ones of about their scale.
+
+    Returns:
+        The encoder.
+
+    Raises:
+        OptionError: The choice is unknown.
+        WeightsError: The weights are not here.
+    """
+    network = StyleformerEncoder()
     if weights == "auto":
         from recolorist_lab.assets.weights import state_of
 
-        layout.load(made, from_torchvision(state_of("vgg16")), "torchvision's VGG-16")
+        layout.load(network, from_torchvision(state_of("vgg16")), "torchvision's VGG-16")
     elif weights == "random":
-        _draw(made)
+        _draw(network)
     else:
         raise OptionError(f"weights={weights!r}; accepted are 'auto' and 'random'")
-    made.requires_grad_(requires_grad=False)
-    return made
+    network.requires_grad_(requires_grad=False)
+    return network
 
 
-def _draw(network: Encoder) -> None:
+def _draw(network: StyleformerEncoder) -> None:
     """Random weights whose activations stay near 1; with biases, or the grey that a fresh decoder paints would have none."""
     for name, value in network.named_parameters():
         if "bias" in name:
@@ -92,17 +103,38 @@ def _draw(network: Encoder) -> None:
 
 
 def from_torchvision(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The 16 tensors used here under the container's names, from the 32 of torchvision's file or from those 16 alone."""
+    """Take the 16 tensors that the encoder uses from torchvision's file.
+
+    Args:
+        state: The 32 tensors of the file, or those 16 alone.
+
+    Returns:
+        Tensors under the container's names.
+
+    Raises:
+        LayoutError: The file is laid out differently.
+    """
     with torch.device("meta"):
-        wanted = to_torchvision(Encoder().state_dict())
-        whole = wanted | {name: torch.empty(shape) for name, shape in _BEYOND.items()}
-    layout.check(state, whole if set(state) - set(wanted) else wanted, FILE)
-    return {f"{here}.{kind}": state[f"features.{there}.{kind}"] for here, there in NUMBERS.items() for kind in ("weight", "bias")}
+        expected = to_torchvision(StyleformerEncoder().state_dict())
+        whole = expected | {name: torch.empty(shape) for name, shape in _BEYOND.items()}
+    layout.check(state, whole if set(state) - set(expected) else expected, FILE)
+    return {
+        f"{number}.{kind}": state[f"features.{place}.{kind}"] for number, place in NUMBERS.items() for kind in ("weight", "bias")
+    }
 
 
 def to_torchvision(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The container's tensors under torchvision's names."""
-    return {f"features.{there}.{kind}": state[f"{here}.{kind}"] for here, there in NUMBERS.items() for kind in ("weight", "bias")}
+    """Rename the container's tensors as torchvision does.
+
+    Args:
+        state: Tensors by name.
+
+    Returns:
+        Tensors by name.
+    """
+    return {
+        f"features.{place}.{kind}": state[f"{number}.{kind}"] for number, place in NUMBERS.items() for kind in ("weight", "bias")
+    }
 
 
 def standardised(image: Tensor) -> Tensor:
@@ -116,7 +148,14 @@ def standardised(image: Tensor) -> Tensor:
 
 
 def unstandardised(image: Tensor) -> Tensor:
-    """Back to RGB; a new tensor."""
+    """Undo the standardisation of an image.
+
+    Args:
+        image: (B, 3, H, W), standardised.
+
+    Returns:
+        A new tensor, from 0 to 1.
+    """
     mean, std = _figures(image)
     return image * std + mean
 

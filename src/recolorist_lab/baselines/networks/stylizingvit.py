@@ -15,7 +15,7 @@ from recolorist.errors import OptionError
 from recolorist_lab.baselines import vgg
 from recolorist_lab.baselines.base import Baseline, OfficialFile, Optimisation, Step, frozen, trained_parameters
 from recolorist_lab.baselines.losses import mse
-from recolorist_lab.baselines.recipe import Recipe, cosine_by_epoch
+from recolorist_lab.baselines.recipe import TrainingRecipe, cosine_by_epoch
 from recolorist_lab.baselines.vit import Normalisation, PatchEmbedding, places, refuse_odd, resized, start_linear, synthesise
 
 __all__ = ["BACKBONES", "FITS", "PERCEPTUAL", "StylizingViT"]
@@ -48,7 +48,7 @@ class StylizingViT(Baseline):
     )
     licence: ClassVar = "Apache-2.0, code and weights"
     native_size: ClassVar = 224
-    defaults: ClassVar = Recipe(
+    defaults: ClassVar = TrainingRecipe(
         batch=64,
         epochs=50,
         load_size=224,
@@ -111,7 +111,7 @@ class StylizingViT(Baseline):
         refuse_odd(width, size)
         self.size, self.perceptual, self.weight_decay = size, perceptual, weight_decay
         self.weights = (identity_weight, consistency_weight, anatomy_weight, style_weight)
-        self.encoder = Encoder(width, heads, size)
+        self.encoder = PairEncoder(width, heads, size)
         self.bottleneck = Perceptron(width)
         self.post_process_conv = nn.Conv2d(3, 3, 5, padding=2, bias=False)
         self.normalisation = Normalisation(mean, std)
@@ -119,13 +119,13 @@ class StylizingViT(Baseline):
 
     def transfer(self, content: Tensor, style: Tensor) -> Tensor:
         """Both at the network's own size, through it, and the result back at the content's size."""
-        seen = [self.normalisation(resized(self._square(image), self.size)) for image in (content, style)]
-        *_, mixed = self.encoder(*seen)
+        views = [self.normalisation(resized(self._square(image), self.size)) for image in (content, style)]
+        *_, mixed = self.encoder(*views)
         height, width = content.shape[-2:]
         side = max(height, width) if self.fit == "pad" else 0
-        made = resized(self.normalisation.undo(self.decoded(mixed)), (side or height, side or width))
+        result = resized(self.normalisation.undo(self.decoded(mixed)), (side or height, side or width))
         top, left = ((side - height) // 2, (side - width) // 2) if side else (0, 0)
-        return made[..., top : top + height, left : left + width]
+        return result[..., top : top + height, left : left + width]
 
     def _square(self, image: Tensor) -> Tensor:
         """Fill an image up with black on both sides, unless it is to be squashed."""
@@ -150,33 +150,33 @@ class StylizingViT(Baseline):
     def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
         """The style of each picture is its neighbour in the batch."""
         del style, step
-        own = self.normalisation(resized(content, self.size))
-        other = own.roll(-1, 0)
-        tokens = self.encoder(own, other)
-        own_again, other_again, made = (self.decoded(each) for each in tokens)
+        first = self.normalisation(resized(content, self.size))
+        second = first.roll(-1, 0)
+        tokens = self.encoder(first, second)
+        first_again, second_again, mixed = (self.decoded(sequence) for sequence in tokens)
         with torch.no_grad():
-            seen_own = self._taps(own)
-            seen_other = [tap.roll(-1, 0) for tap in seen_own]
-        seen_made = self._taps(made)
+            first_taps = self._taps(first)
+            seen_other = [tap.roll(-1, 0) for tap in first_taps]
+        mixed_taps = self._taps(mixed)
         parts = {
-            "identity": mse(own, own_again) + mse(other, other_again),
-            "consistency": _apart(seen_own, self._taps(own_again)) + _apart(seen_other, self._taps(other_again)),
-            "anatomy": _apart([standardised(tap) for tap in seen_own], [standardised(tap) for tap in seen_made]),
-            "style": _apart([moments(tap) for tap in seen_other], [moments(tap) for tap in seen_made], 2.0),
+            "identity": mse(first, first_again) + mse(second, second_again),
+            "consistency": _apart(first_taps, self._taps(first_again)) + _apart(seen_other, self._taps(second_again)),
+            "anatomy": _apart([standardised(tap) for tap in first_taps], [standardised(tap) for tap in mixed_taps]),
+            "style": _apart([moments(tap) for tap in seen_other], [moments(tap) for tap in mixed_taps], 2.0),
         }
         total = torch.stack([weight * part for weight, part in zip(self.weights, parts.values(), strict=True)]).sum()
         yield Step(total, parts)
 
-    def configure_optimiser(self, recipe: Recipe) -> dict[str, Optimisation]:
+    def configure_optimiser(self, recipe: TrainingRecipe) -> dict[str, Optimisation]:
         """AdamW with its decay on every tensor, and half a cosine changed once an epoch."""
         optimiser = torch.optim.AdamW(trained_parameters(self, self.trained), lr=recipe.rate, weight_decay=self.weight_decay)
         return {"main": Optimisation(optimiser, cosine_by_epoch(recipe.rate, recipe.laps, recipe.epoch_steps or 1), recipe.clip)}
 
     def from_official(self, part: str, state: dict[str, Tensor]) -> dict[str, Tensor]:
         """One file holds every part; names of other parts are left to them, and names that belong to none are kept."""
-        rest = (*(f"{name}." for name in _PARTS if name != part), _TRAINING_ONLY)
+        others = (*(f"{name}." for name in _PARTS if name != part), _TRAINING_ONLY)
         plain = {name.removeprefix("module."): value for name, value in state.items()}
-        return {name.removeprefix(f"{part}."): value for name, value in plain.items() if not name.startswith(rest)}
+        return {name.removeprefix(f"{part}."): value for name, value in plain.items() if not name.startswith(others)}
 
     def to_official(self, part: str) -> dict[str, Tensor]:
         """With the part's name in front."""
@@ -187,7 +187,7 @@ class StylizingViT(Baseline):
         return self.vgg(self.normalisation.undo(image) if self.perceptual == "vgg_normalised" else image)
 
 
-class Encoder(nn.Module):
+class PairEncoder(nn.Module):
     """Content, style, and the content as it looks at the style, through the same blocks."""
 
     def __init__(self, width: int, heads: int, size: int) -> None:
@@ -201,15 +201,15 @@ class Encoder(nn.Module):
 
     def forward(self, content: Tensor, style: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Tokens of content, style and mixture. The mixture sees the style one layer back, as released."""
-        own, other = self._tokens(content), self._tokens(style)
-        way = own
-        mixed = own
+        first, second = self._tokens(content), self._tokens(style)
+        way = first
+        mixed = first
         for place, block in enumerate(self.blocks):
-            mixed = block(way, other)
-            own, other = block(own, own), block(other, other)
+            mixed = block(way, second)
+            first, second = block(first, first), block(second, second)
             if place + 1 < len(self.blocks):  # after the last layer nobody would look at it
-                way = block(own, mixed)
-        return self.norm(own), self.norm(other), self.norm(mixed)
+                way = block(first, mixed)
+        return self.norm(first), self.norm(second), self.norm(mixed)
 
     def _tokens(self, image: Tensor) -> Tensor:
         tokens = torch.cat([self.cls_token.expand(len(image), -1, -1), self.patch_embed(image)], dim=1)
@@ -223,7 +223,7 @@ class CrossBlock(nn.Module):
         super().__init__()
         self.norm_input = nn.LayerNorm(width, eps=1e-6)
         self.norm_context = nn.LayerNorm(width, eps=1e-6)
-        self.attn = Attention(width, heads)
+        self.attn = CrossAttention(width, heads)
         self.mlp = Perceptron(width)
 
     def forward(self, tokens: Tensor, context: Tensor | None) -> Tensor:
@@ -235,7 +235,7 @@ class CrossBlock(nn.Module):
         return out
 
 
-class Attention(nn.Module):
+class CrossAttention(nn.Module):
     """Several heads, with separate projections."""
 
     def __init__(self, width: int, heads: int) -> None:
@@ -246,8 +246,8 @@ class Attention(nn.Module):
     def forward(self, tokens: Tensor, context: Tensor) -> Tensor:
         """(B, n, width) looking at (B, m, width)."""
         query, key, value = self._split(self.q_proj(tokens)), self._split(self.k_proj(context)), self._split(self.v_proj(context))
-        seen = functional.scaled_dot_product_attention(query, key, value).transpose(1, 2).flatten(2)
-        out: Tensor = self.out_proj(seen)
+        attended = functional.scaled_dot_product_attention(query, key, value).transpose(1, 2).flatten(2)
+        out: Tensor = self.out_proj(attended)
         return out
 
     def _split(self, tokens: Tensor) -> Tensor:
@@ -301,23 +301,37 @@ def _network(kind: str, weights: str) -> nn.Module:
     if weights != "random":
         from recolorist_lab.assets.weights import state_of
 
-        known = {name: value for name, value in state_of("vgg19").items() if name.startswith("features.")}
-        features.load_state_dict({name.removeprefix("features."): value for name, value in known.items()})
+        features_state = {name: value for name, value in state_of("vgg19").items() if name.startswith("features.")}
+        features.load_state_dict({name.removeprefix("features."): value for name, value in features_state.items()})
     return frozen(features.eval())
 
 
 def moments(tap: Tensor) -> Tensor:
-    """Mean and deviation of each channel, one after the other."""
+    """Measure mean and deviation of each channel.
+
+    Args:
+        tap: (B, C, H, W).
+
+    Returns:
+        (2, B, C).
+    """
     deviation = tap.var((2, 3), unbiased=False).clamp(min=_FLOOR).sqrt()
     return torch.stack([tap.mean((2, 3)), deviation])
 
 
 def standardised(tap: Tensor) -> Tensor:
-    """Each channel with mean 0 and deviation 1."""
+    """Normalise each channel to mean 0 and deviation 1.
+
+    Args:
+        tap: (B, C, H, W).
+
+    Returns:
+        (B, C, H, W).
+    """
     mean, deviation = moments(tap)
     return (tap - mean[..., None, None]) / deviation[..., None, None]
 
 
 def _apart(first: Sequence[Tensor], second: Sequence[Tensor], factor: float = 1.0) -> Tensor:
     """Mean squared differences, summed over the taps; ``factor`` undoes a mean over stacked terms that should be a sum."""
-    return factor * torch.stack([mse(left, right) for left, right in zip(first, second, strict=True)]).sum()
+    return factor * torch.stack([mse(one_tap, other_tap) for one_tap, other_tap in zip(first, second, strict=True)]).sum()

@@ -7,7 +7,6 @@ number of tokens. Both are known here, so any sides do; for equal squares nothin
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from typing import ClassVar, Final
 
 import torch
@@ -17,9 +16,9 @@ from torch.nn import functional
 from recolorist_lab.baselines import losses, vgg
 from recolorist_lab.baselines.base import Baseline, OfficialFile, Optimisation, Step, trained_parameters
 from recolorist_lab.baselines.networks.adain import OFFICIAL
-from recolorist_lab.baselines.recipe import Rate, Recipe
+from recolorist_lab.baselines.recipe import Rate, TrainingRecipe
 
-__all__ = ["StyTr2", "Weights", "warmed_up"]
+__all__ = ["StyTr2", "warmed_up"]
 
 _WIDTH: Final = 512
 _HEADS: Final = 8
@@ -30,19 +29,6 @@ _POOLED: Final = 18  # side of the map from which positions are made, whatever t
 _DROPOUT: Final = 0.1
 _WARM_UP: Final = 10_000  # steps
 _DRIVE: Final = "https://drive.google.com/file/d/"
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """What each loss counts in the published code; the paper prints 10, 7, 50, with which users could not repeat it."""
-
-    content: float = 7.0
-    style: float = 10.0
-    identity_pixels: float = 70.0
-    identity_features: float = 1.0
-
-
-WEIGHTS: Final = Weights()
 
 
 def warmed_up(rate: float) -> Rate:
@@ -73,7 +59,7 @@ class StyTr2(Baseline):
     least: ClassVar = 2 * _PATCH  # the painting decoder mirrors at its edges, so one patch has nothing to mirror
     least_crop: ClassVar = 32
     multiple: ClassVar = _PATCH
-    defaults: ClassVar = Recipe(batch=8, rate=5e-4, decay=0.0)
+    defaults: ClassVar = TrainingRecipe(batch=8, rate=5e-4, decay=0.0)
     trained: ClassVar = ("embedding", "transformer", "decoder")
     training_only: ClassVar = ("encoder",)
     official: ClassVar = (
@@ -102,13 +88,19 @@ class StyTr2(Baseline):
         self,
         *,
         encoder: str = "auto",
-        content_weight: float = WEIGHTS.content,
-        style_weight: float = WEIGHTS.style,
-        identity_pixels_weight: float = WEIGHTS.identity_pixels,
-        identity_features_weight: float = WEIGHTS.identity_features,
+        content_weight: float = 7.0,
+        style_weight: float = 10.0,
+        identity_pixels_weight: float = 70.0,
+        identity_features_weight: float = 1.0,
     ) -> None:
         super().__init__()
-        self.weights = asdict(Weights(content_weight, style_weight, identity_pixels_weight, identity_features_weight))
+        # What each loss counts in the published code; the paper prints 10, 7, 50, with which users could not repeat it.
+        self.weights = {
+            "content": content_weight,
+            "style": style_weight,
+            "identity_pixels": identity_pixels_weight,
+            "identity_features": identity_features_weight,
+        }
         self.encoder = vgg.encoder(5, encoder)
         self.embedding = nn.Sequential()
         self.embedding.add_module("proj", nn.Conv2d(3, _WIDTH, _PATCH, stride=_PATCH))
@@ -124,23 +116,23 @@ class StyTr2(Baseline):
         """Three paintings: the pair, and each image in its own style."""
         del step
         with torch.no_grad():
-            seen, wanted = self.encoder.taps(content), self.encoder.taps(style)
-        made = self.encoder.taps(self.transfer(content, style))
+            content_taps, style_taps = self.encoder.taps(content), self.encoder.taps(style)
+        result_taps = self.encoder.taps(self.transfer(content, style))
         pixels = features = content.new_zeros(())
-        for image, taps in ((content, seen), (style, wanted)):
+        for image, taps in ((content, content_taps), (style, style_taps)):
             again = self.transfer(image, image)
             near, alike = losses.identity_loss((again, image), (self.encoder.taps(again), taps))
             pixels, features = pixels + near, features + alike
         parts = {
-            "content": losses.content_loss(made[3:], seen[3:]),
-            "style": losses.style_loss(made, wanted),
+            "content": losses.content_loss(result_taps[3:], content_taps[3:]),
+            "style": losses.style_loss(result_taps, style_taps),
             "identity_pixels": pixels,
             "identity_features": features,
         }
         total = torch.stack([self.weights[name] * part for name, part in parts.items()]).sum()
         yield Step(total, parts)
 
-    def configure_optimiser(self, recipe: Recipe) -> dict[str, Optimisation]:
+    def configure_optimiser(self, recipe: TrainingRecipe) -> dict[str, Optimisation]:
         """Adam with a long warm-up, without which training collapses."""
         optimiser = torch.optim.Adam(trained_parameters(self, self.trained), lr=recipe.rate)
         return {"main": Optimisation(optimiser, warmed_up(recipe.rate), recipe.clip)}
@@ -171,9 +163,9 @@ class Transformer(nn.Module):
     def forward(self, content: Tensor, style: Tensor) -> Tensor:
         """Maps of both, (B, 512, h, w), to one of the content's size."""
         place = _tokens(self.positions(content))
-        own = self.encoder_c(_tokens(content), None, place)
+        tokens = self.encoder_c(_tokens(content), None, place)
         memory = self.encoder_s(_tokens(style), None, None)
-        mixed: Tensor = self.decoder(own, memory, place)
+        mixed: Tensor = self.decoder(tokens, memory, place)
         return mixed.transpose(1, 2).unflatten(2, tuple(content.shape[-2:]))
 
 
@@ -206,8 +198,8 @@ class EncoderLayer(nn.Module):
         """``memory`` is not looked at; ``place`` is added to what asks and what is asked."""
         del memory
         asking = tokens if place is None else tokens + place
-        seen, _ = self.self_attn(asking, asking, tokens, need_weights=False)
-        tokens = self.norm1(tokens + self.dropout(seen))
+        attended, _ = self.self_attn(asking, asking, tokens, need_weights=False)
+        tokens = self.norm1(tokens + self.dropout(attended))
         hidden = self.dropout(functional.relu(self.linear1(tokens)))
         out: Tensor = self.norm2(tokens + self.dropout(self.linear2(hidden)))
         return out
@@ -225,10 +217,10 @@ class DecoderLayer(nn.Module):
 
     def forward(self, tokens: Tensor, memory: Tensor, place: Tensor) -> Tensor:
         """Content tokens looking at the style's, which have no place."""
-        seen, _ = self.self_attn(tokens + place, memory, memory, need_weights=False)
-        tokens = self.norm1(tokens + self.dropout(seen))
-        seen, _ = self.multihead_attn(tokens + place, memory, memory, need_weights=False)
-        tokens = self.norm2(tokens + self.dropout(seen))
+        attended, _ = self.self_attn(tokens + place, memory, memory, need_weights=False)
+        tokens = self.norm1(tokens + self.dropout(attended))
+        attended, _ = self.multihead_attn(tokens + place, memory, memory, need_weights=False)
+        tokens = self.norm2(tokens + self.dropout(attended))
         hidden = self.dropout(functional.relu(self.linear1(tokens)))
         out: Tensor = self.norm3(tokens + self.dropout(self.linear2(hidden)))
         return out

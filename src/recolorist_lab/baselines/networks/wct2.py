@@ -19,7 +19,7 @@ from recolorist_lab.baselines.layout import LayoutError
 from recolorist_lab.baselines.losses import mse
 from recolorist_lab.baselines.networks.wct2_wavelet import VGG_CHILDREN, Encoded, Skip, WaveDecoder, WaveEncoder
 from recolorist_lab.baselines.padding import padded
-from recolorist_lab.baselines.recipe import Recipe, constant
+from recolorist_lab.baselines.recipe import TrainingRecipe, constant
 from recolorist_lab.baselines.whitening import wct, wct_regions
 from recolorist_lab.runs.config import unknown
 
@@ -71,7 +71,7 @@ class WCT2(Baseline):
     least = 16  # the reflection at relu4_1 needs two positions
     least_crop = 16
     multiple = 8
-    defaults = Recipe(batch=8, iterations=60_000, rate=1e-3, decay=0.0, paired=False)
+    defaults = TrainingRecipe(batch=8, iterations=60_000, rate=1e-3, decay=0.0, paired=False)
     trained = ("decoder",)
     official: ClassVar[tuple[OfficialFile, ...]] = (
         OfficialFile(
@@ -134,14 +134,14 @@ class WCT2(Baseline):
         Regions without a usable counterpart keep their features.
         """
         style = checked(content, style)
-        given = _Labels(content_labels, style_labels.expand(len(style), -1, -1))
-        for what, labels, image in (("content_labels", given.content, content), ("style_labels", given.style, style)):
+        regions = _Labels(content_labels, style_labels.expand(len(style), -1, -1))
+        for name, labels, image in (("content_labels", regions.content, content), ("style_labels", regions.style, style)):
             if labels.is_floating_point() or labels.shape != (len(image), *image.shape[-2:]):
                 raise ImageError(
-                    f"{what} are {labels.dtype} of shape {tuple(labels.shape)}; accepted are whole numbers, one per pixel of the "
+                    f"{name} are {labels.dtype} of shape {tuple(labels.shape)}; accepted are whole numbers, one per pixel of the "
                     f"image: {(len(image), *image.shape[-2:])}"
                 )
-        fitted = _Labels(*(padded(labels.long(), self.least, self.multiple) for labels in given))
+        fitted = _Labels(*(padded(labels.long(), self.least, self.multiple) for labels in regions))
         return self._run(lambda inner: self._transfer(inner, self._fitted(style), fitted), content)
 
     def reconstruct(self, images: Tensor) -> Tensor:
@@ -158,10 +158,10 @@ class WCT2(Baseline):
                 x = self.match(f"encoder{level}", x, look.levels[level - 1], labels)
         if "skip" in self.sites:
             skips = [self._matched(number, skip, look.skips[number - 1], labels) for number, skip in enumerate(skips, 1)]
-        wanted = self._decoded(look) if "decoder" in self.sites else {}
+        targets = self._decoded(look) if "decoder" in self.sites else {}
         for level in (4, 3, 2, 1):
-            if level in wanted:
-                x = self.match(f"decoder{level}", x, wanted.pop(level), labels)
+            if level in targets:
+                x = self.match(f"decoder{level}", x, targets.pop(level), labels)
             x = self.decoder.decode(x, level, tuple(skips))
         return x
 
@@ -181,11 +181,11 @@ class WCT2(Baseline):
     def _decoded(self, look: Encoded) -> dict[int, Tensor]:
         """What enters the decoder's levels when the style is decoded as it is; level 4 only where the encoder was not matched."""
         x = look.levels[-1]
-        wanted = {} if "encoder" in self.sites else {4: x}
+        targets = {} if "encoder" in self.sites else {4: x}
         for level in (4, 3, 2):
             x = self.decoder.decode(x, level, look.skips)
-            wanted[level - 1] = x
-        return wanted
+            targets[level - 1] = x
+        return targets
 
     # ---- training -------------------------------------------------------------------------------------------------------
 
@@ -196,17 +196,17 @@ class WCT2(Baseline):
         conv4_1 features of the real image with themselves, and leaves the Gram term out unless it is asked for.
         """
         del style, step
-        wanted: list[Tensor] = []
-        seen: list[Tensor] = []
+        content_taps: list[Tensor] = []
+        result_taps: list[Tensor] = []
         with torch.no_grad():
-            encoded = self.encoder(content, wanted)
+            encoded = self.encoder(content, content_taps)
         out = self.decoder(encoded)
-        self.encoder(out, seen)
-        terms = torch.stack([mse(gram(mine), gram(theirs)) for mine, theirs in zip(seen, wanted, strict=True)])
+        self.encoder(out, result_taps)
+        terms = torch.stack([mse(gram(mine), gram(theirs)) for mine, theirs in zip(result_taps, content_taps, strict=True)])
         parts = {"reconstruction": mse(out, content), "gram": terms.sum()}
         yield Step(_RECONSTRUCTION * parts["reconstruction"] + _GRAM * parts["gram"], parts)
 
-    def configure_optimiser(self, recipe: Recipe) -> dict[str, Optimisation]:
+    def configure_optimiser(self, recipe: TrainingRecipe) -> dict[str, Optimisation]:
         """Adam at a constant rate on the decoder."""
         optimiser = torch.optim.Adam(trained_parameters(self, self.trained), lr=recipe.rate)
         return {"main": Optimisation(optimiser, constant(recipe.rate), recipe.clip)}
@@ -215,8 +215,8 @@ class WCT2(Baseline):
 
     def from_official(self, part: str, state: dict[str, Tensor]) -> dict[str, Tensor]:
         """The names are the same; wavelets other than Haar's are refused, because the high bands would not undo the pooling."""
-        own = dict(self.parts()[part].named_buffers())
-        wrong = [name for name, kernel in own.items() if name in state and not _equal(state[name], kernel)]
+        kernels = dict(self.parts()[part].named_buffers())
+        wrong = [name for name, kernel in kernels.items() if name in state and not _equal(state[name], kernel)]
         if wrong:
             raise LayoutError(f"the {part} of {self.name} has other wavelets than Haar's in {', '.join(wrong)}")
         return state
@@ -244,5 +244,5 @@ def labels_of(image: Tensor) -> Tensor:
     return distances.argmin(0)
 
 
-def _equal(given: Tensor, kernel: Tensor) -> bool:
-    return given.shape != kernel.shape or torch.allclose(given, kernel, atol=1e-6)  # a wrong shape is told of later
+def _equal(stored: Tensor, kernel: Tensor) -> bool:
+    return stored.shape != kernel.shape or torch.allclose(stored, kernel, atol=1e-6)  # a wrong shape is refused later

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from recolorist_lab.data.arrays import ArrayError, check_images, convert, open_array
 from recolorist_lab.data.cards import SPLITS, Card
-from recolorist_lab.data.layouts.files import Found, missing
+from recolorist_lab.data.layouts.files import DatasetListing, missing_data
 from recolorist_lab.data.manifest import Entry
 
 __all__ = ["medmnist"]
 
 
-def medmnist(card: Card, root: Path, into: Path | None = None) -> Found:
+def medmnist(card: Card, root: Path, into: Path | None = None) -> DatasetListing:
     """List the rows of the mapped arrays; the archive is converted once.
 
     Args:
@@ -35,19 +35,19 @@ def medmnist(card: Card, root: Path, into: Path | None = None) -> Found:
     archive = root / card.files[0].name
     folder = (into or root) / (archive.stem if "_" in archive.stem else f"{archive.stem}_{card.pixels}")
     if not folder.is_dir() and not archive.is_file():
-        raise missing(card, archive)
+        raise missing_data(card, archive)
     origin = convert(archive, folder)
-    found = Found()
+    listing = DatasetListing()
     expected = (card.files[0].checksum or "").removeprefix("md5:")
     if not origin.md5.startswith(expected):
-        found.differences.append(f"{archive.name} has the MD5 {origin.md5} instead of {expected}")
+        listing.differences.append(f"{archive.name} has the MD5 {origin.md5} instead of {expected}")
     for split in SPLITS:
-        images, labels = (open_array(folder / f"{split}_{what}.npy") for what in ("images", "labels"))
+        images, labels = (open_array(folder / f"{split}_{part}.npy") for part in ("images", "labels"))
         check_images(images, labels, split)
         path = f"{folder.name}/{split}_images.npy"
         for row, chosen in enumerate(_chosen(card, np.asarray(labels), split)):
-            found.entries.append(Entry(card.key, split, "medmnist", path, chosen, row, source_label="|".join(map(str, chosen))))
-    return found
+            listing.entries.append(Entry(card.key, split, "medmnist", path, chosen, row, source_label="|".join(map(str, chosen))))
+    return listing
 
 
 def _chosen(card: Card, labels: NDArray[Any], split: str) -> Iterator[tuple[int, ...]]:

@@ -15,13 +15,24 @@ from recolorist_lab.data.cards import Card
 from recolorist_lab.data.errors import MissingDataError
 from recolorist_lab.data.manifest import Entry, Excluded
 
-__all__ = ["PICTURES", "Found", "base_of", "by_name", "folders", "missing", "needed", "pictures", "relative", "table"]
+__all__ = [
+    "PICTURES",
+    "DatasetListing",
+    "base_of",
+    "folders",
+    "missing_data",
+    "pictures",
+    "pictures_by_name",
+    "relative",
+    "require_folder",
+    "table",
+]
 
 PICTURES: Final = tuple(suffix for suffix, form in FORMATS.items() if form in ("PNG", "JPEG", "TIFF"))
 
 
 @dataclass(slots=True)
-class Found:
+class DatasetListing:
     """Images of a layout, and what was left out."""
 
     entries: list[Entry] = field(default_factory=list)
@@ -30,25 +41,38 @@ class Found:
     differences: list[str] = field(default_factory=list)  #: from the card, beside those of counts
 
     def leave_out(self, path: str, reason: str) -> None:
-        """Note an image, or a folder of them, that is not used."""
+        """Note an image, or a folder of them, that is not used.
+
+        Args:
+            path: Its path.
+            reason: Why it is not used.
+        """
         self.excluded.append(Excluded(path, reason))
 
 
-def missing(card: Card, what: Path) -> MissingDataError:
+def missing_data(card: Card, path: Path) -> MissingDataError:
     """The error for something that is not there.
 
     >>> from recolorist_lab.data.registry import card_of
-    >>> print(missing(card_of("ddi"), Path("data/ddi_metadata.csv")))
+    >>> print(missing_data(card_of("ddi"), Path("data/ddi_metadata.csv")))
     data/ddi_metadata.csv is not there; recolorist-lab data fetch ddi --root DIR says how to get it and how to lay it out
     """
     return MissingDataError(
-        f"{what} is not there; recolorist-lab data fetch {card.key} --root DIR says how to get it and how to lay it out"
+        f"{path} is not there; recolorist-lab data fetch {card.key} --root DIR says how to get it and how to lay it out"
     )
 
 
-def base_of(root: Path, wanted: Iterable[str]) -> Path | None:
-    """The folder that holds one of the wanted names: the root, or, as archives often have one folder on top, one below it."""
-    names = tuple(wanted)
+def base_of(root: Path, members: Iterable[str]) -> Path | None:
+    """Find the folder of a dataset: the root, or one folder below it, as archives often have.
+
+    Args:
+        root: Where to look.
+        members: Names of files or folders, of which one must be in it.
+
+    Returns:
+        The folder, or None where there is none.
+    """
+    names = tuple(members)
     if not root.is_dir():
         return None
     for folder in (root, *folders(root)):
@@ -57,21 +81,47 @@ def base_of(root: Path, wanted: Iterable[str]) -> Path | None:
     return None
 
 
-def needed(card: Card, root: Path, *wanted: str) -> Path:
-    """The folder that :func:`base_of` finds; where there is none, the error names the first of the wanted."""
-    base = base_of(root, wanted)
+def require_folder(card: Card, root: Path, *members: str) -> Path:
+    """Find the folder of a dataset with :func:`base_of`.
+
+    Args:
+        card: The dataset, for the error.
+        root: Where to look.
+        members: Names of files or folders, of which one must be in it.
+
+    Returns:
+        The folder.
+
+    Raises:
+        MissingDataError: There is none; the error names the first member.
+    """
+    base = base_of(root, members)
     if base is None:
-        raise missing(card, root / wanted[0])
+        raise missing_data(card, root / members[0])
     return base
 
 
 def folders(root: Path) -> list[Path]:
-    """The folders in a folder, sorted, without hidden ones and `__MACOSX`."""
+    """List the folders in a folder, sorted, without hidden ones and `__MACOSX`.
+
+    Args:
+        root: The folder.
+
+    Returns:
+        Their paths.
+    """
     return sorted(entry for entry in root.iterdir() if entry.is_dir() and not entry.name.startswith((".", "__")))
 
 
 def pictures(folder: Path) -> list[Path]:
-    """Image files below a folder, sorted; hidden files and folders, links to folders and `__MACOSX` are passed over."""
+    """List the image files below a folder, sorted, without hidden files and folders, links to folders and `__MACOSX`.
+
+    Args:
+        folder: The folder; one that does not exist holds no images.
+
+    Returns:
+        Their paths.
+    """
     return sorted(_walk(folder)) if folder.is_dir() else []
 
 
@@ -86,18 +136,44 @@ def _walk(folder: Path) -> Iterator[Path]:
                 yield folder / entry.name
 
 
-def by_name(folder: Path) -> dict[str, Path]:
-    """Image files below a folder by their names in lower case: tables and disks differ in the case of endings."""
+def pictures_by_name(folder: Path) -> dict[str, Path]:
+    """List the image files below a folder by name, in lower case, because tables and disks differ in the case of endings.
+
+    Args:
+        folder: The folder.
+
+    Returns:
+        Paths by name.
+    """
     return {path.name.lower(): path for path in pictures(folder)}
 
 
 def relative(path: Path, root: Path) -> str:
-    """A path as a manifest holds it."""
+    """Return a path as a manifest holds it.
+
+    Args:
+        path: The path of an image.
+        root: The folder of the manifest.
+
+    Returns:
+        The relative path with forward slashes.
+    """
     return path.relative_to(root).as_posix()
 
 
 def table(path: Path, columns: Iterable[str]) -> list[dict[str, str]]:
-    """The rows of a CSV or Parquet table that has at least these columns; blank lines are passed over."""
+    """Read a CSV or Parquet table; blank lines are left out.
+
+    Args:
+        path: The file.
+        columns: Columns that it must have.
+
+    Returns:
+        The rows, with cells as text.
+
+    Raises:
+        MissingDataError: The file cannot be read, has no rows, or lacks a column.
+    """
     try:
         if path.suffix.lower() == ".parquet":
             rows = _parquet_rows(path)

@@ -14,7 +14,7 @@ import numpy as np
 from recolorist.augment.streams import stream
 from recolorist_lab.data.cards import Card
 from recolorist_lab.data.layouts.blood_labels import PREFIXED, Raw, raw_labels
-from recolorist_lab.data.layouts.files import Found, folders, needed, pictures, relative
+from recolorist_lab.data.layouts.files import DatasetListing, folders, pictures, relative, require_folder
 from recolorist_lab.data.manifest import Entry
 
 __all__ = ["FRACTION", "SEED", "TO_SPLIT", "blood", "divide", "epistr", "held_out", "kept_counts"]
@@ -30,29 +30,51 @@ SEED: Final = 42
 FRACTION: Final = 0.2
 
 
-def epistr(card: Card, root: Path, _options: Mapping[str, str]) -> Found:
-    """Three domains; the archive's own train and test folders are pooled."""
-    found = Found()
+def epistr(card: Card, root: Path, _options: Mapping[str, str]) -> DatasetListing:
+    """List the images of EpiStr: three domains, each with the archive's train and test folders pooled.
+
+    Args:
+        card: The dataset.
+        root: Its folder.
+
+    Returns:
+        The images with their splits.
+
+    Raises:
+        MissingDataError: The folder of a domain is not there.
+    """
+    listing = DatasetListing()
     for domain, split in _EPISTR_SPLITS.items():
-        base = needed(card, root, domain)
+        base = require_folder(card, root, domain)
         for part in ("train", "test"):
             for number, label in enumerate(_EPISTR_LABELS):
                 for path in pictures(base / domain / part / label):
-                    found.entries.append(Entry(card.key, split, domain, relative(path, root), (number,), source_label=label))
-    return found
+                    listing.entries.append(Entry(card.key, split, domain, relative(path, root), (number,), source_label=label))
+    return listing
 
 
-def blood(card: Card, root: Path, _options: Mapping[str, str]) -> Found:
-    """Cells of several laboratories under one set of classes."""
-    found = Found()
+def blood(card: Card, root: Path, _options: Mapping[str, str]) -> DatasetListing:
+    """List cells of several laboratories under one set of classes.
+
+    Args:
+        card: The dataset.
+        root: Its folder.
+
+    Returns:
+        The images, and the folders that are not part of the benchmark.
+
+    Raises:
+        MissingDataError: A source is not there.
+    """
+    listing = DatasetListing()
     for source in card.sources:
         labels = raw_labels(source.key)
-        base = needed(card, root / source.folder, *sorted({_folder(source.key, row.label) for row in labels}))
-        _source(card, root, base, labels, found)
-    return found
+        base = require_folder(card, root / source.folder, *sorted({_folder(source.key, row.label) for row in labels}))
+        _source(card, root, base, labels, listing)
+    return listing
 
 
-def _source(card: Card, root: Path, base: Path, labels: Sequence[Raw], found: Found) -> None:
+def _source(card: Card, root: Path, base: Path, labels: Sequence[Raw], listing: DatasetListing) -> None:
     key = labels[0].source
     rows = {row.label: row for row in labels}
     split = _SPLITS[card.key][key]
@@ -67,9 +89,9 @@ def _source(card: Card, root: Path, base: Path, labels: Sequence[Raw], found: Fo
                 dropped[relative(folder, root), f"{label}, which {why}"] += 1
                 continue
             number = card.classes.index(name)
-            found.entries.append(Entry(card.key, split, key, relative(path, root), (number,), source_label=label))
-    for (where, what), count in dropped.items():
-        found.leave_out(where, f"{count:,} images of {what}")
+            listing.entries.append(Entry(card.key, split, key, relative(path, root), (number,), source_label=label))
+    for (where, reason), count in dropped.items():
+        listing.leave_out(where, f"{count:,} images of {reason}")
 
 
 def _folder(source: str, label: str) -> str:
@@ -84,14 +106,21 @@ def _label(folder: str, name: str) -> str:
 
 
 def divide(entries: Sequence[Entry]) -> list[Entry]:
-    """Give the entries that wait for it a split: one fifth of each domain, stratified by class, is for validation."""
-    done = [one for one in entries if one.split != TO_SPLIT]
-    waiting = [one for one in entries if one.split == TO_SPLIT]
-    for domain in sorted({one.domain for one in waiting}):
-        rows = sorted((one for one in waiting if one.domain == domain), key=lambda one: one.path)
-        held = held_out([one.labels[0] for one in rows], domain)
-        done += [replace(one, split="val" if index in held else "train") for index, one in enumerate(rows)]
-    return done
+    """Give a split to entries that have none yet: a fifth of each domain, stratified by class, is for validation.
+
+    Args:
+        entries: The images; those with the split :data:`TO_SPLIT` are divided.
+
+    Returns:
+        All entries with a split.
+    """
+    divided = [entry for entry in entries if entry.split != TO_SPLIT]
+    waiting = [entry for entry in entries if entry.split == TO_SPLIT]
+    for domain in sorted({entry.domain for entry in waiting}):
+        rows = sorted((entry for entry in waiting if entry.domain == domain), key=lambda entry: entry.path)
+        validation = held_out([entry.labels[0] for entry in rows], domain)
+        divided += [replace(entry, split="val" if index in validation else "train") for index, entry in enumerate(rows)]
+    return divided
 
 
 def held_out(labels: Sequence[int], name: str, fraction: float = FRACTION, seed: int = SEED) -> set[int]:
@@ -102,12 +131,12 @@ def held_out(labels: Sequence[int], name: str, fraction: float = FRACTION, seed:
     (3, 2)
     """
     keep = kept_counts(Counter(labels), fraction)
-    held: set[int] = set()
+    places_out: set[int] = set()
     for label in sorted(keep):
         places = np.flatnonzero(np.array(labels) == label)
         order = stream(seed, index=f"{name}/{label}").permutation(len(places))
-        held |= {int(place) for place in places[order[keep[label] :]]}
-    return held
+        places_out |= {int(place) for place in places[order[keep[label] :]]}
+    return places_out
 
 
 def kept_counts(counts: Mapping[int, int], fraction: float) -> dict[int, int]:
@@ -119,8 +148,8 @@ def kept_counts(counts: Mapping[int, int], fraction: float) -> dict[int, int]:
     total = sum(counts.values())
     keep = total - math.ceil(fraction * total)
     shares = {label: counts[label] * keep / total for label in sorted(counts)}
-    kept = {label: math.floor(share) for label, share in shares.items()}
-    by_remainder = sorted(shares, key=lambda label: (kept[label] - shares[label], label))
-    for label in by_remainder[: keep - sum(kept.values())]:
-        kept[label] += 1
-    return kept
+    counts_kept = {label: math.floor(share) for label, share in shares.items()}
+    by_remainder = sorted(shares, key=lambda label: (counts_kept[label] - shares[label], label))
+    for label in by_remainder[: keep - sum(counts_kept.values())]:
+        counts_kept[label] += 1
+    return counts_kept

@@ -32,46 +32,62 @@ class Devices:
     def __len__(self) -> int:
         return len(self._free)
 
-    def fits(self, wanted: float) -> bool:
+    def fits(self, gpus: float) -> bool:
         """Return whether a cell that asks for so many GPUs could start now.
 
         Raises:
             OptionError: The machine has GPUs, and never as many.
         """
-        self._refuse(wanted)
-        return not self._free or len(self._choose(wanted)) >= wanted
+        self._refuse(gpus)
+        return not self._free or len(self._choose(gpus)) >= gpus
 
-    def take(self, wanted: float) -> tuple[str, ...]:
-        """Reserve GPUs and return their names; none on a machine without any, where cells run on the processor."""
-        chosen = self._choose(wanted)
+    def take(self, gpus: float) -> tuple[str, ...]:
+        """Reserve GPUs; a machine without any runs cells on its processor.
+
+        Args:
+            gpus: How many, or a share of one.
+
+        Returns:
+            Their names.
+        """
+        chosen = self._choose(gpus)
         for name in chosen:
-            self._free[name] -= min(wanted, 1.0)
+            self._free[name] -= min(gpus, 1.0)
         return chosen
 
-    def give_back(self, names: Sequence[str], wanted: float) -> None:
-        """Free what :meth:`take` reserved."""
+    def give_back(self, names: Sequence[str], gpus: float) -> None:
+        """Free what :meth:`take` reserved.
+
+        Args:
+            names: Names of GPUs.
+            gpus: How many, or a share of one.
+        """
         for name in names:
-            self._free[name] = min(1.0, self._free[name] + min(wanted, 1.0))
+            self._free[name] = min(1.0, self._free[name] + min(gpus, 1.0))
 
-    def _choose(self, wanted: float) -> tuple[str, ...]:
-        """Find GPUs with room; for a share the fullest of them, so that whole ones stay free."""
-        room = [name for name, free in self._free.items() if free + _ROUNDING >= min(wanted, 1.0)]
-        if wanted >= 1:
-            return tuple(room[: int(wanted)]) if len(room) >= wanted else ()
-        return tuple(sorted(room, key=lambda name: self._free[name])[:1]) if wanted else ()
+    def _choose(self, gpus: float) -> tuple[str, ...]:
+        """Find GPUs with enough left; for a share the fullest of them, so that whole ones stay free."""
+        fitting = [name for name, free in self._free.items() if free + _ROUNDING >= min(gpus, 1.0)]
+        if gpus >= 1:
+            return tuple(fitting[: int(gpus)]) if len(fitting) >= gpus else ()
+        return tuple(sorted(fitting, key=lambda name: self._free[name])[:1]) if gpus else ()
 
-    def _refuse(self, wanted: float) -> None:
-        if wanted > 1 and wanted != int(wanted):
-            raise OptionError(f"a cell asks for gpus = {wanted:g}; accepted are whole numbers, or a share of one below 1")
-        if self._free and wanted > len(self._free):
+    def _refuse(self, gpus: float) -> None:
+        if gpus > 1 and gpus != int(gpus):
+            raise OptionError(f"a cell asks for gpus = {gpus:g}; accepted are whole numbers, or a share of one below 1")
+        if self._free and gpus > len(self._free):
             raise OptionError(
-                f"a cell asks for {wanted:g} GPUs and this machine has {len(self._free)} ({', '.join(self._free)}); lower `gpus` "
+                f"a cell asks for {gpus:g} GPUs and this machine has {len(self._free)} ({', '.join(self._free)}); lower `gpus` "
                 "in the study's resources, or show more in CUDA_VISIBLE_DEVICES"
             )
 
 
 def visible_devices() -> tuple[str, ...]:
-    """Return the GPUs this process may use: those of ``CUDA_VISIBLE_DEVICES``, or else all that torch counts."""
+    """List the GPUs that this process may use: those of ``CUDA_VISIBLE_DEVICES``, or all that torch counts.
+
+    Returns:
+        Their names.
+    """
     listed = os.environ.get(VARIABLE)
     if listed is None:
         import torch

@@ -46,7 +46,14 @@ class LocalEngine:
         return self._jobs - len(self._running) - len(self._stillborn)
 
     def fits(self, cell: Cell) -> bool:
-        """Whether the GPUs that a cell asks for are free; a machine without any runs it on its processor."""
+        """Tell whether the GPUs that a cell asks for are free; a machine without any runs it on its processor.
+
+        Args:
+            cell: The cell.
+
+        Returns:
+            True if it can start now.
+        """
         if not cell.resources.gpus:
             return True
         if self._devices is None:
@@ -56,7 +63,11 @@ class LocalEngine:
         return self._devices.fits(cell.resources.gpus)
 
     def start(self, cell: Cell) -> None:
-        """Begin a cell in a process of its own."""
+        """Begin a cell in a process of its own.
+
+        Args:
+            cell: The cell.
+        """
         ours, theirs = self._context.Pipe(duplex=False)
         devices = self._devices.take(cell.resources.gpus) if self._devices is not None else ()
         self._taken[cell.run_id] = devices
@@ -72,7 +83,14 @@ class LocalEngine:
             theirs.close()
 
     def wait(self, seconds: float) -> list[tuple[Cell, Outcome]]:
-        """The cells whose processes ended."""
+        """Wait for processes to end.
+
+        Args:
+            seconds: The longest wait.
+
+        Returns:
+            The cells that ended, and how.
+        """
         ended, self._stillborn = self._stillborn, []
         if self._running:
             wait([process.sentinel for process in self._running], timeout=0.0 if ended else seconds)
@@ -85,9 +103,9 @@ class LocalEngine:
         return ended
 
     def _give_back(self, cell: Cell) -> None:
-        taken = self._taken.pop(cell.run_id, ())
+        devices = self._taken.pop(cell.run_id, ())
         if self._devices is not None:
-            self._devices.give_back(taken, cell.resources.gpus)
+            self._devices.give_back(devices, cell.resources.gpus)
 
     def stop(self) -> None:
         """Ask every process to give up its claim and leave; kill those that do not."""

@@ -43,7 +43,7 @@ class RayEngine:
         return _AHEAD * cpus - len(self._running)
 
     def fits(self, cell: Cell) -> bool:
-        """Always: Ray keeps tasks until there is room. What no machine of the cluster has is said, once for each wish.
+        """Always: Ray keeps tasks until a machine is free. What no machine of the cluster has is said, once for each wish.
 
         Raises:
             OptionError: Ray was started here, and will never have what the cell asks for.
@@ -60,7 +60,11 @@ class RayEngine:
         return True
 
     def start(self, cell: Cell) -> None:
-        """Submit a cell with the resources it declares."""
+        """Submit a cell with the resources it declares.
+
+        Args:
+            cell: The cell.
+        """
         wants = cell.resources
         options: dict[str, Any] = {
             "num_cpus": wants.cpus,
@@ -74,7 +78,14 @@ class RayEngine:
         self._running[task.remote(str(self._ledger.root.resolve()), self._ledger.lease, cell)] = cell
 
     def wait(self, seconds: float) -> list[tuple[Cell, Outcome]]:
-        """The cells whose tasks ended, whatever Ray has to say of them."""
+        """Wait for tasks to end, with or without an error of Ray.
+
+        Args:
+            seconds: The longest wait.
+
+        Returns:
+            The cells that ended, and how.
+        """
         if not self._running:
             return []
         ready, _ = self._ray.wait(list(self._running), num_returns=len(self._running), timeout=0)
@@ -109,13 +120,13 @@ def shortage(wants: Resources, nodes: Sequence[Mapping[str, float]]) -> str:
     >>> shortage(Resources(cpus=5, gpus=1), [{"CPU": 4.0}])
     'a cell asks for 5 CPUs, 1 GPUs, 0 GB of memory, and no machine of the cluster has that: the largest has 4 CPUs, 0 GPUs, ...'
     """
-    asked = (wants.cpus, wants.gpus, wants.memory_gb * 1e9)
-    there = [tuple(node.get(name, 0.0) for name in ("CPU", "GPU", "memory")) for node in nodes]
-    if any(all(have >= want for have, want in zip(node, asked, strict=True)) for node in there):
+    demand = (wants.cpus, wants.gpus, wants.memory_gb * 1e9)
+    nodes_have = [tuple(node.get(name, 0.0) for name in ("CPU", "GPU", "memory")) for node in nodes]
+    if any(all(have >= want for have, want in zip(node, demand, strict=True)) for node in nodes_have):
         return ""
-    have = max(there, key=lambda node: (node[1], node[0]), default=(0.0, 0.0, 0.0))
-    told = [f"{cpus:g} CPUs, {gpus:g} GPUs, {memory / 1e9:.3g} GB of memory" for cpus, gpus, memory in (asked, have)]
-    return f"a cell asks for {told[0]}, and no machine of the cluster has that: the largest has {told[1]}"
+    have = max(nodes_have, key=lambda node: (node[1], node[0]), default=(0.0, 0.0, 0.0))
+    texts = [f"{cpus:g} CPUs, {gpus:g} GPUs, {memory / 1e9:.3g} GB of memory" for cpus, gpus, memory in (demand, have)]
+    return f"a cell asks for {texts[0]}, and no machine of the cluster has that: the largest has {texts[1]}"
 
 
 def _run(root: str, lease: float, cell: Cell) -> tuple[str, str]:
@@ -137,6 +148,6 @@ def _started(jobs: int, address: str | None) -> Any:
             ray.init(address="local", num_cpus=jobs, include_dashboard=False, **quiet)
         else:
             ray.init(address=address, **quiet)
-    except Exception as error:  # Ray's own errors: no cluster there, another version, no room
+    except Exception as error:  # Ray's own errors: no cluster there, another version, no space
         raise RecoloristError(f"Ray could not be started or reached: {error}") from error
     return ray

@@ -18,7 +18,15 @@ Classify = Settings
 
 
 def run(config: Classify, context: Context) -> Mapping[str, Json]:
-    """One run; see :func:`recolorist_lab.training.run`."""
+    """Train and test one network; see :func:`recolorist_lab.training.run`.
+
+    Args:
+        config: The configuration of the cell.
+        context: Where the cell keeps checkpoints and files.
+
+    Returns:
+        The result, as the ledger stores it.
+    """
     from recolorist_lab.training import run as training
 
     return training.run(config, context)

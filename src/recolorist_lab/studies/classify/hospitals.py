@@ -32,17 +32,38 @@ _UNSEEN: Final = ("val_split", "test")
 
 
 def tables(rows: Sequence[Row]) -> dict[str, Table]:
-    """Every table of the page, by its mark."""
+    """Make every table of the page.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        Tables by their mark on the page.
+    """
     return {"methods": methods(rows), "probabilities": probabilities(rows)}
 
 
 def methods(rows: Sequence[Row]) -> Table:
-    """Return one line per method, in the order of the study."""
+    """Make the table with one line per method, in the order of the study.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        The table.
+    """
     return _table([row for row in rows if row["grid"] != "probability"], "method", method_of)
 
 
 def probabilities(rows: Sequence[Row]) -> Table:
-    """Return one line per probability of Colorist."""
+    """Make the table with one line per probability of Colorist.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        The table.
+    """
     swept = [row for row in rows if row["grid"] == "probability"]
     return _table(swept, "probability", lambda row: f"{float(str(row['probability'])):.0%}")
 
@@ -58,7 +79,14 @@ def _table(rows: Sequence[Row], heading: str, name: Callable[[Row], str]) -> Tab
 
 
 def scored(rows: Sequence[Row]) -> Table:
-    """Return one line per method, one column for each set that was scored."""
+    """Make the table with one line per method and one column for each set that was scored.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        The table.
+    """
     names = [name for name in EVERY_SET if any(f"result.{name}.balanced_accuracy" in row for row in rows)]
     by_method: dict[str, list[Row]] = defaultdict(list)
     for row in rows:

@@ -14,7 +14,7 @@ from recolorist_lab.report import figures
 from recolorist_lab.runs.config import Json
 from recolorist_lab.studies.classify.table import MEDMNIST, OOD, Value, value_of
 
-__all__ = ["CHOSEN", "Curve", "Panel", "aggregate", "curve", "draw", "hospitals", "sweep"]
+__all__ = ["CHOSEN", "Curve", "CurvePanel", "aggregate", "curve", "draw", "hospitals", "sweep"]
 
 Row: TypeAlias = Mapping[str, Json]
 CHOSEN: Final = 0.30
@@ -36,7 +36,7 @@ class Curve(NamedTuple):
         return np.array(p), means, spread
 
 
-class Panel(NamedTuple):
+class CurvePanel(NamedTuple):
     """Thin lines for single sets, and bold ones with a band for what they amount to."""
 
     title: str
@@ -45,7 +45,17 @@ class Panel(NamedTuple):
 
 
 def curve(rows: Sequence[Row], title: str, dataset: str, value: Value = value_of) -> Curve:
-    """One set."""
+    """Collect the points of one dataset.
+
+    Args:
+        rows: Results, one for each cell.
+        title: Its name in the legend.
+        dataset: The dataset.
+        value: Reads the number from a row.
+
+    Returns:
+        Values by probability.
+    """
     points: dict[float, list[float]] = defaultdict(list)
     for row in rows:
         if row["dataset"] == dataset:
@@ -54,7 +64,16 @@ def curve(rows: Sequence[Row], title: str, dataset: str, value: Value = value_of
 
 
 def aggregate(rows: Sequence[Row], title: str, datasets: Sequence[str]) -> Curve:
-    """The mean over sets, within a seed; a seed that lacks one of them takes no part."""
+    """Average over datasets within each seed; a seed that lacks one of them is left out.
+
+    Args:
+        rows: Results, one for each cell.
+        title: Its name in the legend.
+        datasets: The datasets.
+
+    Returns:
+        Values by probability.
+    """
     by_run: dict[tuple[float, int], dict[str, float]] = defaultdict(dict)
     for row in rows:
         by_run[_probability(row), int(cast("int", row["seed"]))][str(row["dataset"])] = value_of(row)
@@ -66,15 +85,29 @@ def aggregate(rows: Sequence[Row], title: str, datasets: Sequence[str]) -> Curve
 
 
 def sweep(rows: Sequence[Row]) -> Any:
-    """The paper's figure: MedMNIST+ on the left; the sets with a shift, and both aggregates, on the right."""
-    left = [curve(rows, CARDS[name].title, name) for name in MEDMNIST]
+    """Draw the paper's figure: MedMNIST+ on the left; the sets with a shift, and both aggregates, on the right.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        The figure.
+    """
+    medmnist = [curve(rows, CARDS[name].title, name) for name in MEDMNIST]
     right = [curve(rows, CARDS[name].title, name) for name in OOD.values()]
     bold = [aggregate(rows, "MedMNIST+ (12)", MEDMNIST), aggregate(rows, "OOD (7)", tuple(OOD.values()))]
-    return draw([Panel("In distribution", left, []), Panel("Covariate shift", right, bold)])
+    return draw([CurvePanel("In distribution", medmnist, []), CurvePanel("Covariate shift", right, bold)])
 
 
 def hospitals(rows: Sequence[Row]) -> Any:
-    """The quick configuration's: held-out tiles of the source on the left, hospitals nobody trained on on the right."""
+    """Draw held-out tiles of the source on the left, and hospitals nobody trained on on the right.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        The figure.
+    """
     dataset = str(rows[0]["dataset"])
     source = curve(rows, "source", dataset, lambda row: value_of(row, "source"))
     unseen = [
@@ -82,11 +115,21 @@ def hospitals(rows: Sequence[Row]) -> Any:
         for title, scored in (("hospital 1", "val_split"), ("hospital 2", "test"))
     ]
     mean_of_both = curve(rows, "mean of both", dataset, lambda row: (value_of(row, "val_split") + value_of(row, "test")) / 2)
-    return draw([Panel("Source, held out", [], [source]), Panel("Unseen hospitals", unseen, [mean_of_both])])
+    return draw([CurvePanel("Source, held out", [], [source]), CurvePanel("Unseen hospitals", unseen, [mean_of_both])])
 
 
-def draw(panels: Sequence[Panel]) -> Any:
-    """Panels side by side on one vertical scale, so that slopes can be compared."""
+def draw(panels: Sequence[CurvePanel]) -> Any:
+    """Draw panels side by side on one vertical scale, so that slopes can be compared.
+
+    Args:
+        panels: What to draw.
+
+    Returns:
+        The figure.
+
+    Raises:
+        OptionError: No panel has a point.
+    """
     if not any(curve.points for panel in panels for curve in (*panel.single, *panel.bold)):
         raise OptionError("no row has a probability and a result; run the sweep first")
     picture, grid = figures.figure(7.2, 3.8, columns=len(panels), sharey=True, squeeze=False)
@@ -102,7 +145,7 @@ def draw(panels: Sequence[Panel]) -> Any:
     return picture
 
 
-def _fill(axes: Any, panel: Panel) -> None:
+def _fill(axes: Any, panel: CurvePanel) -> None:
     for number, curve in enumerate(panel.single):
         if curve.points:
             p, mean, _ = curve.arrays()

@@ -20,7 +20,14 @@ _SETS: Final = MappingProxyType({"medmnist": MEDMNIST, "ood": tuple(OOD.values()
 
 
 def table(rows: Sequence[Row]) -> Table:
-    """Return one line per probability; the paper's, where its text gives one, in brackets."""
+    """Make the table with one line per probability, with the paper's value in brackets where its text gives one.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        The table.
+    """
     seeds = {row["seed"] for row in rows}
     curves = {name: aggregate(finished(rows), name, sets) for name, sets in _SETS.items()}
     lines: list[list[Cell]] = [

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from recolorist_lab.data.cards import Card
 from recolorist_lab.data.describe import stats_rows
-from recolorist_lab.data.named import ABSENT, named
+from recolorist_lab.data.named import ABSENT, open_dataset
 from recolorist_lab.data.registry import CARDS
 from recolorist_lab.data.statistics import summary
 from recolorist_lab.report.rows import finished
@@ -21,7 +21,12 @@ __all__ = ["show"]
 
 
 def show(section: Section, cells: Cells, _: Ledger) -> None:
-    """Show accuracies by method and dataset, and the sweep over probabilities."""
+    """Show accuracies by method and dataset, and the sweep over probabilities.
+
+    Args:
+        section: The section of the report that is filled.
+        cells: The cells of the study with their rows.
+    """
     rows = [row for _, row in cells]
     unswept = [row for row in rows if row.get("probability") is None]
     published = [row for row in unswept if row["dataset"] in CARDS]
@@ -54,15 +59,15 @@ def _swept(section: Section, rows: Sequence[Row]) -> None:
         section.table("probabilities", title, probability_table.table(rows), rows)
         section.figure("sweep", title, lambda: probability_figure.sweep(with_result), rows)
     elif with_result:
-        same = [{**row, "grid": "probability"} for row in rows]
-        section.table("probabilities", f"{title}, synthetic hospitals", hospitals_table.probabilities(same), rows)
+        swept = [{**row, "grid": "probability"} for row in rows]
+        section.table("probabilities", f"{title}, synthetic hospitals", hospitals_table.probabilities(swept), rows)
         section.figure("sweep", f"{title}, synthetic hospitals", lambda: probability_figure.hospitals(with_result), rows)
 
 
 def _datasets(cells: Cells) -> Table:
     """The paper's table of datasets from the manifests that the runs were made with."""
     roots = {str(row["dataset"]): cell.config.root for cell, row in cells if row["dataset"] in CARDS and cell.data != ABSENT}
-    head, *body = stats_rows([summary(named(name, roots[name]).manifest, CARDS[name]) for name in CARDS if name in roots])
+    head, *body = stats_rows([summary(open_dataset(name, roots[name]).manifest, CARDS[name]) for name in CARDS if name in roots])
     columns = [label(head[0]), *(Column(name) for name in (*head[1:-1], "verdict"))]
     return Table(columns, [*body, *(_uncounted(card) for card in CARDS.values() if card.key not in roots)])
 

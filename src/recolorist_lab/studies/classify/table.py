@@ -81,24 +81,41 @@ def method_of(row: Row) -> str:
     """
     algorithm, augmentation, p = str(row["algorithm"]), str(row["augmentation"]), row.get("probability")
     entry = AUGMENTATIONS.get(augmentation)
-    named = (entry.paper if entry is not None else "") or augmentation
+    name = (entry.paper if entry is not None else "") or augmentation
     names = [ALGORITHMS[algorithm]] if algorithm in ALGORITHMS else []
     if algorithm in _VARIED and row.get("variant") == "upstream":
         names = [f"{ALGORITHMS[algorithm]} as in DomainBed"]
     if augmentation != "none":
-        names.append(named if p is None else f"{named}, p = {p:g}")
+        names.append(name if p is None else f"{name}, p = {p:g}")
     return " + ".join(names) or "Baseline"
 
 
 def value_of(row: Row, scored: str = "test", *, balanced: bool = False) -> float:
-    """The number that enters the tables: balanced accuracy, but for several labels to an image, unless ``balanced``, accuracy."""
+    """Read the number that enters the tables: balanced accuracy, or accuracy with several labels to an image.
+
+    Args:
+        row: A result.
+        scored: The set of images.
+        balanced: Read balanced accuracy also with several labels to an image.
+
+    Returns:
+        From 0 to 1.
+    """
     multilabel = f"result.{scored}.exact_match" in row
     name = "accuracy" if multilabel and not balanced else "balanced_accuracy"
     return float(cast("float", row[f"result.{scored}.{name}"]))
 
 
 def sets(rows: Iterable[Row], value: Value = value_of) -> dict[str, dict[int, dict[str, float]]]:
-    """Values by method, seed and dataset. A row without a result leaves its seed in place, so that its absence shows."""
+    """Group values. A row without a result leaves its seed in place, so that its absence shows.
+
+    Args:
+        rows: Results, one for each cell.
+        value: Reads the number from a row.
+
+    Returns:
+        Values by method, seed and dataset.
+    """
     by_method: dict[str, dict[int, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for row in rows:
         of_run = by_method[method_of(row)][int(cast("int", row["seed"]))]
@@ -127,7 +144,14 @@ def aggregates(values: Mapping[str, float], balanced: Mapping[str, float] | None
 
 
 def main_table(rows: Sequence[Row]) -> Table:
-    """Return Table 3: mean ± deviation over seeds, and in brackets what the paper prints."""
+    """Make Table 3: mean ± deviation over seeds, and in brackets what the paper prints.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        The table.
+    """
     plain, balanced = sets(rows), sets(rows, lambda row: value_of(row, balanced=True))
     order = [name for name in paper.BALANCED_ACCURACY if name in plain]
     order += [name for name in plain if name not in paper.BALANCED_ACCURACY]
@@ -150,14 +174,21 @@ def _printed_value(method: str, column: str) -> float | None:
     row = paper.BALANCED_ACCURACY.get(method)
     if row is None or column == "MM, balanced":
         return None
-    named = dict(zip(paper.BALANCED_ACCURACY_COLUMNS, row, strict=True))
+    printed = dict(zip(paper.BALANCED_ACCURACY_COLUMNS, row, strict=True))
     if column == "OOD":
-        return float(np.mean([named[name] for name in OOD]))
-    return float(named[{"MM": "medmnist", "Avg": "average"}.get(column, column)])
+        return float(np.mean([printed[name] for name in OOD]))
+    return float(printed[{"MM": "medmnist", "Avg": "average"}.get(column, column)])
 
 
 def by_dataset(rows: Sequence[Row]) -> Table:
-    """Return every dataset without augmentation and with Colorist; in brackets what the authors published for both."""
+    """Compare every dataset without augmentation and with Colorist, with the authors' published values in brackets.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        The table.
+    """
     values = sets(rows)
     lines: list[list[Cell]] = []
     for name, card in CARDS.items():

@@ -29,13 +29,31 @@ _NAMES: Final = ("red", "green", "blue")
 
 
 def instances(data: bytes) -> dict[str, Array]:
-    """The columns of the file that a cell of the study keeps."""
+    """Read the file that a cell of the study keeps.
+
+    Args:
+        data: The bytes of the file.
+
+    Returns:
+        Columns by name.
+    """
     lines = list(csv.DictReader(io.StringIO(data.decode())))
     return {name: np.array([float(line[name] or "nan") for line in lines]) for name in lines[0]}
 
 
 def clipping(instances_by_name: Mapping[str, Instances], columns: int = 3) -> Any:
-    """For every channel of every pair, the share that was clipped and the correlation that was left; one panel per dataset."""
+    """Draw the clipped share against the correlation that is left, for every channel of every pair.
+
+    Args:
+        instances_by_name: Columns of each dataset.
+        columns: Panels in a row.
+
+    Returns:
+        The figure, one panel per dataset.
+
+    Raises:
+        OptionError: There is nothing to draw.
+    """
     if not instances_by_name:
         raise OptionError("there is no dataset to draw")
     columns = min(columns, len(instances_by_name))
@@ -55,7 +73,7 @@ def clipping(instances_by_name: Mapping[str, Instances], columns: int = 3) -> An
             axes.flat[0].scatter([], [], s=18, color=colour, label=name)
             for name, colour in zip(_NAMES, figures.CHANNELS, strict=True)
         ]
-        wide = columns > 2  # a narrow figure has no room for a title beside the legend
+        wide = columns > 2  # a narrow figure has no space for a title beside the legend
         corner = "outside upper right" if wide else "outside lower center"
         picture.legend(handles=handles, loc=corner, ncols=3, handletextpad=0.1, columnspacing=1.2)
         if wide:
@@ -72,7 +90,7 @@ def _panel(axes: Any, name: str, column: Instances) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(1e-3, 100)
-    axes.set_ylim(_LOSS_FLOOR / 2, 40)  # room for words above what is possible
+    axes.set_ylim(_LOSS_FLOOR / 2, 40)  # space for words above what is possible
     axes.set_yticks([10.0**power for power in range(-6, 1, 2)], minor=False)
     axes.minorticks_off()
     axes.set_title(name, fontsize=9)
@@ -82,7 +100,14 @@ def _panel(axes: Any, name: str, column: Instances) -> None:
 
 
 def limits(rows: Sequence[Row]) -> Any:
-    """How a cap on the gain and a limit on clipping change correlation and clipped share; one line per dataset."""
+    """Draw how limits on gain and clipping change correlation and clipped share.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        The figure, one line per dataset.
+    """
     picture, axes = figures.figure(7.6, 5.4, 2, 2, sharey="row")
     with figures.house():
         for column, (grid, field, label) in enumerate(

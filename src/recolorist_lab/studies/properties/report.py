@@ -20,7 +20,13 @@ __all__ = ["show"]
 
 
 def show(section: Section, cells: Cells, ledger: Ledger) -> None:
-    """Show correlation, clipping and what limits change."""
+    """Show correlation, clipping and what limits change.
+
+    Args:
+        section: The section of the report that is filled.
+        cells: The cells of the study with their rows.
+        ledger: The ledger that the cells are in.
+    """
     by_family: dict[str, list[Row]] = defaultdict(list)
     for _, row in cells:
         by_family[family(row)].append(row)

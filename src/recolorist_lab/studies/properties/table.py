@@ -61,12 +61,26 @@ def titled(dataset: str) -> str:
 
 
 def tables(rows: Sequence[Row]) -> dict[str, Table]:
-    """Return every table of the page, by its mark."""
+    """Make every table of the page.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        Tables by their mark on the page.
+    """
     return {"comparison": comparison(rows), "limits": limits(rows), "spaces": spaces(rows)}
 
 
 def comparison(rows: Iterable[Row]) -> Table:
-    """Return every dataset under the paper's equation, below the paper's own figures."""
+    """List every dataset under the paper's equation, below the paper's own figures.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        The table.
+    """
     printed: list[Cell] = [
         (Strong("the paper:"), " PathMNIST, training split, 224 px"),
         400,
@@ -89,7 +103,14 @@ def comparison(rows: Iterable[Row]) -> Table:
 
 
 def limits(rows: Iterable[Row]) -> Table:
-    """Return what holding the transform back changes."""
+    """List what limits on the transform change.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        The table.
+    """
     body = [
         [titled(str(row["dataset"])), _limit(row), *(_limited(row) if has_result(row) else [GAP] * 7)]
         for row in sorted(_of(rows, LIMITS), key=_order)
@@ -98,7 +119,14 @@ def limits(rows: Iterable[Row]) -> Table:
 
 
 def spaces(rows: Iterable[Row]) -> Table:
-    """Return the same in other colour spaces: only in RGB is each channel an affine map of itself."""
+    """List the same figures in other colour spaces: only in RGB is each channel an affine map of itself.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        The table.
+    """
     body = [
         [titled(str(row["dataset"])), str(row["space"]), *(_in_space(row) if has_result(row) else [GAP] * 4)]
         for row in _of(rows, ("space",))

@@ -42,7 +42,15 @@ class Rehearsal:
 
 
 def run(config: Rehearsal, context: Context) -> Mapping[str, Json]:
-    """Forge the chain, link by link."""
+    """Compute a chain of hashes, with a checkpoint after each step.
+
+    Args:
+        config: The configuration of the cell.
+        context: Where the cell keeps checkpoints and files.
+
+    Returns:
+        The result, as the ledger stores it.
+    """
     with _witnessed(config):
         resumed = context.resume()
         step, link = (resumed[0], resumed[1].decode()) if resumed else (0, _first(config, context))

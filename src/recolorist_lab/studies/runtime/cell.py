@@ -78,7 +78,14 @@ class Contestant(NamedTuple):
 
 
 def run(config: Runtime, _: Context) -> Mapping[str, Json]:
-    """Warm up, time, and measure the energy of the same loop."""
+    """Warm up, time a loop, and measure the energy of the same loop.
+
+    Args:
+        config: The configuration of the cell.
+
+    Returns:
+        The result, as the ledger stores it.
+    """
     import torch
 
     threads = config.threads or os.cpu_count() or 1

@@ -23,7 +23,16 @@ _QUANTITIES = {
 
 
 def bars(rows: Iterable[Row], quantity: str = "mean_ms", device: str = "cpu") -> Any:
-    """One bar a method, fastest below; the paper's figure, on its own machine, as a ring."""
+    """Draw one bar per method, the fastest lowest, with the paper's figure on its own machine as a ring.
+
+    Args:
+        rows: Results, one for each cell.
+        quantity: What to draw: time or energy.
+        device: The device that was measured.
+
+    Returns:
+        The figure.
+    """
     if quantity not in _QUANTITIES:
         raise OptionError(f"quantity={quantity!r}; accepted are {', '.join(_QUANTITIES)}")
     unit, heading, printed = _QUANTITIES[quantity]
@@ -32,8 +41,8 @@ def bars(rows: Iterable[Row], quantity: str = "mean_ms", device: str = "cpu") ->
     picture, axes = figures.figure(7.2, 0.26 * len(shown) + 1.2)
     with figures.house():
         for number, row in enumerate(shown):
-            own = row["method"] in OURS
-            axes.barh(number, figure_of(row, quantity), height=0.62, color=figures.PALETTE[1] if own else figures.PALETTE[0])
+            is_ours = row["method"] in OURS
+            axes.barh(number, figure_of(row, quantity), height=0.62, color=figures.PALETTE[1] if is_ours else figures.PALETTE[0])
             paper = printed_of(str(row["method"]), device)
             if printed and paper is not None:
                 axes.plot(
@@ -52,7 +61,14 @@ def bars(rows: Iterable[Row], quantity: str = "mean_ms", device: str = "cpu") ->
 
 
 def growth(rows: Iterable[Row]) -> Any:
-    """Mean time against the side of the image, both logarithmic."""
+    """Draw the mean time against the side of the image, both logarithmic.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        The figure.
+    """
     shown = finished(row for row in rows if str(row["grid"]).partition("-")[0] == "growth")
     picture, axes = figures.figure(6.4, 3.8)
     with figures.house():

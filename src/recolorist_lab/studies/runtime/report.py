@@ -15,7 +15,12 @@ __all__ = ["show"]
 
 
 def show(section: Section, cells: Cells, _: Ledger) -> None:
-    """Show time, energy and growth on every device."""
+    """Show time, energy and growth on every device.
+
+    Args:
+        section: The section of the report that is filled.
+        cells: The cells of the study with their rows.
+    """
     rows = [row for _, row in cells]
     for device in dict.fromkeys(str(row["device"]) for row in rows if row["grid"] == "latency"):
         on_device = [row for row in rows if row["grid"] == "latency" and row["device"] == device]

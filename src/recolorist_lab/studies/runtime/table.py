@@ -37,7 +37,14 @@ def title(method: str) -> str:
 
 
 def tables(rows: Sequence[Row]) -> dict[str, Table]:
-    """Return every table of the page of results, by its mark."""
+    """Make every table of the page.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        Tables by their mark on the page.
+    """
     return {"latency": latency(rows), "energy": energy(rows), "growth": growth(rows)}
 
 
@@ -67,7 +74,15 @@ _ENERGY: Final = (
 
 
 def latency(rows: Iterable[Row], device: str = "cpu") -> Table:
-    """Return the paper's Table S2: times of one image, and their ratio to Colorist's, for us and for the paper."""
+    """Make the paper's Table S2: times of one image, and their ratio to Colorist's, for us and for the paper.
+
+    Args:
+        rows: Results, one for each cell.
+        device: The device that was measured.
+
+    Returns:
+        The table.
+    """
     all_rows = list(rows)
     on_device, reference = _of(all_rows, device), _reference(all_rows)
     paper = RUNTIME["cpu", "Colorist"].mean
@@ -84,7 +99,15 @@ def latency(rows: Iterable[Row], device: str = "cpu") -> Table:
 
 
 def energy(rows: Iterable[Row], device: str = "cpu") -> Table:
-    """Return the energy of one image and the processor time behind it; a modelled figure says so."""
+    """List the energy of one image and the processor time behind it; a modelled figure is marked.
+
+    Args:
+        rows: Results, one for each cell.
+        device: The device that was measured.
+
+    Returns:
+        The table.
+    """
     all_rows = list(rows)
     on_device, reference = _of(all_rows, device), _reference(all_rows)
     paper = RUNTIME["cpu", "Colorist"].energy
@@ -104,7 +127,14 @@ def energy(rows: Iterable[Row], device: str = "cpu") -> Table:
 
 
 def growth(rows: Iterable[Row]) -> Table:
-    """Return mean milliseconds by side of the image; "–" is no part of the study, a longer dash is a missing run."""
+    """List mean milliseconds by side of the image; "–" is no part of the study, a longer dash is a missing run.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        The table.
+    """
     grown = [row for row in rows if str(row["grid"]).partition("-")[0] == "growth"]
     sides = sorted({side_of(row) for row in grown})
     body = []
@@ -150,18 +180,41 @@ def _against(row: Row, reference: Row, name: str) -> Number:
 
 
 def side_of(row: Row) -> int:
-    """The side of a row's images: what was measured, or what was asked for where the run is missing."""
+    """Read the side of a row's images.
+
+    Args:
+        row: A result.
+
+    Returns:
+        What was measured, or what was asked for where the run is missing.
+    """
     return int(figure_of(row, "side")) if has_result(row) else int(str(row["size"]))
 
 
 def printed_of(method: str, device: str) -> PrintedRuntime | None:
-    """What the paper prints of a method; its Colorist has one row, on the CPU."""
+    """Look up what the paper prints of a method; its Colorist has one row, on the CPU.
+
+    Args:
+        method: The method.
+        device: The device.
+
+    Returns:
+        The printed figures, or None.
+    """
     if method == _REFERENCE:
         return RUNTIME["cpu", "Colorist"]
     return None if method in COLORIST else RUNTIME.get(("gpu" if device == "cuda" else "cpu", title(method)))
 
 
 def figure_of(row: Row, name: str) -> float:
-    """A figure of the result."""
+    """Read a figure of the result.
+
+    Args:
+        row: A result.
+        name: Its name.
+
+    Returns:
+        Its value.
+    """
     value: Any = row[f"result.{name}"]
     return float(value)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from recolorist_lab.report import figures
-from recolorist_lab.studies.shift.scores import NETWORKS, Floats, Row, collect
+from recolorist_lab.studies.shift.names import method_name
+from recolorist_lab.studies.shift.scores import NETWORKS, Row, Scores, collect
 
 __all__ = ["draw"]
 
@@ -21,30 +22,46 @@ def draw(rows: Sequence[Row], targets: Sequence[str] = ()) -> Any:
         targets: Names of datasets to use; empty for all.
 
     Returns:
-        A figure: methods from the best down, a dot for each target, and the mean with its interval.
+        A figure with one panel for each kind of network: methods from the best down, a dot for each target, the mean with its
+        interval, and the mean of the same network on gated images.
     """
     scores = collect(rows, targets)
-    every = [(method, scores.difference(method)) for method in scores.methods]
-    gains = sorted(((method, gain) for method, gain in every if gain is not None), key=lambda pair: pair[1].mean)
-    picture, axes = figures.figure(7.2, 1.4 + 0.34 * len(gains))
+    means = {method: _mean(scores, method) for method in scores.methods}
+    order = sorted((method for method, mean in means.items() if mean is not None), key=lambda method: means[method] or 0.0)
+    picture, panels = figures.figure(9.6, 1.5 + 0.34 * len(order), columns=2, sharey=True)
     with figures.house():
-        for row, (method, gain) in enumerate(gains):
-            for number, network in enumerate(NETWORKS):
-                _dots(axes, scores.gains(method, network=network), row, number)
-            axes.plot([100 * gain.low, 100 * gain.high], [row, row], color=figures.INK, linewidth=1.6, zorder=3)
-            axes.plot([100 * gain.mean], [row], "D", color=figures.INK, markersize=5, zorder=4)
-        axes.axvline(0.0, color=figures.MUTED, linewidth=1.0)
-        axes.set_yticks(range(len(gains)), [method for method, _ in gains])
-        axes.set_xlabel("gain on unseen images over no augmentation, percentage points (mean and 95 % interval)")
-        axes.grid(visible=False, axis="y")
-        picture.legend(loc="outside lower center", ncols=2)
+        for number, (network, name) in enumerate(NETWORKS.items()):
+            _panel(panels[number], scores, order, network, figures.PALETTE[number])
+            panels[number].set_title(name)
+            panels[number].set_xlabel("gain over no augmentation, points")
+        panels[0].set_ylim(-0.7, len(order) - 0.3)
+        panels[0].set_yticks(range(len(order)), [method_name(method) for method in order])
+        handles, labels = panels[0].get_legend_handles_labels()
+        picture.legend(handles, labels, loc="outside lower center", ncols=3)
     return picture
 
 
-def _dots(axes: Any, gains: Floats, row: int, number: int) -> None:
-    """Draw a dot for each target of one kind of network, a little above or below the line of the method."""
-    if gains.size:
-        label = list(NETWORKS.values())[number] if row == 0 else None
-        height = np.full(len(gains), row + (0.14 if number else -0.14))
-        colour = figures.PALETTE[number]
-        axes.plot(100 * gains.mean(axis=1), height, "o", color=colour, markersize=4, alpha=0.7, label=label)
+def _panel(axes: Any, scores: Scores, order: Sequence[str], network: str, colour: str) -> None:
+    for row, method in enumerate(order):
+        gains, gain = scores.gains(method, network=network), scores.difference(method, network=network)
+        if gain is None:
+            continue
+        gated = scores.difference(method, "test_gated", network=network) if _is_gated(scores, method) else None
+        names = ("one target", "mean and 95 % interval", "mean, gated") if row == 0 else (None, None, None)
+        axes.plot(100 * gains.mean(axis=1), [row] * len(gains), "o", color=colour, markersize=4, alpha=0.6, label=names[0])
+        axes.plot([100 * gain.low, 100 * gain.high], [row, row], color=figures.INK, linewidth=1.6, zorder=3)
+        axes.plot([100 * gain.mean], [row], "D", color=figures.INK, markersize=5, zorder=4, label=names[1])
+        if gated is not None:
+            axes.plot([100 * gated.mean], [row], "|", color=figures.INK, markersize=12, zorder=4, label=names[2])
+    axes.axvline(0.0, color=figures.MUTED, linewidth=1.0)
+    axes.grid(visible=False, axis="y")
+
+
+def _is_gated(scores: Scores, method: str) -> bool:
+    return all("test_gated" in run for run in scores.values[method].values())
+
+
+def _mean(scores: Scores, method: str) -> float | None:
+    """Return the mean gain over both kinds of network; None where one was not run."""
+    found = [scores.gains(method, network=network) for network in NETWORKS]
+    return float(np.mean([gains.mean() for gains in found])) if all(gains.size for gains in found) else None

@@ -61,13 +61,15 @@ class Scores:
             network: One kind of network only; empty for both.
 
         Returns:
-            A row for each network and target, a column for each seed; as many seeds as every target has.
+            A row for each network and target, a column for each seed; as many seeds as every target has. Seeds without a run of
+            the baseline are left out.
         """
         base = "source" if scored == "source" else "test"
         rows = []
         for place in self.targets(method):
             if network in ("", place[0]):
                 settings = [setting for setting in self.values[method] if (setting.network, setting.target) == place]
+                settings = [setting for setting in settings if setting in self.values[BASELINE]]
                 rows.append([self._gain(method, setting, scored, base) for setting in settings])
         least = min(map(len, rows), default=0)
         return np.array([row[:least] for row in rows], np.float64)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from recolorist_lab.report.paired import Difference, sign_test
 from recolorist_lab.report.stats import holm
 from recolorist_lab.report.table import GAP, Cell, Column, Digits, Number, Range, Table, label
+from recolorist_lab.studies.shift.names import method_name, target_name
 from recolorist_lab.studies.shift.scores import BASELINE, NETWORKS, Row, Scores, collect
 
 __all__ = ["gains_table", "targets_table"]
@@ -50,14 +51,25 @@ def gains_table(rows: Sequence[Row], targets: Sequence[str] = (), network: str =
 
 
 def targets_table(rows: Sequence[Row], methods: Sequence[str], network: str) -> Table:
-    """Return one line per target: the accuracy of some methods on images as they are, in per cent, mean over seeds."""
+    """List the accuracy of some methods on images as they are, in per cent, mean over seeds.
+
+    Args:
+        rows: Results, one for each cell.
+        methods: The methods.
+        network: The network.
+
+    Returns:
+        The table with one line per target.
+    """
     scores = collect(rows)
     lines: list[list[Cell]] = [
-        [place[1], *(_of_target(scores, method, place) for method in methods)]
+        [target_name(place[1]), *(_of_target(scores, method, place) for method in methods)]
         for place in scores.targets(BASELINE)
         if place[0] == network
     ]
-    return Table([label(f"target, {NETWORKS[network]}"), *(Column(method, "%", digits=_POINTS) for method in methods)], lines)
+    return Table(
+        [label(f"target, {NETWORKS[network]}"), *(Column(method_name(method), "%", digits=_POINTS) for method in methods)], lines
+    )
 
 
 def _line(scores: Scores, method: str, network: str, gain: Difference | None, p: float | None) -> list[Cell]:
@@ -66,10 +78,10 @@ def _line(scores: Scores, method: str, network: str, gain: Difference | None, p:
     ]
     unseen, harmonised, gated, source = accuracy
     if gain is None:
-        return [method, unseen, GAP, "", "", GAP, harmonised, gated, source, GAP]
+        return [method_name(method), unseen, GAP, "", "", GAP, harmonised, gated, source, GAP]
     at_source = scores.difference(method, "source", network=network)
     return [
-        method,
+        method_name(method),
         unseen,
         Number(100 * gain.mean),
         Range(100 * gain.low, 100 * gain.high),

@@ -74,7 +74,15 @@ class Spaces:
 
 
 def run(config: Spaces, context: Context) -> Mapping[str, Json]:
-    """Match, measure, and say how long each part took."""
+    """Match pairs, measure them, and time each part.
+
+    Args:
+        config: The configuration of the cell.
+        context: Where the cell keeps checkpoints and files.
+
+    Returns:
+        The result, as the ledger stores it.
+    """
     from recolorist_lab.metrics import FeatureCache, evaluate
 
     _use_threads(config.threads)
@@ -112,7 +120,16 @@ class _Clock:
 
 
 def transferred(config: Spaces, paired: Paired, clock: _Clock) -> Iterator[Triple]:
-    """Content, style and output of every pair, in order."""
+    """Match every pair, in order.
+
+    Args:
+        config: The configuration of the cell.
+        paired: The images and which are paired.
+        clock: Adds up the time of each part.
+
+    Yields:
+        Content, style and output of a pair.
+    """
     from recolorist_lab.metrics import Triple
 
     for pair in paired.stream():

@@ -49,7 +49,14 @@ class TransferCost:
 
 
 def run(config: TransferCost, _: Context) -> Mapping[str, Json]:
-    """Milliseconds of one call: median and quartiles, by space and method."""
+    """Time one call in every space and method.
+
+    Args:
+        config: The configuration of the cell.
+
+    Returns:
+        Milliseconds: median and quartiles, by space and method.
+    """
     pairs = [(pair.content.image, pair.style.image) for pair in open_pairs(config).stream()]
     target = np.empty_like(pairs[0][0])
 

@@ -9,7 +9,7 @@ from recolorist.core.spaces import SPACES
 from recolorist_lab.paper import numbers as paper
 from recolorist_lab.report import figures
 from recolorist_lab.studies.spaces.statistics import Significance
-from recolorist_lab.studies.spaces.table import CALLED, ORDER, Scores
+from recolorist_lab.studies.spaces.table import CALLED, ORDER, SpaceScores
 
 __all__ = ["costs", "methods", "ranks"]
 
@@ -22,14 +22,30 @@ _NAMES: Final = {
 
 
 def ranks(tests: Significance) -> Any:
-    """Which spaces can be told apart under mean–std matching, by ArtFID unless the tests are of another metric."""
+    """Draw which spaces differ significantly under mean–std matching.
+
+    Args:
+        tests: The tests of the study.
+
+    Returns:
+        The figure.
+    """
     name = CALLED[tests.metric]
     title = f"{name} of mean–std matching in {len(tests.ranks.ranks)} colour spaces"
     return figures.critical_difference(tests.ranks, title, f"the lowest {name}")
 
 
-def methods(scores: Scores, metric: str = "artfid", title: str = "ArtFID, mean over datasets (lower is better)") -> Any:
-    """One metric for every space and method; the spaces in order of mean–std matching."""
+def methods(scores: SpaceScores, metric: str = "artfid", title: str = "ArtFID, mean over datasets (lower is better)") -> Any:
+    """Draw one metric for every space and method; the spaces in order of mean–std matching.
+
+    Args:
+        scores: The results of the study.
+        metric: The metric.
+        title: The title of the axis.
+
+    Returns:
+        The figure.
+    """
     spaces = [space for space in scores.spaces if scores.mean(metric, space, "mean_std") is not None]
     spaces.sort(key=lambda space: scores.mean(metric, space, "mean_std") or 0.0, reverse=True)
     picture, axes = figures.figure(7.2, 1.3 + 0.28 * len(spaces))
@@ -57,7 +73,15 @@ def methods(scores: Scores, metric: str = "artfid", title: str = "ArtFID, mean o
 
 
 def costs(milliseconds: Mapping[str, Mapping[str, Mapping[str, float]]], size: int) -> Any:
-    """Processor time of one transfer in every space, mean–std matching, on a logarithmic scale."""
+    """Draw the processor time of one transfer in every space, mean–std matching, on a logarithmic scale.
+
+    Args:
+        milliseconds: Median and quartiles by space and method.
+        size: Side of the images.
+
+    Returns:
+        The figure.
+    """
     spaces = sorted(milliseconds, key=lambda space: (milliseconds[space]["mean_std"]["median"], ORDER.index(space)), reverse=True)
     picture, axes = figures.figure(7.2, 1.1 + 0.26 * len(spaces))
     with figures.house():

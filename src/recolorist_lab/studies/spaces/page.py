@@ -12,7 +12,7 @@ from recolorist_lab.report.table import Cell, Column, Digits, Number, Range, Str
 from recolorist_lab.runs.config import Json
 from recolorist_lab.studies.spaces import statistics as spaces_statistics
 from recolorist_lab.studies.spaces import table as spaces_table
-from recolorist_lab.studies.spaces.table import ORDER, Scores
+from recolorist_lab.studies.spaces.table import ORDER, SpaceScores
 
 __all__ = ["cost", "cost_table", "detail", "scores_of", "speed", "tables"]
 
@@ -25,7 +25,14 @@ NETWORKS: Final = ("lpips", "features_of_outputs", "features_of_styles")
 
 
 def tables(rows: Sequence[Row]) -> dict[str, Table]:
-    """Return every table of the page, by its mark."""
+    """Make every table of the page.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        Tables by their mark on the page.
+    """
     scores, more = scores_of(rows, "all"), scores_of(rows, "more")
     tests = spaces_statistics.significance(scores)
     return {
@@ -44,9 +51,17 @@ def tables(rows: Sequence[Row]) -> dict[str, Table]:
     }
 
 
-def scores_of(rows: Sequence[Row], family: str) -> Scores:
-    """The results of the grids whose name is this, or begins with it and a hyphen."""
-    scores = Scores.of(row for row in rows if str(row["grid"]).partition("-")[0] == family)
+def scores_of(rows: Sequence[Row], family: str) -> SpaceScores:
+    """Collect the results of the grids whose name is this, or begins with it and a hyphen.
+
+    Args:
+        rows: Results, one for each cell.
+        family: The name.
+
+    Returns:
+        Their scores.
+    """
+    scores = SpaceScores.of(row for row in rows if str(row["grid"]).partition("-")[0] == family)
     spaces_table.assert_algebra(scores)
     return scores
 
@@ -64,8 +79,16 @@ _DETAILS: Final = {
 }
 
 
-def detail(scores: Scores, dataset: str) -> Table:
-    """Return every metric of mean–std matching on one dataset: mean over seeds ± their deviation."""
+def detail(scores: SpaceScores, dataset: str) -> Table:
+    """List every metric of mean–std matching on one dataset: mean over seeds ± their deviation.
+
+    Args:
+        scores: The results of the study.
+        dataset: The dataset.
+
+    Returns:
+        The table.
+    """
     rows: list[list[Cell]] = []
     for space in scores.spaces:
         of_space = [row for key, row in scores.cells.items() if key[:3] == (dataset, space, "mean_std")]
@@ -83,7 +106,14 @@ def _over_seeds(rows: Sequence[Row], name: str, factor: int, unit: str = "") -> 
 
 
 def cost(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, float]]]:
-    """Milliseconds of a transfer by space and method: median and quartiles."""
+    """Collect the milliseconds of a transfer.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        Median and quartiles by space and method.
+    """
     row = next(row for row in rows if row["grid"] == "cost")
     times: dict[str, dict[str, dict[str, float]]] = {}
     for name, value in row.items():
@@ -94,7 +124,14 @@ def cost(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, float]]]:
 
 
 def cost_table(rows: Sequence[Row]) -> Table:
-    """Return the same as a table, with ratios to RGB mean–std."""
+    """List the milliseconds of a transfer, with ratios to RGB mean–std.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        The table.
+    """
     times = cost(rows)
     base = times["rgb"]["mean_std"]["median"]
     other_methods = [method for method in times["rgb"] if method != "mean_std"]
@@ -113,7 +150,14 @@ def cost_table(rows: Sequence[Row]) -> Table:
 
 
 def speed(rows: Sequence[Row]) -> Table:
-    """Return where the time of the paper's 800 pairs goes."""
+    """List where the time of the paper's 800 pairs goes.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        The table.
+    """
     row = next(row for row in rows if row["grid"] == "speed")
     prefix = "result.time.parts."
     total = float(str(row["result.time.whole"]))

@@ -23,7 +23,12 @@ __all__ = ["show", "show_cost"]
 
 
 def show(section: Section, cells: Cells, _: Ledger) -> None:
-    """Show the tables and figures. Grids whose names agree up to a hyphen are one table: the same protocol on other data."""
+    """Show the tables and figures. Grids whose names agree up to a hyphen share a table.
+
+    Args:
+        section: The section of the report that is filled.
+        cells: The cells of the study with their rows.
+    """
     families: dict[str, list[Row]] = defaultdict(list)
     for _cell, row in cells:
         families[str(row["grid"]).partition("-")[0]].append(row)
@@ -38,7 +43,7 @@ def show(section: Section, cells: Cells, _: Ledger) -> None:
 
 
 def _family_of_spaces(section: Section, rows: Sequence[Row]) -> None:
-    scores = spaces_table.Scores.of(rows)
+    scores = spaces_table.SpaceScores.of(rows)
     of_paper = [row for row in rows if row["method"] == "mean_std"]
     marks = _MARKS if any(space not in paper.SPACES for space in scores.spaces) else ""
     if of_paper:
@@ -71,7 +76,7 @@ _LAST_DIGIT: Final = (
 )
 
 
-def _significance(section: Section, scores: spaces_table.Scores, metric: str, rows: Sequence[Row]) -> None:
+def _significance(section: Section, scores: spaces_table.SpaceScores, metric: str, rows: Sequence[Row]) -> None:
     """The tests of section 3.1 and the critical-difference diagram, where the table is complete and large enough."""
     if len(scores.datasets) < 2 or len(scores.methods) < 3 or len(scores.spaces) < 2:
         section.basis.append("Nothing is tested: tests need two datasets, two spaces and three methods.")
@@ -99,7 +104,12 @@ def _printed_tests() -> str:
 
 
 def show_cost(section: Section, cells: Cells, _: Ledger) -> None:
-    """Show what a transfer costs in every space."""
+    """Show what a transfer costs in every space.
+
+    Args:
+        section: The section of the report that is filled.
+        cells: The cells of the study with their rows.
+    """
     for number, (cell, row) in enumerate((cell, row) for cell, row in cells if has_result(row)):
         rows = [{**row, "grid": "cost"}]
         mark = f"-{number}" if number else ""

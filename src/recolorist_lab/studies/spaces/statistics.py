@@ -19,13 +19,14 @@ from recolorist_lab.report.stats import (
     wilcoxon,
 )
 from recolorist_lab.report.table import Cell, Column, Digits, Number, Table, label
-from recolorist_lab.studies.spaces.table import Scores
+from recolorist_lab.studies.spaces.table import SpaceScores
 
 __all__ = ["Compared", "Significance", "friedman_table", "method_table", "significance", "space_table"]
 
 _ROUNDING: Final = 6  # decimals: what is equal by algebra is equal to the tests, whatever the last bits of a sum
 _BASE: Final = "mean_std"
 _ALPHA: Final = 0.05
+_COPIES: Final = frozenset({"ypbpr", "yuv", "ydbdr"})  # YCbCr with scaled axes: one space takes part in the ranks, not four
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Significance:
     friedman_all: dict[str, Friedman]  #: with covariance matching
     methods: tuple[Compared, ...]  #: mean–std against every other method, in every space
     spaces: tuple[Compared, ...]  #: RGB against every other space, mean–std
-    ranks: CriticalDifference  #: of the spaces, mean–std
+    ranks: CriticalDifference  #: of the spaces, mean–std; of YCbCr, YPbPr, YUV and YDbDr, which are one space, the first
 
     @property
     def smallest(self) -> float:
@@ -61,8 +62,19 @@ class Significance:
         return float(2.0 ** (1 - len(self.datasets)))
 
 
-def significance(scores: Scores, metric: str = "artfid") -> Significance:
-    """Run every test; a table with holes cannot be tested."""
+def significance(scores: SpaceScores, metric: str = "artfid") -> Significance:
+    """Run every test of the study.
+
+    Args:
+        scores: The results of the study.
+        metric: The metric.
+
+    Returns:
+        The results of the tests.
+
+    Raises:
+        OptionError: Cells are missing, or there are fewer than two datasets.
+    """
     if gaps := sorted(set(scores.expected) - set(scores.cells)):
         raise OptionError(f"{len(gaps)} cells have no result, the first {gaps[0]}; tests are of complete tables")
     datasets = scores.datasets
@@ -86,7 +98,8 @@ def significance(scores: Scores, metric: str = "artfid") -> Significance:
         for comparison in _compared([(space, method, sample(space, _BASE), sample(space, method)) for method in other_methods])
     ]
     spaces = _compared([("rgb", space, sample("rgb", _BASE), sample(space, _BASE)) for space in scores.spaces if space != "rgb"])
-    ranks = critical_difference({paper.TITLES[space]: sample(space, _BASE) for space in scores.spaces}, _ALPHA)
+    ranked = [space for space in scores.spaces if space not in _COPIES or "ycbcr" not in scores.spaces]
+    ranks = critical_difference({paper.TITLES[space]: sample(space, _BASE) for space in ranked}, _ALPHA)
     return Significance(metric, tuple(datasets), three, all_methods, tuple(methods), spaces, ranks)
 
 
@@ -97,8 +110,8 @@ def _compared(samples: Sequence[tuple[str, str, list[float], list[float]]]) -> t
     printed = [wilcoxon(sample, [0.0] * len(sample), z_n="paper") for sample in differences]
     p = [test.p for test in tests]
     return tuple(
-        Compared(space, against, test, twin, once, stepped)
-        for (space, against, _, _), test, twin, once, stepped in zip(samples, tests, printed, bonferroni(p), holm(p), strict=True)
+        Compared(space, against, test, row, once, stepped)
+        for (space, against, _, _), test, row, once, stepped in zip(samples, tests, printed, bonferroni(p), holm(p), strict=True)
     )
 
 
@@ -106,7 +119,14 @@ _P: Final = Digits(4, "p")
 
 
 def friedman_table(tests: Significance) -> Table:
-    """Return Friedman's test per space, over the paper's methods and over all."""
+    """List Friedman's test per space, over the paper's methods and over all.
+
+    Args:
+        tests: The tests of the study.
+
+    Returns:
+        The table.
+    """
     rows: list[list[Cell]] = []
     for space, test in tests.friedman.items():
         all_methods = tests.friedman_all[space]
@@ -126,13 +146,27 @@ def friedman_table(tests: Significance) -> Table:
 
 
 def method_table(tests: Significance) -> Table:
-    """Return mean–std against the other methods in every space."""
+    """List mean–std against the other methods in every space.
+
+    Args:
+        tests: The tests of the study.
+
+    Returns:
+        The table.
+    """
     rows = [[paper.TITLES[test.space], test.against, *_row(test)] for test in tests.methods]
     return Table([label("space"), label("mean–std against"), *_TESTED], rows)
 
 
 def space_table(tests: Significance) -> Table:
-    """Return RGB against the other spaces under mean–std."""
+    """List RGB against the other spaces under mean–std.
+
+    Args:
+        tests: The tests of the study.
+
+    Returns:
+        The table.
+    """
     return Table([label("RGB against"), *_TESTED], [[paper.TITLES[test.against], *_row(test)] for test in tests.spaces])
 
 

@@ -24,7 +24,7 @@ __all__ = [
     "METRICS",
     "ORDER",
     "AlgebraError",
-    "Scores",
+    "SpaceScores",
     "agreement",
     "assert_algebra",
     "by_dataset",
@@ -66,14 +66,14 @@ class AlgebraError(RecoloristError):
 
 
 @dataclass(frozen=True)
-class Scores:
+class SpaceScores:
     """Results by dataset, space, method and seed."""
 
     cells: Mapping[tuple[str, str, str, int], Row]
     expected: tuple[tuple[str, str, str, int], ...]
 
     @classmethod
-    def of(cls, rows: Iterable[Row]) -> Scores:
+    def of(cls, rows: Iterable[Row]) -> SpaceScores:
         """Take the rows of one grid; those without a result are holes."""
         by_key = {(str(row["dataset"]), str(row["space"]), str(row["method"]), int(str(row["seed"]))): row for row in rows}
         return cls({key: row for key, row in by_key.items() if "result.pairs" in row}, tuple(by_key))
@@ -124,8 +124,18 @@ class Scores:
         return float(np.std(defined, ddof=1)) if len(defined) == len(within) > 1 else None
 
 
-def assert_algebra(scores: Scores) -> int:
-    """Refuse a table in which YCbCr, YPbPr and YUV differ in a digit that is printed; returns how many cells were compared."""
+def assert_algebra(scores: SpaceScores) -> int:
+    """Check that YCbCr, YPbPr and YUV agree in every digit that is printed.
+
+    Args:
+        scores: The results of the study.
+
+    Returns:
+        How many cells were compared.
+
+    Raises:
+        AlgebraError: They differ.
+    """
     compared = 0
     for key, row in scores.cells.items():
         if key[1] != _SAME[0] or key[2] != "mean_std":
@@ -143,8 +153,16 @@ def assert_algebra(scores: Scores) -> int:
     return compared
 
 
-def table_one(scores: Scores, method: str = "mean_std") -> Table:
-    """Return the paper's Table 1: printed, corrected where the authors did, and ours; spaces it does not have come last."""
+def table_one(scores: SpaceScores, method: str = "mean_std") -> Table:
+    """Make the paper's Table 1: printed, corrected where the authors did, and ours.
+
+    Args:
+        scores: The results of the study.
+        method: The method.
+
+    Returns:
+        The table; spaces that the paper does not have come last.
+    """
     assert_algebra(scores)
     columns = [label("space")]
     for metric, column in METRICS.items():
@@ -153,7 +171,7 @@ def table_one(scores: Scores, method: str = "mean_std") -> Table:
     return Table(columns, [_table_one_row(scores, space, method) for space in scores.spaces])
 
 
-def _table_one_row(scores: Scores, space: str, method: str) -> list[Cell]:
+def _table_one_row(scores: SpaceScores, space: str, method: str) -> list[Cell]:
     printed = paper.SPACES.get(space)
     cells: list[Cell] = [_title(space, method)]
     for metric in METRICS:
@@ -168,8 +186,15 @@ def _corrected(space: str) -> Cell:
     return "last digit" if space in paper.LAST_DIGIT else Number(paper.CORRECTED_ARTFID.get(space))
 
 
-def agreement(scores: Scores) -> Table:
-    """Return Spearman's rank correlation, over the paper's spaces, of our means with the printed and the corrected ones."""
+def agreement(scores: SpaceScores) -> Table:
+    """List Spearman's rank correlation of our means with the printed and the corrected ones.
+
+    Args:
+        scores: The results of the study.
+
+    Returns:
+        The table.
+    """
     spaces = [space for space in scores.spaces if space in paper.SPACES]
     rows: list[list[Cell]] = []
     for metric, column in METRICS.items():
@@ -191,8 +216,16 @@ def _spearman(measured: Sequence[float | None], reference: Sequence[float]) -> f
     return float(stats.spearmanr(defined, reference).statistic)
 
 
-def by_method(scores: Scores, metric: str = "artfid") -> Table:
-    """Return one metric for every space and method; what the paper does not have is marked."""
+def by_method(scores: SpaceScores, metric: str = "artfid") -> Table:
+    """List one metric for every space and method; what the paper does not have is marked.
+
+    Args:
+        scores: The results of the study.
+        metric: The metric.
+
+    Returns:
+        The table.
+    """
     rows: list[list[Cell]] = [
         [_title(space, "mean_std"), *(_marked(scores, metric, space, method) for method in scores.methods)]
         for space in scores.spaces
@@ -200,19 +233,28 @@ def by_method(scores: Scores, metric: str = "artfid") -> Table:
     return Table([label("space"), *(Column(method, digits=METRICS[metric].digits) for method in scores.methods)], rows)
 
 
-def _marked(scores: Scores, metric: str, space: str, method: str) -> Number:
+def _marked(scores: SpaceScores, metric: str, space: str, method: str) -> Number:
     number = _over_seeds(scores, metric, space, method)
     new = space in paper.SPACES and not in_paper(space, method)  # other spaces are marked as a row
     return replace(number, mark="†") if new else number
 
 
-def by_dataset(scores: Scores, method: str = "mean_std", metric: str = "artfid") -> Table:
-    """Return one metric for every space and dataset."""
+def by_dataset(scores: SpaceScores, method: str = "mean_std", metric: str = "artfid") -> Table:
+    """List one metric for every space and dataset.
+
+    Args:
+        scores: The results of the study.
+        method: The method.
+        metric: The metric.
+
+    Returns:
+        The table.
+    """
     rows: list[list[Cell]] = [
         [_title(space, method), *(_on(scores, metric, dataset, space, method) for dataset in scores.datasets)]
         for space in scores.spaces
     ]
-    return Table([label("space"), *(Column(name, digits=METRICS[metric].digits) for name in _named(scores.datasets))], rows)
+    return Table([label("space"), *(Column(name, digits=METRICS[metric].digits) for name in _titles(scores.datasets))], rows)
 
 
 _TIMES: Final = (
@@ -225,8 +267,15 @@ _TIMES: Final = (
 )
 
 
-def times(scores: Scores) -> Table:
-    """Return milliseconds of one transfer, its ratio to RGB mean–std, and seconds of a whole cell, as the cells measured them."""
+def times(scores: SpaceScores) -> Table:
+    """List milliseconds of one transfer, its ratio to RGB mean–std, and seconds of a whole cell.
+
+    Args:
+        scores: The results of the study.
+
+    Returns:
+        The table.
+    """
     base = _median(scores, "time.transform_ms", "rgb", "mean_std")
     rows: list[list[Cell]] = []
     for space in scores.spaces:
@@ -240,8 +289,15 @@ def times(scores: Scores) -> Table:
     return Table(_TIMES, rows)
 
 
-def sizes(scores: Scores) -> Table:
-    """Return how many images and pairs there are of each dataset."""
+def sizes(scores: SpaceScores) -> Table:
+    """List how many images and pairs there are of each dataset.
+
+    Args:
+        scores: The results of the study.
+
+    Returns:
+        The table.
+    """
     rows: list[list[Cell]] = []
     for dataset in scores.datasets:
         row = next((row for key, row in scores.cells.items() if key[0] == dataset), None)
@@ -256,10 +312,10 @@ def sizes(scores: Scores) -> Table:
     return Table([label("data"), label("split"), *map(Column, ("images", "pairs", "seeds", "images used again"))], rows)
 
 
-def _named(datasets: Sequence[str]) -> list[str]:
+def _titles(datasets: Sequence[str]) -> list[str]:
     """Names without recipes, or with them where two would be called the same.
 
-    >>> _named(["pathmnist", "synthetic:tiles=20"]), _named(["synthetic", "synthetic:seed=1"])
+    >>> _titles(["pathmnist", "synthetic:tiles=20"]), _titles(["synthetic", "synthetic:seed=1"])
     (['pathmnist', 'synthetic'], ['synthetic', 'synthetic:seed=1'])
     """
     short = [dataset.partition(":")[0] for dataset in datasets]
@@ -277,7 +333,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return float(np.mean(defined)) if defined and len(defined) == len(values) else None
 
 
-def _median(scores: Scores, name: str, space: str, method: str) -> float | None:
+def _median(scores: SpaceScores, name: str, space: str, method: str) -> float | None:
     values = [_number(row, name) for key, row in scores.cells.items() if key[1:3] == (space, method)]
     return float(np.median([value for value in values if value is not None])) if values else None
 
@@ -286,11 +342,11 @@ def _title(space: str, method: str) -> str:
     return paper.TITLES[space] if in_paper(space, method) or space in paper.SPACES else f"{paper.TITLES[space]} †"
 
 
-def _over_seeds(scores: Scores, metric: str, space: str, method: str) -> Number:
+def _over_seeds(scores: SpaceScores, metric: str, space: str, method: str) -> Number:
     """Return a mean over datasets, and how far seeds lie apart where there are several."""
     return Number(scores.mean(metric, space, method), scores.spread(metric, space, method))
 
 
-def _on(scores: Scores, metric: str, dataset: str, space: str, method: str) -> Number:
+def _on(scores: SpaceScores, metric: str, dataset: str, space: str, method: str) -> Number:
     value = scores.value(metric, dataset, space, method)
     return Number(value, scores.spread_on([dataset], metric, space, method))

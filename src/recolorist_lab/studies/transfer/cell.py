@@ -20,7 +20,7 @@ from recolorist.core.match import match
 from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.baselines.registry import METHODS, class_of
 from recolorist_lab.data.named import data_of
-from recolorist_lab.data.pixels import Bytes, resized
+from recolorist_lab.data.pixels import Bytes, resize_square
 from recolorist_lab.runs.config import Json, identity, operational, unknown
 from recolorist_lab.runs.kind import Context
 from recolorist_lab.runs.seeds import SEEDS
@@ -79,14 +79,29 @@ class Transfer:
 
 
 def native_size(config: Transfer) -> int:
-    """At which side a method gets its images; Colorist works at the size at which it is looked at."""
+    """Return the side at which a method gets its images; Colorist works at the size of the study.
+
+    Args:
+        config: The configuration of the cell.
+
+    Returns:
+        Pixels.
+    """
     if config.native:
         return config.native
     return config.size if config.method in _OURS else class_of(config.method).native_size
 
 
 def run(config: Transfer, context: Context) -> Mapping[str, Json]:
-    """Transfer every pair and measure."""
+    """Transfer every pair and measure the results.
+
+    Args:
+        config: The configuration of the cell.
+        context: Where the cell keeps checkpoints and files.
+
+    Returns:
+        The result, as the ledger stores it.
+    """
     from recolorist_lab.metrics import FeatureCache, evaluate
 
     if config.threads:
@@ -129,7 +144,7 @@ class StylisingPairs:
             start = time.perf_counter()
             output = self.transferred(content, style)
             self.seconds.append(time.perf_counter() - start)
-            content, style, output = (resized(image, self.config.size)[0] for image in (content, style, output))
+            content, style, output = (resize_square(image, self.config.size)[0] for image in (content, style, output))
             if len(self._shown_triples) < _SHOWN:
                 self._shown_triples.append((content, style, output))
             yield Triple(content, style, output)
@@ -154,7 +169,18 @@ class StylisingPairs:
 
 
 def model_of(config: Transfer, inputs: Mapping[str, Sequence[Any]]) -> tuple[Baseline | None, str]:
-    """The network with the weights its training cell kept, or with published ones, and which; None for ours."""
+    """Load the network with the weights of its training cell, or with published ones.
+
+    Args:
+        config: The configuration of the cell.
+        inputs: Finished cells that this one builds on.
+
+    Returns:
+        The network, None for our own methods; and which weights it has.
+
+    Raises:
+        OptionError: There are no weights, or several.
+    """
     if config.method in _OURS:
         return None, "none"
     from recolorist_lab.baselines import store

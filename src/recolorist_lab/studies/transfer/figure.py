@@ -29,7 +29,7 @@ class Example(NamedTuple):
 
 
 def subject(dataset: str) -> str:
-    """What a reader is told of a dataset's images: their modality where there is a card.
+    """How a figure names a dataset's images: their modality where there is a card.
 
     >>> subject("pathmnist"), subject("synthetic:tiles=6,size=64")
     ('PathMNIST (Colon Pathology)', 'synthetic hospitals')
@@ -55,7 +55,14 @@ def one_per_modality(datasets: Sequence[str]) -> list[str]:
 
 
 def examples(shown: Mapping[str, Mapping[str, Shown]]) -> list[Example]:
-    """Pairs to show, from what was kept by dataset and method: one of each modality, or more where there are few."""
+    """Choose pairs to show: one of each modality, or more where there are few.
+
+    Args:
+        shown: What was kept, by dataset and method.
+
+    Returns:
+        The pairs.
+    """
     datasets = one_per_modality(list(shown))
     if not datasets:
         raise OptionError("no cell kept pictures; there is nothing to show")
@@ -77,7 +84,15 @@ def examples(shown: Mapping[str, Mapping[str, Shown]]) -> list[Example]:
 
 
 def triplets(rows: Sequence[Example], method: str) -> Any:
-    """The paper's first figure: content, style and result, two triplets side by side."""
+    """Draw the paper's first figure: content, style and result, two triplets side by side.
+
+    Args:
+        rows: The pairs.
+        method: The method.
+
+    Returns:
+        The figure.
+    """
     across = min(2, len(rows))
     lines = -(-len(rows) // across)
     figure, axes = figures.figure(across * 3 * _INCH * 1.2, lines * _INCH * 1.08 + 0.25, lines, across * 3, squeeze=False)
@@ -97,7 +112,15 @@ def triplets(rows: Sequence[Example], method: str) -> Any:
 
 
 def qualitative(rows: Sequence[Example], titles: Mapping[str, str]) -> Any:
-    """One line per pair; content, style, and the result of every method."""
+    """Draw one line per pair: content, style, and the result of every method.
+
+    Args:
+        rows: The pairs.
+        titles: Methods and what to call them.
+
+    Returns:
+        The figure.
+    """
     methods = [name for name in titles if all(name in example.outputs for example in rows)]
     columns = 2 + len(methods)
     figure, axes = figures.figure(columns * _INCH + 0.4, len(rows) * _INCH + 0.35, len(rows), columns, squeeze=False)

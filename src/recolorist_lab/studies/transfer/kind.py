@@ -23,8 +23,8 @@ def _seconds(config: Any, rates: Rates) -> float:
     from recolorist_lab.baselines.registry import METHODS
     from recolorist_lab.studies.rates import FORWARD, times_adain
 
-    own = times_adain(config.method, native_size(config)) if config.method in METHODS else 0.0
-    return float(config.pairs) * (rates.pair + FORWARD * rates.learn * own)
+    relative = times_adain(config.method, native_size(config)) if config.method in METHODS else 0.0
+    return float(config.pairs) * (rates.pair + FORWARD * rates.learn * relative)
 
 
 def _seconds_of_training(config: Any, rates: Rates) -> float:
@@ -32,12 +32,12 @@ def _seconds_of_training(config: Any, rates: Rates) -> float:
     from recolorist_lab.baselines.registry import class_of
     from recolorist_lab.studies.rates import sizes_of, times_adain
 
-    own = class_of(config.method).defaults
-    images = (config.iterations or own.iterations) * (config.batch or own.batch)
-    epochs = config.epochs or own.epochs
+    recipe = class_of(config.method).defaults
+    images = (config.iterations or recipe.iterations) * (config.batch or recipe.batch)
+    epochs = config.epochs or recipe.epochs
     if not config.iterations and epochs:
         images = epochs * sizes_of(config)[0]
-    side = min(own.crop_size, config.crop_size or own.crop_size)
+    side = min(recipe.crop_size, config.crop_size or recipe.crop_size)
     return rates.learn * float(images * times_adain(config.method, side))
 
 

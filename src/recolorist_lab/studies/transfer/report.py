@@ -16,7 +16,13 @@ __all__ = ["show", "show_training"]
 
 
 def show(section: Section, cells: Cells, ledger: Ledger) -> None:
-    """Show the metrics and pictures of every method."""
+    """Show the metrics and pictures of every method.
+
+    Args:
+        section: The section of the report that is filled.
+        cells: The cells of the study with their rows.
+        ledger: The ledger that the cells are in.
+    """
     rows = [row for _, row in cells]
     more = UNMEASURED if lacks(rows, "artfid") else ""
     section.table("transfer", "The metrics of every method, the paper's in brackets", transfer_table.table(rows), rows, more)
@@ -28,10 +34,10 @@ def show(section: Section, cells: Cells, ledger: Ledger) -> None:
             shown[str(row["dataset"])][name] = transfer_table.shown(ledger.result(cell).read(transfer.SHOWN))
             titles[name] = name
     examples = transfer_figure.examples({dataset: methods for dataset, methods in shown.items() if methods})
-    own = transfer_table.title(transfer.COLORIST)
-    if all(own in entry.outputs for entry in examples):
+    ours = transfer_table.title(transfer.COLORIST)
+    if all(ours in entry.outputs for entry in examples):
         words = "Content, style and result of Colorist, pairs that the runs kept"
-        section.figure("triplets", words, lambda: transfer_figure.triplets(examples, own))
+        section.figure("triplets", words, lambda: transfer_figure.triplets(examples, ours))
     section.figure("qualitative", "Every method on the same pairs", lambda: transfer_figure.qualitative(examples, titles), rows)
 
 
@@ -39,7 +45,12 @@ _LISTED: Final = 40  # trainings; more is no table that anybody reads
 
 
 def show_training(section: Section, cells: Cells, _: Ledger) -> None:
-    """Show what every network learnt from."""
+    """Show what every network learnt from.
+
+    Args:
+        section: The section of the report that is filled.
+        cells: The cells of the study with their rows.
+    """
     rows = [row for _, row in cells]
     if len(rows) > _LISTED:
         section.basis.append(f"{len(rows)} trainings are behind it; `recolorist-lab sweep export` lists them.")

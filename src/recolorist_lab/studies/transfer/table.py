@@ -42,7 +42,14 @@ def title(method: str) -> str:
 
 
 def tables(rows: Sequence[Row]) -> dict[str, Table]:
-    """Return every table of the page of results, by its mark."""
+    """Make every table of the page.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        Tables by their mark on the page.
+    """
     return {"comparison": table(rows), "budget": budget(rows)}
 
 
@@ -101,7 +108,14 @@ def _labels(rows: Sequence[Row]) -> list[str]:
 
 
 def budget(rows: Iterable[Row]) -> Table:
-    """Return what each network was given to learn from, and what a step took."""
+    """List what each network was given to learn from, and what a step took.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        The table.
+    """
     body: list[list[Cell]] = []
     for row in rows:
         if "result.seconds_per_step" not in row:
@@ -127,7 +141,15 @@ def _losses(row: Row) -> dict[str, Json]:
 
 
 def grid(pictures: Mapping[str, NDArray[Any]], pairs: Sequence[int] = (0, 1, 2, 3)) -> Any:
-    """Rows: content, style, then every method; columns: pairs. ``pictures``: what :func:`shown` reads, by method or label."""
+    """Draw content, style and the result of every method; one column per pair.
+
+    Args:
+        pictures: What :func:`shown` reads, by method or label.
+        pairs: Numbers of the pairs.
+
+    Returns:
+        The figure.
+    """
     if not pictures:
         raise OptionError("there is no method to show")
     first = next(iter(pictures.values()))
@@ -157,7 +179,14 @@ def _heading(name: str) -> str:
 
 
 def shown(data: bytes) -> NDArray[Any]:
-    """The pictures a cell kept: (pairs, 3, H, W, 3)."""
+    """Read the pictures that a cell kept.
+
+    Args:
+        data: The bytes of the file.
+
+    Returns:
+        (pairs, 3, H, W, 3).
+    """
     with np.load(io.BytesIO(data), allow_pickle=False) as archive:
         return np.asarray(archive["shown"])
 

@@ -94,7 +94,15 @@ class TransferTrain:
 
 
 def run(config: TransferTrain, context: Context) -> Mapping[str, Json]:
-    """Train, from the last checkpoint if there is one, and keep the weights, the losses and a picture of what they do."""
+    """Train from the last checkpoint, and keep the weights, the losses and a picture of what they do.
+
+    Args:
+        config: The configuration of the cell.
+        context: Where the cell keeps checkpoints and files.
+
+    Returns:
+        The result, as the ledger stores it.
+    """
     from recolorist_lab.baselines import store
     from recolorist_lab.baselines.sheet import sample
 
@@ -151,7 +159,14 @@ def _restore(trainer: BaselineTrainer, data: bytes) -> list[Json]:
 
 
 def trainer_of(config: TransferTrain) -> BaselineTrainer:
-    """The method, made and ready to learn."""
+    """Make the network of a configuration, ready to learn.
+
+    Args:
+        config: The configuration of the cell.
+
+    Returns:
+        Its trainer.
+    """
     import torch
 
     from recolorist_lab.baselines.crops import images_of
@@ -220,7 +235,15 @@ def sha256_of(path: Path) -> str:
 
 
 def recipe_of(config: TransferTrain, model: Any) -> Any:
-    """The method's recipe within the bounds of the configuration."""
+    """Return the method's recipe within the bounds of the configuration.
+
+    Args:
+        config: The configuration of the cell.
+        model: The network.
+
+    Returns:
+        The recipe.
+    """
     own = model.defaults
     load = min(own.load_size, config.load_size or own.load_size)
     crop = max(model.least_crop, min(own.crop_size, config.crop_size or own.crop_size))

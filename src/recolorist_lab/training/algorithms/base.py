@@ -40,21 +40,50 @@ class Task:
         return functional.cross_entropy(logits, targets, reduction="none")
 
     def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
-        """The mean over images."""
+        """Average the loss over images.
+
+        Args:
+            logits: (B, classes).
+            targets: Labels of the images.
+
+        Returns:
+            The loss.
+        """
         if self.multilabel:
             return functional.binary_cross_entropy_with_logits(logits, targets)
         return functional.cross_entropy(logits, targets)
 
     def one_hot(self, targets: Tensor) -> Tensor:
-        """Ones at the classes of each image."""
+        """Write labels as ones at the classes of each image.
+
+        Args:
+            targets: Labels of the images.
+
+        Returns:
+            (B, classes).
+        """
         return targets if self.multilabel else functional.one_hot(targets, self.classes)
 
     def confidences(self, logits: Tensor) -> Tensor:
-        """Probabilities of the classes."""
+        """Compute the probabilities of the classes.
+
+        Args:
+            logits: (B, classes).
+
+        Returns:
+            (B, classes).
+        """
         return logits.sigmoid() if self.multilabel else logits.softmax(1)
 
     def groups(self, targets: Tensor) -> list[Tensor]:
-        """Places of the images with the same label, or, with several labels to an image, the same set of them."""
+        """Group images with the same label, or with the same set of labels.
+
+        Args:
+            targets: Labels of the images.
+
+        Returns:
+            Places of the images of each group.
+        """
         _, group = torch.unique(targets, dim=0, return_inverse=True)
         return [torch.nonzero(group == number).flatten() for number in range(int(group.max()) + 1)]
 
@@ -70,7 +99,16 @@ class Algorithm(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, images: Tensor, targets: Tensor, domains: Tensor) -> StepLoss:
-        """The loss of a minibatch."""
+        """Compute the loss of a minibatch.
+
+        Args:
+            images: (B, 3, H, W).
+            targets: Labels of the images.
+            domains: Domains of the images.
+
+        Returns:
+            The loss and the logits.
+        """
 
     def refreshes(self) -> bool:
         """Whether the optimiser is to forget what it knows before the update that is about to be made."""

@@ -34,9 +34,9 @@ class IBERM(Algorithm):
         features = self.network.features(images)
         logits = self.network.head(features)
         slices = [domains == number for number in torch.unique(domains)]
-        loss = torch.stack([self.task.loss(logits[one], targets[one]) for one in slices]).mean()
+        loss = torch.stack([self.task.loss(logits[domain], targets[domain]) for domain in slices]).mean()
         if int(self.counter) >= ANNEAL:
-            loss = loss + LAMBDA[self.variant] * torch.stack([spread(features[one]) for one in slices]).mean()
+            loss = loss + LAMBDA[self.variant] * torch.stack([spread(features[domain]) for domain in slices]).mean()
         return StepLoss(loss, logits)
 
     def refreshes(self) -> bool:

@@ -40,16 +40,25 @@ class RSC(Algorithm):
         truth = _truth(self.task, self.variant, targets).to(logits.dtype)
         loud = evidence(features, logits, truth)
         with torch.no_grad():
-            kept = below_percentile(loud, DROP[self.variant])
-            muted = self.network.head(features * kept)
+            mask = below_percentile(loud, DROP[self.variant])
+            muted = self.network.head(features * mask)
             change = ((self.task.confidences(logits) - self.task.confidences(muted)) * truth).sum(1)
             unmoved = below_percentile(change[None], DROP[self.variant])[0]
             silent = truth.sum(1) == 0  # an image without any label has no true class to be challenged about
-            return torch.maximum(kept, torch.maximum(unmoved, silent.to(kept.dtype))[:, None])
+            return torch.maximum(mask, torch.maximum(unmoved, silent.to(mask.dtype))[:, None])
 
 
 def evidence(features: Tensor, logits: Tensor, truth: Tensor) -> Tensor:
-    """How the logits of the true classes change with each feature; with a linear head, that class's row of weights."""
+    """Differentiate the logits of the true classes by each feature.
+
+    Args:
+        features: (B, features), with gradients.
+        logits: (B, classes), computed from them.
+        truth: (B, classes), 1 for the true classes.
+
+    Returns:
+        (B, features). With a linear head this is the true class's row of weights.
+    """
     return torch.autograd.grad((logits * truth).sum(), features, retain_graph=True)[0]
 
 

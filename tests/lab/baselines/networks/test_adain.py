@@ -14,7 +14,7 @@ from recolorist_lab.baselines import build, vgg
 from recolorist_lab.baselines.colour import coral
 from recolorist_lab.baselines.networks.adain import AdaIN
 from recolorist_lab.baselines.pretrained import ready
-from recolorist_lab.baselines.recipe import Recipe
+from recolorist_lab.baselines.recipe import TrainingRecipe
 from recolorist_lab.baselines.statistics import adain
 from tests.lab.baselines import kit
 from tests.lab.baselines.test_vgg import DECODER
@@ -41,7 +41,7 @@ def test_counts_and_layout(model: AdaIN) -> None:
 
 
 def test_recipe_is_the_sheets() -> None:
-    assert AdaIN.defaults == Recipe(batch=8, iterations=160_000, load_size=512, crop_size=256, rate=1e-4, decay=5e-5)
+    assert AdaIN.defaults == TrainingRecipe(batch=8, iterations=160_000, load_size=512, crop_size=256, rate=1e-4, decay=5e-5)
 
 
 def test_images(model: AdaIN) -> None:

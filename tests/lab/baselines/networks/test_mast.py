@@ -192,13 +192,13 @@ def test_one_result_or_equal_results_do_not_disagree() -> None:
 def test_two_different_results_disagree_by_their_losses() -> None:
     model = mast()
     taps = model.encoder.taps(kit.tiles(2, 32))
-    twin = [tap.flip(0) for tap in taps]
+    flipped = [tap.flip(0) for tap in taps]
     torch.manual_seed(0)
     contents = {round(float(content_disagreement([*taps[:3], taps[3], taps[3]])), 4) for _ in range(40)}
-    one = float(content_loss([taps[3]], [twin[3]]))
+    one = float(content_loss([taps[3]], [flipped[3]]))
     assert contents == {0.0, round(one, 4), round(2 * one, 4)}, "each tap is shuffled anew: none, one or both may differ"
     styles = [float(style_disagreement(taps)) for _ in range(60)]
-    assert max(styles) <= float(style_loss(taps, twin)) * (1 + 1e-5)
+    assert max(styles) <= float(style_loss(taps, flipped)) * (1 + 1e-5)
     assert len(set(styles)) > 4
 
 

@@ -13,7 +13,7 @@ import torch
 from recolorist.errors import OptionError
 from recolorist_lab.baselines import build
 from recolorist_lab.baselines.networks.modflows import ModFlows, seen_by_encoder
-from recolorist_lab.baselines.networks.modflows_flow import Fit, Flow, backward, fit, forward
+from recolorist_lab.baselines.networks.modflows_flow import ColourFlow, FlowFit, backward, fit, forward
 from tests.full import IS_FULL, full
 from tests.lab.baselines import kit
 
@@ -79,7 +79,7 @@ class TestFitting:
         draw = torch.Generator().manual_seed(0)
         centres = torch.tensor([[0.25, 0.3, 0.6], [0.8, 0.5, 0.3]])
         colours = (centres[torch.randint(2, (4000,), generator=draw)] + 0.05 * torch.randn(4000, 3, generator=draw)).clamp(0, 1)
-        flow = fit(colours, Fit(hidden=64, steps=1200, rate=5e-3, pixels=512), seed=1)
+        flow = fit(colours, FlowFit(hidden=64, steps=1200, rate=5e-3, pixels=512), seed=1)
         cube = forward(flow, colours[None], 50)[0]
         assert torch.allclose(cube.mean(0), torch.full((3,), 0.5), atol=0.08)
         assert torch.allclose(
@@ -89,7 +89,7 @@ class TestFitting:
         assert float((back - colours).abs().mean()) < 0.01
 
     def test_the_same_seed_gives_the_same_flow(self) -> None:
-        colours, how = torch.rand(100, 3), Fit(8, 5, 1e-2, 32)
+        colours, how = torch.rand(100, 3), FlowFit(8, 5, 1e-2, 32)
         assert torch.equal(fit(colours, how, 3).packed(), fit(colours, how, 3).packed())
         assert not torch.equal(fit(colours, how, 3).packed(), fit(colours, how, 4).packed())
 
@@ -150,7 +150,7 @@ class TestTraining:
 
         fitted: list[int] = []
 
-        def counting(*given: Any) -> Flow:
+        def counting(*given: Any) -> ColourFlow:
             fitted.append(1)
             return fit(*given)
 

@@ -5,22 +5,22 @@ from __future__ import annotations
 import pytest
 import torch
 
-from recolorist_lab.baselines.networks.modflows_flow import BUDGETS, Fit, Flow, backward, forward, size_of
+from recolorist_lab.baselines.networks.modflows_flow import BUDGETS, ColourFlow, FlowFit, backward, forward, size_of
 
 
-def drawn(hidden: int = 64, seed: int = 0) -> Flow:
+def drawn(hidden: int = 64, seed: int = 0) -> ColourFlow:
     """A flow as a freshly made network would be."""
     draw = torch.Generator().manual_seed(seed)
     first, second = (
         torch.nn.init.kaiming_uniform_(torch.empty(*shape), a=5**0.5, generator=draw) for shape in ((hidden, 4), (3, hidden))
     )
-    return Flow(first[None], torch.rand(1, hidden, generator=draw) - 0.5, second[None], torch.zeros(1, 3))
+    return ColourFlow(first[None], torch.rand(1, hidden, generator=draw) - 0.5, second[None], torch.zeros(1, 3))
 
 
 class TestFlow:
     def test_packing(self) -> None:
         row = torch.randn(3, size_of(64))
-        assert torch.equal(Flow.unpacked(row).packed(), row)
+        assert torch.equal(ColourFlow.unpacked(row).packed(), row)
 
     def test_by_the_equation(self) -> None:
         flow, colours = drawn(), torch.rand(1, 7, 3)
@@ -30,15 +30,15 @@ class TestFlow:
 
     def test_zero_is_the_identity_and_a_bias_a_shift(self) -> None:
         row, colours = torch.zeros(1, size_of(64)), torch.rand(1, 20, 3)
-        assert torch.equal(forward(Flow.unpacked(row), colours, 8), colours)
+        assert torch.equal(forward(ColourFlow.unpacked(row), colours, 8), colours)
         row[0, -3:] = torch.tensor([0.1, -0.2, 0.3])
-        assert torch.allclose(forward(Flow.unpacked(row), colours, 8), colours + row[0, -3:], atol=1e-6)
-        assert torch.allclose(backward(Flow.unpacked(row), colours, 8), colours - row[0, -3:], atol=1e-6)
+        assert torch.allclose(forward(ColourFlow.unpacked(row), colours, 8), colours + row[0, -3:], atol=1e-6)
+        assert torch.allclose(backward(ColourFlow.unpacked(row), colours, 8), colours - row[0, -3:], atol=1e-6)
 
     @pytest.mark.parametrize("seed", range(3))
     def test_there_and_back_improves_with_the_steps_unless_the_clock_runs_forwards(self, seed: int) -> None:
         flow, colours = drawn(seed=seed), torch.rand(1, 200, 3)
-        colours, flow = colours.double(), Flow(*(part.double() for part in flow))
+        colours, flow = colours.double(), ColourFlow(*(part.double() for part in flow))
         errors = {
             (time, steps): float((backward(flow, forward(flow, colours, steps), steps, time) - colours).abs().mean())
             for time in ("reversed", "legacy")
@@ -57,10 +57,10 @@ class TestFlow:
     def test_legacy_strength_counts_steps(self) -> None:
         flow, colours, calls = drawn(), torch.rand(1, 5, 3), []
 
-        class Counting(Flow):
+        class Counting(ColourFlow):
             def speed(self, colours: torch.Tensor, time: torch.Tensor | float) -> torch.Tensor:
                 calls.append(time)
-                return Flow.speed(self, colours, time)
+                return ColourFlow.speed(self, colours, time)
 
         forward(Counting(*flow), colours, 8)
         assert calls == [number / 8 for number in range(8)]
@@ -70,11 +70,11 @@ class TestFlow:
 
 
 def test_budgets_are_the_authors_and_ours() -> None:
-    assert BUDGETS["released"] == Fit(0, 50_000, 5e-4, 51_200)
+    assert BUDGETS["released"] == FlowFit(0, 50_000, 5e-4, 51_200)
     assert BUDGETS["quick"].steps * BUDGETS["quick"].pixels < BUDGETS["released"].steps * BUDGETS["released"].pixels / 100
 
 
 def test_one_time_for_all_is_that_time_for_each() -> None:
-    flow = Flow.unpacked(torch.randn(2, size_of(16), generator=torch.Generator().manual_seed(0)))
+    flow = ColourFlow.unpacked(torch.randn(2, size_of(16), generator=torch.Generator().manual_seed(0)))
     colours = torch.rand(2, 9, 3, generator=torch.Generator().manual_seed(1))
     torch.testing.assert_close(flow.speed(colours, 0.25), flow.speed(colours, torch.full((2, 9, 1), 0.25)))

@@ -12,8 +12,8 @@ from torch.nn import functional
 
 from recolorist.errors import OptionError
 from recolorist_lab.baselines import build, losses, store
-from recolorist_lab.baselines.networks.styleformer import Decoder, Styleformer, content_loss, self_distances, variation
-from recolorist_lab.baselines.recipe import Recipe
+from recolorist_lab.baselines.networks.styleformer import Styleformer, StyleformerDecoder, content_loss, self_distances, variation
+from recolorist_lab.baselines.recipe import TrainingRecipe
 from tests.lab.baselines import kit
 from tests.lab.baselines.shrunk import training_tiles
 
@@ -128,7 +128,7 @@ def test_styles_are_resized_and_contents_padded(model: Styleformer) -> None:
 
 
 def test_the_decoder_paints_in_imagenets_units(model: Styleformer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Decoder, "forward", lambda _, features: torch.ones(len(features), 3, 32, 32))
+    monkeypatch.setattr(StyleformerDecoder, "forward", lambda _, features: torch.ones(len(features), 3, 32, 32))
     out = model.stylise(kit.tiles(1, 32), kit.tiles(1, 32, seed=1))
     assert out[0, :, 0, 0].tolist() == pytest.approx([0.714, 0.68, 0.631], abs=1e-5)
 
@@ -205,7 +205,9 @@ class TestTraining:
         assert plain.weights == {"content": 60.0, "style": 1.0, "variation": 1e-5}
 
     def test_recipe_and_optimiser_are_the_sheets(self) -> None:
-        assert Styleformer.defaults == Recipe(batch=10, epochs=100, crop_size=256, rate=1e-4, decay=0.0, view="grown_crop")
+        assert Styleformer.defaults == TrainingRecipe(
+            batch=10, epochs=100, crop_size=256, rate=1e-4, decay=0.0, view="grown_crop"
+        )
         optimiser, rate, clip = on_meta().configure_optimiser(Styleformer.defaults)["main"]
         (group,) = optimiser.param_groups
         assert isinstance(optimiser, torch.optim.Adam)

@@ -76,7 +76,7 @@ class TestEncoder:
 
     def test_what_the_file_holds(self) -> None:
         with torch.device("meta"):
-            part = styleformer_vgg.to_torchvision(styleformer_vgg.Encoder().state_dict())
+            part = styleformer_vgg.to_torchvision(styleformer_vgg.StyleformerEncoder().state_dict())
         told = {name: tuple(value.shape) for name, value in part.items()} | dict(styleformer_vgg._BEYOND)
         assert told == {name: tuple(value.shape) for name, value in torchvisions().state_dict().items()}
         assert len(told) == 32
@@ -84,7 +84,7 @@ class TestEncoder:
     def test_the_whole_file_and_its_used_part_are_taken_and_nothing_else(self, monkeypatch: pytest.MonkeyPatch) -> None:
         small = {name: shape[:1] for name, shape in styleformer_vgg._BEYOND.items()}  # the real ones are half a gigabyte
         monkeypatch.setattr(styleformer_vgg, "_BEYOND", small)
-        made = styleformer_vgg.Encoder()
+        made = styleformer_vgg.StyleformerEncoder()
         part = styleformer_vgg.to_torchvision(made.state_dict())
         beyond = {name: torch.zeros(shape) for name, shape in small.items()}
         for state in (part, part | beyond):

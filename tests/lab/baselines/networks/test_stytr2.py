@@ -10,7 +10,7 @@ import torch
 
 from recolorist_lab.baselines import build
 from recolorist_lab.baselines.networks.stytr2 import StyTr2, Transformer, _tokens, warmed_up
-from recolorist_lab.baselines.recipe import Recipe
+from recolorist_lab.baselines.recipe import TrainingRecipe
 from tests.lab.baselines import kit
 
 
@@ -158,7 +158,7 @@ class TestTraining:
         kit.check_learns(fresh(), images[:1], images[1:], steps=7, rate=2e-3, key="identity_pixels")
 
     def test_recipe_and_rate_are_the_sheets(self) -> None:
-        assert StyTr2.defaults == Recipe(batch=8, iterations=160_000, rate=5e-4, decay=0.0)
+        assert StyTr2.defaults == TrainingRecipe(batch=8, iterations=160_000, rate=5e-4, decay=0.0)
         rate = warmed_up(5e-4)
         assert rate(159_999) == pytest.approx(8.0e-5, rel=1e-4)
 

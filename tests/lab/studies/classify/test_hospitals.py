@@ -1,4 +1,4 @@
-"""The table of the hospitals' quick twin."""
+"""The table of the hospitals' quick form."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import recolorist as rc
 from recolorist.errors import OptionError, RecoloristError
+from recolorist_lab.data.pairs import draw_pairs
 from recolorist_lab.studies.properties import cell
 from recolorist_lab.studies.properties import figure as properties_figure
 from recolorist_lab.studies.properties.cell import NO_CAP, Properties, properties_of
@@ -82,11 +83,26 @@ class TestOnePair:
         assert "flat" in found.flags
         assert math.isfinite(found.instances[0].after)
 
+    def test_pairs_that_share_images_widen_an_interval_and_others_do_not(self) -> None:
+        """Values that follow from the images, 400 pairs of 81: the factor is that of repeated draws of the images."""
+        rng = np.random.default_rng(0)
+        drawn = draw_pairs(81, 0, 400)
+        means = []
+        for _ in range(300):
+            of_content, of_style = rng.standard_normal((2, 81))
+            means.append((of_content[drawn.content] + of_style[drawn.style]).mean())
+        values = of_content[drawn.content] + of_style[drawn.style]
+        real = np.std(means) / (values.std() / 20)
+        assert cell.widening(values, drawn.content, drawn.style) == pytest.approx(real, rel=0.25)
+        apart = draw_pairs(4000, 0, 400)
+        noise = rng.standard_normal(400)
+        assert cell.widening(noise, apart.content, apart.style) == pytest.approx(1.0, abs=0.15)
+
     def test_of_flat_images_alone_nothing_can_be_said(self) -> None:
         flat = np.full((8, 8, 3), 90, np.uint8)
         pair = properties_of(flat, flat, Properties())
         with pytest.raises(RecoloristError, match="every channel of all 2 pairs is flat"):
-            cell._summary([pair, pair])
+            cell._summary([pair, pair], draw_pairs(4, 0, 2))
 
     def test_only_in_rgb_is_every_channel_an_affine_map_of_itself(self) -> None:
         rgb, other = (properties_of(picture(1), picture(2), Properties(space=space)) for space in ("rgb", "ycbcr"))

@@ -10,9 +10,11 @@ from tests.lab.studies.shift.kit import rows
 pytest.importorskip("matplotlib")
 
 
-def test_every_method_and_target_is_drawn() -> None:
-    axes = draw(rows()).axes[0]
-    assert [text.get_text() for text in axes.get_yticklabels()] == ["camera", "Colorist"]
-    dots = [line for line in axes.lines if line.get_marker() == "o"]
-    assert sum(len(line.get_xdata()) for line in dots) == 2 * 6
-    assert {round(float(x), 6) for line in dots for x in line.get_xdata()} == {4.0, 10.0}
+def test_every_method_and_target_is_drawn_for_both_networks() -> None:
+    panels = draw(rows()).axes
+    assert [text.get_text() for text in panels[0].get_yticklabels()] == ["camera", "Colorist"]
+    assert [panel.get_title(loc="left") for panel in panels] == ["from scratch", "frozen features"]
+    for panel in panels:
+        dots = [line for line in panel.lines if line.get_marker() == "o"]
+        assert sum(len(line.get_xdata()) for line in dots) == 2 * 3
+        assert {round(float(x), 6) for line in dots for x in line.get_xdata()} == {4.0, 10.0}

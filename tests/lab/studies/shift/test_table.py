@@ -11,7 +11,7 @@ from tests.lab.studies.shift.kit import rows
 
 def test_methods_are_ordered_by_gain_and_the_baseline_comes_first() -> None:
     table = gains_table(rows())
-    assert [line[0] for line in table.rows] == ["Baseline", "Colorist", "camera"]
+    assert [line[0] for line in table.rows] == ["no augmentation", "Colorist", "camera"]
     _, unseen, gain, interval, better, sign, harmonised, gated, source, at_source = table.rows[1]
     assert isinstance(gain, Number)
     assert isinstance(interval, Range)

@@ -54,13 +54,13 @@ class TestStream:
     def test_letterboxed_borders_stay_black_and_take_no_part(self, tmp_path: Path) -> None:
         from PIL import Image
 
-        from recolorist_lab.data.own import Plan, index_folder
+        from recolorist_lab.data.own import IndexOptions, index_folder
 
         rng = np.random.default_rng(0)
         for name in "abcd":
             (tmp_path / "one").mkdir(exist_ok=True)
             Image.fromarray(rng.integers(40, 200, (20, 60, 3)).astype(np.uint8)).save(tmp_path / "one" / f"{name}.png")
-        index_folder(tmp_path, Plan("wide")).write(tmp_path / "wide.parquet")
+        index_folder(tmp_path, IndexOptions("wide")).write(tmp_path / "wide.parquet")
         config = Spaces(dataset="wide", root=str(tmp_path), pairs=2, size=60, resize="letterbox")
         for triple in transferred(config, open_pairs(config), _Clock()):
             assert not triple.output[:20].any()

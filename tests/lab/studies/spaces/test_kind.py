@@ -18,7 +18,7 @@ from recolorist_lab.studies.spaces.table import (
     METRICS as PRINTED,
 )
 from recolorist_lab.studies.spaces.table import (
-    Scores,
+    SpaceScores,
     assert_algebra,
     table_one,
 )
@@ -44,7 +44,7 @@ class TestQuickStudy:
             table.rows(small, ledger)
         finished(small, ledger)
         rows = table.rows(small, ledger)
-        scores = Scores.of(one for one in rows if one["grid"] == "spaces")
+        scores = SpaceScores.of(one for one in rows if one["grid"] == "spaces")
         assert assert_algebra(scores) == 4
         assert markdown(table_one(scores)).count("—") == 4 * 3  # LPIPS, FID and ArtFID were not asked for
         assert all(0 < one["result.ssim"] <= 1 for one in rows if one["grid"] == "spaces")  # type: ignore[operator]
@@ -74,4 +74,4 @@ class TestQuickStudy:
             assert one["result.artfid"] == pytest.approx((1 + one["result.lpips"]) * (1 + one["result.fid"]))
             assert 0 < one["result.time.transform_share"] < 1
         assert "features_of_styles" not in {name.rpartition(".")[2] for name in rows[1] if rows[1][name] is not None}
-        assert paper.TITLES["rgb"] in markdown(table_one(Scores.of(rows)))
+        assert paper.TITLES["rgb"] in markdown(table_one(SpaceScores.of(rows)))

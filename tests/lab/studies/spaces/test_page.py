@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from recolorist_lab.studies.spaces import page
-from recolorist_lab.studies.spaces.table import AlgebraError, Scores
+from recolorist_lab.studies.spaces.table import AlgebraError, SpaceScores
 from tests.lab.studies.spaces.kit import row
 
 COST: dict[str, Any] = {
@@ -35,7 +35,7 @@ def test_the_parts_of_the_time_add_up() -> None:
 def test_details_are_means_over_seeds_with_their_deviation() -> None:
     more: dict[str, Any] = {"kid": 0.01, "ssim_luminance": 0.9, "gradient_similarity": 0.8, "clipped": 0.02}
     rows = [row("d", "rgb", seed=seed, fid=20.0 + seed, **more) for seed in (0, 2)]
-    (line,) = page.detail(Scores.of(rows), "d").texts()
+    (line,) = page.detail(SpaceScores.of(rows), "d").texts()
     assert line[6] == "21.0 ± 1.4"
     assert line[-1].startswith("2.00")
 

@@ -1,0 +1,76 @@
+"""What the pages call methods and targets of the shift study."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Final
+
+__all__ = ["BASELINE_NAME", "group_of", "method_name", "target_name"]
+
+BASELINE_NAME: Final = "no augmentation"
+_STRONG: Final = "color_jitter(brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1)"
+#: Parts of a method, longest first, and what they are called.
+_PARTS: Final = MappingProxyType(
+    {
+        _STRONG: "strong jitter",
+        "Baseline": BASELINE_NAME,
+        "colorist(sampler='beyond', p=0.5, method='covariance')": "beyond (covariance)",
+        "colorist(sampler='beyond', p=0.5, spread=0.3)": "beyond (spread 0.3)",
+        "colorist(sampler='beyond', p=0.8)": "beyond (p = 0.8)",
+        "colorist(sampler='beyond', p=0.5)": "beyond",
+        "colorist(sampler='extrapolate', factor=3.0, p=0.5)": "extrapolate (3, p = 0.5)",
+        "colorist(sampler='extrapolate', factor=2.0)": "extrapolate (2)",
+        "colorist(sampler='gaussian')": "gaussian",
+        "Color Jitter": "colour jitter",
+        "Gray Scale": "grey scale",
+        "color_jitter": "colour jitter",
+        "trivialaugment": "TrivialAugment",
+        "randaugment": "RandAugment",
+        "autoaugment": "AutoAugment",
+        "randstainna": "RandStainNA",
+        "hed_jitter": "HED jitter",
+        "gray_scale": "grey scale",
+        "augmix": "AugMix",
+        "colorist(styles='unseen', p=0.5)": "ceiling: styles of the target",
+        "colorist": "Colorist",
+        "+": " + ",
+    }
+)
+_SOURCES: Final = MappingProxyType(
+    {"acevedo20": "A", "zheng18_tecom": "Z", "bccd": "B", "deepdrid_regular": "DeepDRiD", "idrid": "IDRiD"}
+)
+
+
+def method_name(method: str) -> str:
+    """Return a readable name of a method.
+
+    >>> method_name("colorist(p=1.0)+color_jitter(brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1)")
+    'Colorist(p=1.0) + strong jitter'
+    """
+    for part, name in _PARTS.items():
+        method = method.replace(part, name)
+    return method
+
+
+def target_name(dataset: str) -> str:
+    """Return a target without the size of its images.
+
+    >>> target_name("blood-acevedo20-bccd-to-zheng18_tecom-48")
+    'blood: A and B → Z'
+    """
+    if "-to-" not in dataset:
+        return dataset
+    task, _, rest = dataset.rpartition("-")[0].partition("-")
+    sources, _, target = rest.partition("-to-")
+    return f"{task}: {' and '.join(_SOURCES.get(one, one) for one in sources.split('-'))} → {_SOURCES.get(target, target)}"
+
+
+def group_of(dataset: str) -> str:
+    """Return the kind of target: the task and, for blood, whether one laboratory trains or two.
+
+    >>> group_of("blood-acevedo20-bccd-to-zheng18_tecom-48"), group_of("breast-warm-to-cool-96")
+    ('blood, two laboratories', 'breast')
+    """
+    task, _, rest = dataset.partition("-")
+    several = "-" in rest.partition("-to-")[0]
+    return f"{task}, {'two laboratories' if several else 'one laboratory'}" if task == "blood" else task

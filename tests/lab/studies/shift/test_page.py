@@ -1,0 +1,69 @@
+"""Pages of the shift study: every table from rows with known gains, and what is missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from recolorist_lab.report.table import Number, Table
+from recolorist_lab.studies.shift.page import choosing_tables, recipe_table, tables
+from recolorist_lab.studies.shift.scores import Row
+from tests.lab.studies.shift.kit import GAIN, NAMED, rows
+
+TARGETS = ("blood-bccd-to-acevedo20-48", "blood-acevedo20-bccd-to-zheng18_tecom-48", "breast-warm-to-cool-48")
+
+
+def gated_rows() -> list[Row]:
+    """Rows whose gated images score three points more than as they are."""
+    made: list[Any] = [dict(row) for row in rows(TARGETS, gains=GAIN | NAMED)]
+    for row in made:
+        row["result.test_gated.balanced_accuracy"] = row["result.test.balanced_accuracy"] + 0.03
+        row["seconds"] = 100.0
+    return made
+
+
+def numbers(table: Any, line: int) -> list[float]:
+    assert isinstance(table, Table)
+    return [round(cell.value, 6) for cell in table.rows[line] if isinstance(cell, Number) and cell.value is not None]
+
+
+def test_the_page_of_confirming() -> None:
+    made = tables(gated_rows())
+    assert isinstance(made["summary"], Table)
+    assert [line[0] for line in made["summary"].rows] == [
+        *("no augmentation", "camera", "RandAugment", "Colorist + RandAugment"),
+        *("beyond (covariance) + RandAugment", "Colorist"),
+    ]
+    assert numbers(made["summary"], 5) == pytest.approx([65.5, 68.5, 75.5, 78.5])
+    assert numbers(made["harmonising_scratch"], 1) == pytest.approx([3.0, 2.0])
+    finding = " ".join(str(made["finding"]).split())
+    assert "Colorist + RandAugment gained +6.0 (6.0 to 6.0) and +6.0 (6.0 to 6.0) points over no augmentation" in finding
+    assert "RandAugment alone gained +5.0 and +5.0, Colorist alone +10.0 and +10.0." in finding
+    assert "added +3.0 (3.0 to 3.0) and +3.0 (3.0 to 3.0) to networks trained without augmentation" in finding
+    assert isinstance(made["added"], Table)
+    assert list(made["added"].rows[0])[1:] == ["+1.0 (1.0 to 1.0)", "+1.0 (1.0 to 1.0)", "-0.1 (-0.1 to -0.1)"]
+    assert numbers(made["groups"], 1) == pytest.approx([10.0, 13.0] * 3)
+    assert made["cells"] == (
+        "72 of 72 trainings are shown (36 from scratch, 2 of 2 seeds; 36 frozen features, 2 of 2 seeds); they took 2.0 hours on "
+        "one core.\n"
+    )
+
+
+def test_missing_trainings_are_counted() -> None:
+    made = gated_rows()
+    unfinished: list[Any] = [{name: value for name, value in made[0].items() if not name.startswith("result")}, *made[1:]]
+    assert str(tables(unfinished)["cells"]).startswith("54 of 72 trainings are shown (18 from scratch, 1 of 2 seeds; 36 frozen")
+
+
+def test_the_page_of_choosing_orders_by_the_mean_of_both_networks() -> None:
+    overall = choosing_tables(gated_rows())["overall"]
+    assert isinstance(overall, Table)
+    assert [line[0] for line in overall.rows][::4] == ["Colorist", "camera"]
+    assert numbers(overall, 0) == pytest.approx([10.0, 13.0, -1.0])
+
+
+def test_the_recipe_has_every_kind_of_target_with_both_networks() -> None:
+    table = recipe_table(gated_rows(), [("train", "Colorist", "test"), ("gate", "Baseline", "test_gated")])
+    assert len(table.rows) == 8
+    assert list(table.rows[0]) == ["all targets, from scratch", "3", "+10.0 (10.0 to 10.0)", "+3.0 (3.0 to 3.0)"]
