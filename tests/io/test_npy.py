@@ -42,6 +42,13 @@ class TestWhole:
         np.save(tmp_path / "a.npy", sixteen().astype(">u2"))
         assert np.array_equal(read_image(tmp_path / "a.npy"), sixteen())
 
+    def test_the_bits_in_use_count_in_either_byte_order(self, tmp_path: Path) -> None:
+        """They were ignored in files with the high byte first, whose 12 bits were taken for 16."""
+        np.save(tmp_path / "a.npy", (sixteen() >> 4).astype(">u2"))
+        assert read_picture(tmp_path / "a.npy", Reading(bits=12)).data_range == 4095.0
+        with open_strips(tmp_path / "a.npy", Reading(bits=12)) as strips:
+            assert strips.data_range == 4095.0
+
     def test_encoded_bytes_are_a_file(self, tmp_path: Path) -> None:
         (tmp_path / "a.npy").write_bytes(encode_npy(picture()))
         assert np.array_equal(np.load(tmp_path / "a.npy"), picture())

@@ -31,6 +31,7 @@ from recolorist.io.reading import (
         (Reading(), "uint8", None),
         (Reading(bits=12), "uint8", None),
         (Reading(bits=12), "uint16", 4095.0),
+        (Reading(bits=12), ">u2", 4095.0),
         (Reading(bits=16), "uint16", 65535.0),
         (Reading(bits=12), "float32", None),
         (Reading(data_range=2.5), "float32", 2.5),

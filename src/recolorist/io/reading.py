@@ -106,7 +106,7 @@ class Reading:
             >>> Reading(bits=12).range_of(np.dtype(np.uint16)), Reading(bits=12).range_of(np.dtype(np.uint8))
             (4095.0, None)
         """
-        if self.bits is not None and dtype == np.uint16:
+        if self.bits is not None and (dtype.kind, dtype.itemsize) == ("u", 2):  # in either byte order
             return float(2**self.bits - 1)
         return self.data_range if dtype.kind == "f" else None
 
