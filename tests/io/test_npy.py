@@ -145,6 +145,13 @@ class TestRows:
         with pytest.raises(ImageError, match=r"a\.npy"):
             open_strips(tmp_path / "a.npy", Reading())
 
+    @pytest.mark.parametrize("shape", [(5, 0, 3), (0, 5, 3), (5, 4, 0)])
+    def test_no_pixels(self, tmp_path: Path, shape: tuple[int, ...]) -> None:
+        """A width of zero ended in a division by zero, and a height of zero in an empty image."""
+        np.save(tmp_path / "a.npy", np.zeros(shape, np.uint8))
+        with pytest.raises(ImageError, match=r"a\.npy: its shape is .*; it has no pixels"):
+            open_strips(tmp_path / "a.npy", Reading())
+
     @pytest.mark.parametrize("depth", [1, 3])
     def test_bands_are_written_as_one_array(self, tmp_path: Path, depth: int) -> None:
         pixels = sixteen(depth=depth)

@@ -213,6 +213,9 @@ def open_strips(path: str | Path, reading: Reading, *, always: bool = False) -> 
         return ArrayStrips(picture.pixels, picture.data_range)
     try:
         source = _open_rows(Path(path), form, reading)
+        if 0 in source.shape:
+            source.close()
+            raise ImageError(f"its shape is {source.shape}; it has no pixels")
         if form in ("TIFF", "NPY"):
             refuse_bomb(source, Path(path).stat().st_size)
     except RecoloristError as error:
