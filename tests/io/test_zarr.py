@@ -78,6 +78,17 @@ def test_a_group_without_an_image(tmp_path: Path) -> None:
         read_image(tmp_path / "a.zarr")
 
 
+@pytest.mark.parametrize("axes", ["yx", "yxc?", "yxx", "cxx", "zyx"])
+def test_axes_that_do_not_fit_the_array(tmp_path: Path, axes: str) -> None:
+    """Some of them ended in an error of Python when the image was read by rows."""
+    group = zarr.open_group(str(tmp_path / "a.zarr"), mode="w")
+    group.create_array("0", shape=(6, 5, 3), dtype="uint8", chunks=(6, 5, 3))
+    group.attrs["ome"] = {"multiscales": [{"axes": [{"name": name} for name in axes], "datasets": [{"path": "0"}]}]}
+    for read in (read_image, lambda path: open_strips(path, Reading())):
+        with pytest.raises(ImageError, match=r"a\.zarr: its axes .* \(6, 5, 3\); one image is expected"):
+            read(tmp_path / "a.zarr")
+
+
 def test_the_limit(tmp_path: Path) -> None:
     with pytest.raises(HugeError, match="over the limit of 100"):
         read_image(save_zarr(tmp_path / "a.zarr", picture()), max_pixels=100)

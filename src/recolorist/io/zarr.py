@@ -38,8 +38,9 @@ class ZarrStrips(Strips):
             raise
         except Exception as error:  # zarr raises nearly anything on damaged metadata
             raise ImageError(f"it cannot be read as Zarr: {describe_error(error)}") from error
-        sizes = dict(zip(self._axes, self._array.shape, strict=True))
-        if any(sizes[axis] != 1 for axis in self._axes if axis not in "yxc"):
+        sizes = dict(zip(self._axes, self._array.shape, strict=False))
+        are_named = len(sizes) == len(self._axes) == self._array.ndim and {"y", "x"} <= sizes.keys()
+        if not are_named or any(sizes[axis] != 1 for axis in self._axes if axis not in "yxc"):
             raise ImageError(f"its axes {''.join(self._axes)} have sizes {self._array.shape}; one image is expected")
         self.shape, self.dtype = (sizes["y"], sizes["x"], sizes.get("c", 1)), np.dtype(self._array.dtype)
         refuse_dtype(self.dtype)
