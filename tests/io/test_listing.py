@@ -54,6 +54,20 @@ class TestListing:
         with pytest.raises(ImageError, match="is not a folder"):
             list_images(tmp_path / "none")
 
+    def test_a_folder_that_cannot_be_opened_is_named(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It ended in an error of the system."""
+        (tmp_path / "locked").mkdir()
+        scan = os.scandir
+
+        def refuse(folder: str) -> object:
+            if folder.endswith("locked"):
+                raise PermissionError(13, "Permission denied", folder)
+            return scan(folder)
+
+        monkeypatch.setattr(os, "scandir", refuse)
+        with pytest.raises(ImageError, match="locked cannot be opened: Permission denied"):
+            list_folder(tmp_path)
+
     def test_sorted_folder_by_folder(self, tmp_path: Path) -> None:
         for name in ("b.png", "a-b/c.png", "a/z.png", "a/b/c.png", "a.png"):
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from recolorist.errors import ImageError
 from recolorist.io.formats import FORMATS
-from recolorist.io.reading import display_path
+from recolorist.io.reading import describe_unopened, display_path
 
 __all__ = ["Ignored", "Listing", "list_folder", "list_images"]
 
@@ -136,18 +136,21 @@ class _Walk:
 
     def visit(self, folder: str, prefix: str, ancestors: tuple[str, ...]) -> None:
         """Add what a folder holds; ``ancestors`` are the real paths of it and its parents, so that no loop is followed."""
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                name = entry.name
-                if name.startswith("."):
-                    continue
-                suffix = os.path.splitext(name)[1].lower()  # noqa: PTH122 - a Path would be made for every file
-                if entry.is_dir(follow_symlinks=False):
-                    self._add_folder(entry, prefix, ancestors, suffix)
-                elif entry.is_file(follow_symlinks=False):
-                    self._add_file(prefix + name, suffix)
-                elif entry.is_symlink():
-                    self._add_link(entry, prefix, ancestors, suffix)
+        try:
+            entries = list(os.scandir(folder))
+        except OSError as error:
+            raise ImageError(describe_unopened(folder, error)) from error
+        for entry in entries:
+            name = entry.name
+            if name.startswith("."):
+                continue
+            suffix = os.path.splitext(name)[1].lower()  # noqa: PTH122 - a Path would be made for every file
+            if entry.is_dir(follow_symlinks=False):
+                self._add_folder(entry, prefix, ancestors, suffix)
+            elif entry.is_file(follow_symlinks=False):
+                self._add_file(prefix + name, suffix)
+            elif entry.is_symlink():
+                self._add_link(entry, prefix, ancestors, suffix)
 
     def _add_file(self, name: str, suffix: str) -> None:
         if suffix in FORMATS and suffix != ".zarr":
