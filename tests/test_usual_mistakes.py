@@ -86,6 +86,15 @@ IN_PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "complex numbers": (lambda: rc.match(UNIT.astype(np.complex64), UNIT), "has dtype complex64; accepted are NumPy arrays"),
     "an unknown sampler": (lambda: rc.Colorist(BANK, sampler="random"), "sampler='random' is unknown; choose from 'uniform'"),
+    "one image for a bank": (lambda: rc.StyleBank.build(IMAGE), "which is one image; pass [image]"),
+    "labels of other images": (
+        lambda: rc.StyleBank.build(TILES, labels=list("abcde")),
+        "there are 5 labels for 4 images; give one for each",
+    ),
+    "images where samples belong": (
+        lambda: rc.StyleBank.from_dataset(list(TILES)),
+        "no parts; pass images to StyleBank.build()",
+    ),
     "the key by position": (lambda: rc.Colorist(BANK)(IMAGE, "a.png"), "the key of an image is given by name, key="),
 }
 

@@ -101,6 +101,12 @@ class TestBuild:
         assert len(StyleBank.build(iter(tiles), progress=progress)) == 6
         assert calls == [6, None]
 
+    def test_one_colour_image_is_no_collection(self, tiles: Images) -> None:
+        """Its rows were taken for grey images."""
+        with pytest.raises(OptionError, match=r"shape \(13, 17, 3\), which is one image; pass \[image\]"):
+            StyleBank.build(tiles[0])
+        assert len(StyleBank.build(tiles[..., 0])) == 6  # grey ones
+
     def test_images_of_two_sizes_have_no_common_one(self, tiles: Images) -> None:
         assert StyleBank.build([tiles[0], tiles[1][:7]]).size is None
 
@@ -224,6 +230,13 @@ class TestSources:
 
     def test_a_dataset_without_labels(self, tiles: Images) -> None:
         assert StyleBank.from_dataset([(tile,) for tile in tiles]).labels == ()
+
+    @pytest.mark.parametrize("kind", ["array", "tensor"])
+    def test_samples_that_are_images_are_refused(self, tiles: Images, kind: str) -> None:
+        """Part 0 of an array is its first row, which became a grey image; its second row became the label."""
+        samples = list(tiles) if kind == "array" else list(pytest.importorskip("torch").from_numpy(tiles))
+        with pytest.raises(OptionError, match=r"have shape \(13, 17, 3\) and no parts; pass images to StyleBank.build"):
+            StyleBank.from_dataset(samples)
 
     def test_a_part_that_is_not_there_is_named(self, tiles: Images) -> None:
         with pytest.raises(OptionError, match="no part 'picture'"):

@@ -37,6 +37,14 @@ class TestStack:
         assert (made.mean.tolist(), made.cov.shape, made.pixels.tolist()) == ([[0.1], [0.2]], (2, 1, 1), [20, 20])
         assert (made.labels, made.domains, made.size, made.split) == (["1", None], None, (4, 5), "val")
 
+    @pytest.mark.parametrize("count", [1, 3])
+    @pytest.mark.parametrize("kind", ["keys", "labels", "domains"])
+    def test_one_name_for_each_image(self, kind: str, count: int) -> None:
+        """Fewer ended in an IndexError; more were cut off, so that a list of other images gave wrong labels."""
+        names: dict[str, Any] = {"keys": ["a", "b"]} | {kind: list("abc"[:count])}
+        with pytest.raises(OptionError, match=f"there are {count} {kind} for 2 images; give one for each"):
+            stack_rows([row(0.1), row(0.2)], **names)
+
     def test_a_linear_space_is_measured_in_rgb(self) -> None:
         assert table("a", space="ycbcr").space == "rgb"
         assert table("a", space="lab").space == "lab"
@@ -111,6 +119,12 @@ class TestMerge:
     )
     def test_keys_that_collide_get_a_prefix(self, names: tuple[str, str], keys: list[str]) -> None:
         assert merge_tables([table("a", name=name) for name in names]).keys == keys
+
+    def test_a_key_of_a_blank_image_is_not_that_of_a_style_elsewhere(self) -> None:
+        """The blank image had the row of the other bank's style of this key, and its label."""
+        first = table("a", name="n")._replace(left_out=(LeftOut("b", "x"),))
+        both = merge_tables([first, table("b", name="m")])
+        assert (both.keys, both.left_out) == (["n/a", "m/b"], (LeftOut("n/b", "x"),))
 
     def test_sizes_and_preparations_that_differ(self) -> None:
         other = stack_rows([row(size=(9, 9))], ["b"], preprocessing="resize 9")

@@ -28,6 +28,7 @@ from recolorist.core.options import MatchOptions
 from recolorist.core.sums import integer_sums
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import list_images, read_image
+from recolorist.io.npy import refuse_bomb
 
 __all__ = [
     "BankOptions",
@@ -46,7 +47,6 @@ __all__ = [
 Progress = Callable[[Iterable[Any], int | None], Iterable[Any]]
 
 _BINS: Final = 256
-_MOST_EXPANSION: Final = 200  # a small file must not unpack to a huge one
 
 
 class BankOptions(TypedDict, total=False):
@@ -99,7 +99,8 @@ def measure_images(
 
     Raises:
         ImageError: An image cannot be measured, there is none, or all are blank.
-        OptionError: A rule, space or option is unknown, or there are more or fewer masks than images.
+        OptionError: A rule, space or option is unknown, one image came instead of several, or there are more or fewer masks,
+            keys, labels or domains than images.
 
     Example:
         >>> tiles = np.random.default_rng(0).integers(0, 256, (3, 16, 16, 3), dtype=np.uint8)
@@ -108,6 +109,9 @@ def measure_images(
     """
     for option in options:
         check.option(option, BankOptions.__annotations__, "option")
+    shape: tuple[int, ...] = tuple(getattr(images, "shape", ()))
+    if len(shape) == 3 and shape[2] in (1, 3, 4):  # its rows would be taken for grey images
+        raise OptionError(f"images has shape {shape}, which is one image; pass [image]")
     masks, progress, space = options.get("masks"), options.get("progress"), options.get("space", "rgb")
     rule = foreground.RULES[check.option(masks, foreground.RULES, "masks")] if isinstance(masks, str) else None
     masks_left = iter(masks) if masks is not None and rule is None else None
@@ -259,7 +263,7 @@ def measure_dataset(
         The table of the bank.
 
     Raises:
-        OptionError: The samples have no such part.
+        OptionError: The samples have no such part, or none at all, because they are images.
     """
     labels: list[str | None] = []
     domains: list[str | None] = []
@@ -267,6 +271,8 @@ def measure_dataset(
     def images() -> Iterator[Any]:
         for i in range(len(dataset)):
             sample = dataset[i]
+            if getattr(sample, "ndim", 0) > 1:  # part 0 of an array would be its first row
+                raise OptionError(f"the samples have shape {tuple(sample.shape)} and no parts; pass images to StyleBank.build()")
             labels.append(format_name(_field_of(sample, label)))
             domains.append(format_name(domain(sample) if callable(domain) else _field_of(sample, domain)))
             yield _to_array(_field_of(sample, image))
@@ -369,22 +375,13 @@ def _text_of(dataset: Any, name: str, default: Any) -> Any:
 def _read_npz(path: Path, member: str) -> NDArray[Any]:
     try:
         with zipfile.ZipFile(path) as archive:
-            _refuse_odd_archive(archive, member, path)
+            names = archive.namelist()
+            if f"{member}.npy" not in names:
+                raise ImageError(f"it has no {member!r}; it holds {', '.join(name.removesuffix('.npy') for name in names)}")
+            refuse_bomb(archive.getinfo(f"{member}.npy"))
         with np.load(path, allow_pickle=False) as arrays:
             return np.asarray(arrays[member])
     except (OSError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         if isinstance(error, ImageError):
-            raise
+            raise ImageError(f"{path}: {error}") from error
         raise ImageError(f"{path} cannot be read as a MedMNIST file: {error}") from error
-
-
-def _refuse_odd_archive(archive: zipfile.ZipFile, member: str, path: Path) -> None:
-    """Refuse an archive without the member, or whose member would unpack to far more than the file holds."""
-    names = archive.namelist()
-    if f"{member}.npy" not in names:
-        raise ImageError(f"{path} has no {member!r}; it holds {', '.join(name.removesuffix('.npy') for name in names)}")
-    info = archive.getinfo(f"{member}.npy")
-    if info.file_size > _MOST_EXPANSION * max(info.compress_size, 1):
-        raise ImageError(
-            f"{path}: {member!r} would unpack to {info.file_size:,} bytes, over {_MOST_EXPANSION} times its size; refused"
-        )

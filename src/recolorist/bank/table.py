@@ -93,9 +93,13 @@ def stack_rows(
 
     Raises:
         ImageError: There is no row, or all images are blank.
+        OptionError: There are more or fewer keys, labels or domains than images.
     """
     if not rows:
         raise ImageError("there was no image to measure; a bank needs at least one")
+    for kind, names in (("keys", keys), ("labels", labels), ("domains", domains)):
+        if names is not None and len(names) != len(rows):
+            raise OptionError(f"there are {len(names)} {kind} for {len(rows)} images; give one for each")
     all_labels, all_domains = format_names(labels), format_names(domains)
     used = [i for i, row in enumerate(rows) if with_blank or not row.is_blank]
     if not used:
@@ -316,7 +320,7 @@ def merge_tables(tables: Sequence[BankTable]) -> BankTable:
 
 def _prefixes(tables: Sequence[BankTable]) -> list[str]:
     """Return what goes before the keys of each table: nothing, or its name or number where keys collide."""
-    keys = [key for table in tables for key in table.keys]
+    keys = [key for table in tables for key in (*table.keys, *(entry.key for entry in table.left_out))]
     if len(set(keys)) == len(keys):
         return [""] * len(tables)
     names = [table.name for table in tables]
