@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -160,11 +161,20 @@ def read(batches: Iterable[Minibatch]) -> Iterator[Minibatch]:
             raise
         feed = getattr(batches, "dataset", None)
         files = feed.in_work() if isinstance(feed, Feed) else []
+        _kill_workers(batches)
         reading = f" while reading {', '.join(files)}" if files else ""
         raise FeedError(
             f"the workers that read images did not deliver{reading} ({' '.join(str(error).split())}). They may be out of memory, "
             f"or of shared memory ({_SHARED}): {_REMEDY}"
         ) from error
+
+
+def _kill_workers(batches: Iterable[Minibatch]) -> None:
+    """Kill the workers of a loader that failed: at its end Python waits for its processes, and for a stopped one without end."""
+    for worker in getattr(getattr(batches, "_iterator", None), "_workers", ()):  # torch shows them nowhere else
+        with suppress(RuntimeError):  # torch reports, once, that a worker of a loader died
+            worker.kill()
+            worker.join()
 
 
 def refuse_small_shared_memory(needed: int, folder: Path = _SHARED) -> None:

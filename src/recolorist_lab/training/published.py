@@ -18,15 +18,16 @@ from recolorist_lab.data.named import NamedDataset
 from recolorist_lab.runs.config import Json
 from recolorist_lab.training import models
 from recolorist_lab.training.algorithms.base import Task
-from recolorist_lab.training.feed import Feed
+from recolorist_lab.training.feed import Feed, bytes_on_their_way, refuse_small_shared_memory
 from recolorist_lab.training.models import Classifier
 from recolorist_lab.training.normalise import Normalise
-from recolorist_lab.training.predict import Reader, predict
+from recolorist_lab.training.predict import AT_ONCE, Reader, predict
 from recolorist_lab.training.scores import scores
 
 __all__ = ["LoadedCheckpoint", "evaluate", "load"]
 
 _ARCHITECTURE: Final = ("architecture", "model", "model_name", "arch", "backbone")
+_HANG_SECONDS: Final = 900.0  # without a minibatch, after which workers have failed
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,7 @@ def evaluate(
 
     Raises:
         OptionError: The dataset has another number of classes.
+        FeedError: Workers have too little shared memory, or do not deliver.
     """
     from lightning_fabric import Fabric
     from lightning_fabric.plugins.environments.lightning import LightningEnvironment
@@ -161,6 +163,7 @@ def evaluate(
     facts = images.manifest.facts
     if len(facts.classes) != loaded.classes:
         raise OptionError(f"{images.title} has {len(facts.classes)} classes, and {loaded.name} tells {loaded.classes} apart")
+    refuse_small_shared_memory(bytes_on_their_way(min(batch, AT_ONCE), how["size"], workers))
     if loaded.mean is None or loaded.std is None:
         normalise, origin = Normalise.of(TrainingImages(images.samples("train", **how)).bank()), "of the training split here"
     else:
@@ -168,6 +171,6 @@ def evaluate(
     fabric = Fabric(accelerator=accelerator, devices=1, plugins=[LightningEnvironment()])  # not SLURM's tasks
     loaded.classifier.to(fabric.device)
     task = Task(loaded.classes, multilabel=facts.task == "multilabel")
-    reader = Reader.of(Feed(images.samples(split, **how)), fabric, batch, workers)
-    found_scores = scores(predict(loaded.classifier, reader, normalise, task, fabric), facts.classes)
-    return {**found_scores, "normalised_with": origin, "size": how["size"], "resize": how["resize"]}
+    reader = Reader.of(Feed(images.samples(split, **how)), fabric, batch, workers, seconds=_HANG_SECONDS)
+    measured = scores(predict(loaded.classifier, reader, normalise, task, fabric), facts.classes)
+    return {**measured, "normalised_with": origin, "size": how["size"], "resize": how["resize"]}

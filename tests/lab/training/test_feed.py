@@ -35,7 +35,7 @@ from tests.lab.training.contexts import Memory, small
 
 
 class Troubled:
-    """Samples whose second one is the end of the process that reads it."""
+    """Samples whose second one is the end of the process that reads it; beside a killed one the third stops its process."""
 
     def __init__(self, samples: Any, trouble: str) -> None:
         self.samples, self.manifest, self.rows, self.trouble = samples, samples.manifest, samples.rows, trouble
@@ -45,6 +45,8 @@ class Troubled:
             if self.trouble != "asleep":
                 os.kill(os.getpid(), signal.SIGKILL if self.trouble == "killed" else signal.SIGSTOP)
             time.sleep(60)
+        if place == 2 and self.trouble == "killed":
+            os.kill(os.getpid(), signal.SIGSTOP)
         return self.samples[place]
 
 
@@ -110,11 +112,21 @@ class TestRead:
         source = Feed(Troubled(feed("none").samples, trouble))  # type: ignore[arg-type]
         batches = read(loader(source, [[(0, 0)], [(0, 1)], [(0, 2)]], 1, seconds=10.0))
         wanted = re.escape(source.samples.manifest[int(source.samples.rows[1])].path)
+        with pytest.raises(FeedError, match=f"did not deliver while reading {wanted} "):
+            list(batches)
+
+    @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="there is no such signal here")
+    def test_no_worker_of_a_failed_loader_is_left(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Python waits for its processes when it ends: a script whose worker was stopped would never end."""
+        monkeypatch.setattr(feeding, "_context", lambda: multiprocessing.get_context("fork"))
+        others = set(multiprocessing.active_children())
+        source = Feed(Troubled(feed("none").samples, "killed"))  # type: ignore[arg-type]
         try:
-            with pytest.raises(FeedError, match=f"did not deliver while reading {wanted} "):
-                list(batches)
+            with pytest.raises(FeedError):
+                list(read(loader(source, [[(0, 0)], [(0, 1)], [(0, 2)]], 2, seconds=60.0)))
+            assert set(multiprocessing.active_children()) == others
         finally:
-            for worker in multiprocessing.active_children():  # a stopped one would keep the process of the tests from ending
+            for worker in set(multiprocessing.active_children()) - others:
                 worker.kill()
 
     def test_other_errors_pass(self) -> None:

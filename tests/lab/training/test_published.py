@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from recolorist.errors import OptionError
 from recolorist_lab.data.named import open_dataset
 from recolorist_lab.training import published
+from recolorist_lab.training.feed import FeedError
 from recolorist_lab.training.run import run
 from tests.lab.assets.test_zoo import made
 from tests.lab.training.contexts import TINY, Memory, small
@@ -35,3 +38,11 @@ class TestEvaluating:
         loaded = published.load(str(made(tmp_path, "own", 3, "test_resnet", model="test_resnet")))
         with pytest.raises(OptionError, match="has 4 classes"):
             published.evaluate(loaded, open_dataset(TINY), size=32, accelerator="cpu")
+
+    def test_workers_need_shared_memory(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where it is too small they lose what they read, and an evaluation would wait for it for ever."""
+        loaded = published.load(str(made(tmp_path, "own", 4, "test_resnet", model="test_resnet")))
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
+        monkeypatch.setattr(Path, "is_dir", lambda _: True)
+        with pytest.raises(FeedError, match="--shm-size"):
+            published.evaluate(loaded, open_dataset(TINY), size=32, workers=1, accelerator="cpu")
