@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -138,7 +138,8 @@ def index(
     name: _MaybeName = None,
     *,
     root: Annotated[
-        Path | None, typer.Option("--root", help="Folder of the data, or that a table's paths are relative to.")
+        Path | None,
+        typer.Option("--root", help="Folder of the data, or that a table's paths are relative to; the manifest goes there."),
     ] = None,
     out: _Out = None,
     allow_different: _Allow = False,
@@ -180,8 +181,10 @@ def index(
             manifest, base = _of_own(folder, csv, root, plan, levels, bar, jobs or 2)
         if test_share or val_share:
             manifest = split_by_shares(manifest, test=test_share, val=val_share)
-    path = manifest.write(out or base / f"{manifest.facts.dataset}.parquet")
-    _say(manifest, path)
+    path = out or (root or base) / f"{manifest.facts.dataset}.parquet"
+    if folder is not None or csv is not None:
+        manifest = _relative_to(path.parent, manifest, base)
+    _say(manifest, manifest.write(path))
 
 
 def check(
@@ -314,6 +317,24 @@ def _of_own(
     columns = Columns(label=label or "label", domain=domain or "domain", split=split or "split", group=group or "group")
     table = csv or Path()
     return index_table(table, plan, root=root, columns=columns, jobs=jobs, bar=bar), root or table.parent
+
+
+def _relative_to(folder: Path, manifest: Manifest, base: Path) -> Manifest:
+    """Name images relative to the folder of their manifest, as every reader expects, instead of the folder that was indexed."""
+    from recolorist_lab.data.manifest import Manifest
+
+    folder, base = folder.resolve(), base.resolve()
+    if folder == base:
+        return manifest
+    if folder not in base.parents:
+        raise OptionError(
+            f"the manifest would lie in {folder} and the images in {base}; its paths are relative to its own folder, so write "
+            f"it into {base} or a folder above it (--out)"
+        )
+    prefix = base.relative_to(folder).as_posix()
+    facts = manifest.facts
+    excluded = tuple(replace(image, path=f"{prefix}/{image.path}") for image in facts.excluded)
+    return Manifest.of((replace(entry, path=f"{prefix}/{entry.path}") for entry in manifest), replace(facts, excluded=excluded))
 
 
 def _pair(text: str) -> tuple[str, str]:

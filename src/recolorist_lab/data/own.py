@@ -194,7 +194,10 @@ def _level(where: str, level: int | None, purpose: str) -> str:
         return ""
     folders = where.split("/")[:-1]
     if not -len(folders) <= level < len(folders):
-        raise OptionError(f"{where} has {len(folders)} folders above it, so none at level {level} to name its {purpose}")
+        raise OptionError(
+            f"{where} has {len(folders)} folders above it, so none at level {level} to name its {purpose}; put images into "
+            f"a folder for each {purpose}, or list them in a table (--csv)"
+        )
     return folders[level]
 
 

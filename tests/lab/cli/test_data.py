@@ -14,6 +14,7 @@ from recolorist.errors import RecoloristError
 from recolorist_lab.assets.fetch import RECORD
 from recolorist_lab.cli.main import app
 from recolorist_lab.data.manifest import Manifest
+from recolorist_lab.data.named import open_dataset
 from recolorist_lab.data.registry import CARDS
 from recolorist_lab.progress import bytes_bar
 from tests.lab.fakes.all import fake
@@ -103,6 +104,21 @@ class TestIndex:
         text = said("index", "--folder", tmp_path / "mine", "--domain-from", 0, "--test-domain", "s")
         assert "3 images (train 2, test 1)" in text
         assert Manifest.read(tmp_path / "mine" / "mine.parquet").facts.dataset == "mine"
+
+    @pytest.mark.parametrize("where", [("--out", "sets.parquet"), ("--root", "")])
+    def test_a_manifest_above_the_folder_finds_its_images(self, tmp_path: Path, where: tuple[str, str]) -> None:
+        picture(tmp_path / "mine" / "a" / "1.png", 1)
+        (tmp_path / "mine" / "a" / "2.png").write_bytes(b"damaged")
+        said("index", "--folder", tmp_path / "mine", where[0], tmp_path / where[1], "--name", "sets")
+        dataset = open_dataset("sets", tmp_path)
+        assert dataset.samples("train", size=8)[0].image.shape == (8, 8, 3)
+        assert [image.path for image in dataset.manifest.facts.excluded] == ["mine/a/2.png"]
+
+    def test_a_manifest_that_is_not_above_its_images_is_refused(self, tmp_path: Path) -> None:
+        picture(tmp_path / "mine" / "a" / "1.png", 1)
+        text = refused("index", "--folder", tmp_path / "mine", "--out", tmp_path / "other" / "m.parquet")
+        assert "paths are relative to its own folder" in text
+        assert not (tmp_path / "other").exists()
 
     def test_a_table(self, tmp_path: Path) -> None:
         picture(tmp_path / "1.png", 1)
