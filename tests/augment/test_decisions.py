@@ -1,5 +1,7 @@
 """Records of what was drawn and decided."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -25,3 +27,36 @@ def test_a_decision_about_a_blank_image_says_so_and_comes_back(options: dict[str
 def test_anything_else_is_refused() -> None:
     with pytest.raises(StatisticsError, match="not a decision"):
         Decision.from_json("{}")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"applied": 1},
+        {"style": 3},
+        {"row": "0"},
+        {"row": -1},
+        {"row": True},
+        {"strength": "1"},
+        {"strength": 2.0},
+        {"contrast": None},
+        {"contrast": float("nan")},
+        {"plan": []},
+        {"more": 1},
+    ],
+    ids=str,
+)
+def test_entries_of_another_kind_are_refused(wrong: dict[str, object]) -> None:
+    """They were taken, and ended in a TypeError, or in another style, when the decision was applied."""
+    entries = json.loads(Decision(True, "a", 0, 1.0).to_json())
+    assert Decision.from_json(json.dumps(entries)) == Decision(True, "a", 0, 1.0)
+    with pytest.raises(StatisticsError, match="not a decision"):
+        Decision.from_json(json.dumps(entries | wrong))
+
+
+@pytest.mark.parametrize("row", [-1, 4, None])
+def test_a_row_that_the_bank_does_not_have_is_refused(row: int | None) -> None:
+    """Row -1 was the last style of the bank."""
+    colorist = Colorist(StyleBank.build(TILES, split="train", with_histograms=True), method="histogram", seed=1)
+    with pytest.raises(StatisticsError, match=f"names style row {row}, which this bank does not have"):
+        colorist.apply(TILES[0], Decision(True, "a", row, 1.0))

@@ -305,7 +305,7 @@ class Colorist:
         if decision.plan is not None:
             inside = self.mask_of(image, mask) if self.apply_to == "mask" else None
             return apply(image, decision.plan, mask=inside, data_range=self.data_range)
-        if decision.row is None or decision.row >= len(self.bank):
+        if decision.row is None or not 0 <= decision.row < len(self.bank):
             raise StatisticsError(f"the decision names style row {decision.row}, which this bank does not have")
         style = Style(self.bank.keys[decision.row], decision.row, self.bank.moments(decision.row))
         return self.recolour(image, Draw(style, decision.strength), mask)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from recolorist.augment.samplers import Style
+from recolorist.core import image as check
 from recolorist.core.match import AffineMap
 from recolorist.core.plan import Plan
 from recolorist.errors import StatisticsError
@@ -54,9 +55,21 @@ class Decision:
         try:
             entries = json.loads(text)
             plan = entries.pop("plan")
-            return cls(**entries, plan=None if plan is None else Plan.from_json(json.dumps(plan)))
+            decision = cls(**entries, plan=None if plan is None else Plan.from_json(json.dumps(plan)))
+            decision._refuse_other_kinds()
         except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
             raise StatisticsError(f"this is not a decision: {error}. Expected is what Decision.to_json wrote.") from error
+        return decision
+
+    def _refuse_other_kinds(self) -> None:
+        """Raise ValueError unless every entry is of the kind that a decision has."""
+        check.truth(self.applied, "applied")
+        check.number(self.strength, 0, 1, "strength")
+        check.number(self.contrast, 0, 1, "contrast")
+        if not isinstance(self.style, str | None):
+            raise ValueError(f"style={self.style!r} is no name")  # noqa: TRY004 - of a file, like the others here
+        if self.row is not None and (type(self.row) is not int or self.row < 0):
+            raise ValueError(f"row={self.row!r}; accepted are whole numbers from 0")
 
 
 class Draw(NamedTuple):
