@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -194,3 +197,11 @@ class TestBeyond:
         tiles = np.random.default_rng(0).integers(0, 256, (2, 8, 8, 3), dtype=np.uint8)
         with pytest.raises(OptionError, match="use space='rgb'"):
             SAMPLERS["beyond"](StyleBank.build(tiles, space="lab", split="train"), stream(0), Content())
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -1.0, 1e300, "2", None, True])
+@pytest.mark.parametrize("make", [extrapolate_by, beyond_by])
+def test_a_factor_or_spread_that_is_no_usual_number_is_refused_at_once(make: Callable[[Any], Any], value: object) -> None:
+    """It was taken, and ended in warnings and errors of NumPy at the first image."""
+    with pytest.raises(OptionError, match="accepted are numbers from 0 to 100"):
+        make(value)

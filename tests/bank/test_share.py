@@ -145,3 +145,10 @@ def test_banks_of_other_channels(channels: int) -> None:
 def test_a_step_that_is_no_number_is_refused(bank: rc.StyleBank) -> None:
     with pytest.raises(OptionError, match="accepted are steps"):
         share(bank, step=float("nan"))
+
+
+@pytest.mark.parametrize("count", [0, 1, 41])
+def test_one_patient_for_each_style(bank: rc.StyleBank, count: int) -> None:
+    """Other numbers ended in an error of NumPy."""
+    with pytest.raises(OptionError, match=f"there are {count} patients for {len(bank)} styles; give one for each"):
+        share(bank, patients=np.array(["p"] * count))

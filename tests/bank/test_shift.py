@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from recolorist.bank import shift
+from recolorist.errors import OptionError
 
 Array = NDArray[np.float64]
 
@@ -94,3 +95,10 @@ def test_equal_data_give_equal_numbers() -> None:
 def test_units_are_sorted_by_name() -> None:
     units = shift.sort_units(np.array(["b", "a", "b", "c"]), 4)
     assert (units.order.tolist(), units.start.tolist(), units.size.tolist()) == ([1, 0, 2, 3], [0, 1, 3], [1, 2, 1])
+
+
+@pytest.mark.parametrize("count", [0, 2, 4])
+def test_one_unit_for_each_row(count: int) -> None:
+    """Other numbers were taken, and other images tested."""
+    with pytest.raises(OptionError, match=f"there are {count} patients or slides for 3 images; give one for each"):
+        shift.sort_units(np.array(["a"] * count), 3)

@@ -8,6 +8,7 @@ import pytest
 from recolorist import StyleBank
 from recolorist.bank.summary import find_outliers, summarise
 from recolorist.bank.table import BankTable
+from recolorist.errors import OptionError
 
 TILES = np.random.default_rng(0).integers(0, 200, (4, 9, 8, 3), dtype=np.uint8)
 GLASS = np.full((9, 8, 3), 243, np.uint8)
@@ -57,3 +58,10 @@ def test_a_larger_threshold_finds_no_more_outliers(threshold: float) -> None:
 
 def test_equal_styles_have_no_outliers_although_their_spread_is_zero() -> None:
     assert find_outliers(np.full((9, 3), 0.5), np.full((9, 3), 0.1)).tolist() == []
+
+
+@pytest.mark.parametrize("threshold", [float("nan"), -1.0, "6", None])
+def test_a_threshold_that_is_no_distance_is_refused(threshold: object) -> None:
+    """NaN found no outlier at all, and -1 called every style one."""
+    with pytest.raises(OptionError, match="accepted are numbers from 0 to inf"):
+        find_outliers(np.zeros((3, 1)), np.ones((3, 1)), threshold)  # type: ignore[arg-type]

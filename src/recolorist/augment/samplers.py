@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from recolorist.bank.features import style_features
 from recolorist.bank.style_bank import StyleBank
+from recolorist.core import image as check
 from recolorist.core.moments import Moments, trusted_moments
 from recolorist.errors import OptionError
 
@@ -145,7 +146,7 @@ def extrapolate_by(factor: float) -> Sampler:
     >>> extrapolate_by(2.0).keywords
     {'factor': 2.0}
     """
-    return partial(extrapolate, factor=factor)
+    return partial(extrapolate, factor=check.number(factor, 0, 100, "factor"))
 
 
 def beyond(bank: StyleBank, rng: np.random.Generator, content: Content, spread: float = SPREAD) -> Style:
@@ -172,7 +173,7 @@ def beyond_by(spread: float) -> Sampler:
     >>> beyond_by(0.3).keywords
     {'spread': 0.3}
     """
-    return partial(beyond, spread=spread)
+    return partial(beyond, spread=check.number(spread, 0, 100, "spread"))
 
 
 #: Every sampler by its name; a callable of the same signature serves as well.

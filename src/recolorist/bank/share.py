@@ -57,7 +57,7 @@ def share(
         The bank, and the share of styles that belong to one image only, before and after.
 
     Raises:
-        OptionError: ``step`` or ``at_least`` lies outside its limits.
+        OptionError: ``step`` or ``at_least`` lies outside its limits, or there are more or fewer patients than styles.
         StatisticsError: No style is left.
 
     Example:
@@ -70,6 +70,8 @@ def share(
     """
     if not 0 < step <= 64 or at_least < 1:
         raise OptionError(f"step={step:g} and at_least={at_least}; accepted are steps up to 64 levels, and at least one image")
+    if patients is not None and len(patients) != len(bank):
+        raise OptionError(f"there are {len(patients)} patients for {len(bank)} styles; give one for each")
     labels = [bank.label(row) if keep_labels else None for row in range(len(bank))]
     domains = [bank.domain(row) if keep_domains else None for row in range(len(bank))]
     mean, std, correlation = _round_moments(bank, step)

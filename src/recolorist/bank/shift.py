@@ -12,6 +12,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from recolorist.errors import OptionError
+
 __all__ = ["RESAMPLES", "Shift", "Units", "find_shift", "sort_units"]
 
 Array = NDArray[np.float64]
@@ -42,12 +44,24 @@ class Shift(NamedTuple):
 def sort_units(units: NDArray[np.str_] | None, count: int) -> Units:
     """Sort rows by unit; without units every row is one.
 
+    Args:
+        units: The patient or slide of each row; None: every row is one.
+        count: The number of rows.
+
+    Returns:
+        The rows by unit.
+
+    Raises:
+        OptionError: There are more or fewer units than rows.
+
     Example:
         >>> sort_units(np.array(["b", "a", "b"]), 3).order.tolist()
         [1, 0, 2]
     """
     if units is None:
         return Units(np.arange(count), np.arange(count), np.ones(count, np.intp))
+    if len(units) != count:
+        raise OptionError(f"there are {len(units)} patients or slides for {count} images; give one for each")
     _, codes, sizes = np.unique(units, return_inverse=True, return_counts=True)
     order = np.argsort(codes, kind="stable")
     return Units(order, np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes.astype(np.intp))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from recolorist.bank.names import encode_names
 from recolorist.bank.table import BankTable
+from recolorist.core import image as check
 
 __all__ = ["find_outliers", "summarise"]
 
@@ -61,11 +62,15 @@ def find_outliers(mean: Array, std: Array, threshold: float = 6.0) -> NDArray[np
     Returns:
         The numbers of the rows.
 
+    Raises:
+        OptionError: The threshold is no number from 0 on.
+
     Example:
         >>> mean = np.array([[0.5], [0.51], [0.49], [0.9]])
         >>> find_outliers(mean, np.full((4, 1), 0.1)).tolist()
         [3]
     """
+    check.number(threshold, 0, np.inf, "threshold")
     features = np.concatenate([mean, std], axis=1)
     distance = np.abs(features - np.median(features, axis=0))
     spread = 1.4826 * np.median(distance, axis=0)  # the median absolute deviation as a standard deviation
