@@ -323,9 +323,9 @@ def _relative_to(folder: Path, manifest: Manifest, base: Path) -> Manifest:
     """Name images relative to the folder of their manifest, as every reader expects, instead of the folder that was indexed."""
     from recolorist_lab.data.manifest import Manifest
 
-    folder, base = folder.resolve(), base.resolve()
-    if folder == base:
+    if folder.resolve() == base.resolve():
         return manifest
+    folder, base = folder.absolute(), base.absolute()  # not resolved: a link to data in a read-only folder stays a link
     if folder not in base.parents:
         raise OptionError(
             f"the manifest would lie in {folder} and the images in {base}; its paths are relative to its own folder, so write "

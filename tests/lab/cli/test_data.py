@@ -114,6 +114,13 @@ class TestIndex:
         assert dataset.samples("train", size=8)[0].image.shape == (8, 8, 3)
         assert [image.path for image in dataset.manifest.facts.excluded] == ["mine/a/2.png"]
 
+    def test_a_manifest_beside_a_link_to_the_images(self, tmp_path: Path) -> None:
+        picture(tmp_path / "kept" / "a" / "1.png", 1)
+        (tmp_path / "work").mkdir()
+        (tmp_path / "work" / "mine").symlink_to(tmp_path / "kept", target_is_directory=True)
+        said("index", "--folder", tmp_path / "work" / "mine", "--root", tmp_path / "work", "--name", "sets")
+        assert open_dataset("sets", tmp_path / "work").samples("train", size=8)[0].image.shape == (8, 8, 3)
+
     def test_a_manifest_that_is_not_above_its_images_is_refused(self, tmp_path: Path) -> None:
         picture(tmp_path / "mine" / "a" / "1.png", 1)
         text = refused("index", "--folder", tmp_path / "mine", "--out", tmp_path / "other" / "m.parquet")
