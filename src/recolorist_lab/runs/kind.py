@@ -17,7 +17,8 @@ __all__ = ["SELECTIONS", "Context", "Heading", "Input", "Kind"]
 SELECTIONS: Final = MappingProxyType(
     {
         "none": "nothing was chosen: the cell has one result and it is the one reported",
-        "validation_loss": "the epoch with the lowest validation loss; the test images were looked at once, afterwards",
+        "validation_loss": "the epoch with the lowest validation loss, or with keep = last the last one; the test images were "
+        "looked at once, afterwards",
     }
 )
 

@@ -61,7 +61,7 @@ class ClassifierTrainer:
     # ---- the run -----------------------------------------------------------------------------------------------------------
 
     def fit(self) -> None:
-        """Train until the epochs are over or patience is; afterwards the network has the best weights."""
+        """Train until the epochs are over or patience is; afterwards the network has the weights to keep."""
         self._resume()
         while not self.progress.finished:
             set_rate(self.bare, rate(self.settings, self.progress.epoch))
@@ -85,7 +85,7 @@ class ClassifierTrainer:
             self._save_sometimes()
 
     def _end_epoch(self) -> None:
-        """Validate, keep the weights if they are the best, and see whether to go on."""
+        """Validate, keep the weights if they are the best or all are kept, and see whether to go on."""
         now = self.progress
         if now.skipped_now == now.done:
             raise TrainingError(
@@ -95,7 +95,7 @@ class ClassifierTrainer:
         self._share_buffers()
         predictions = predict(self.algorithm.network, self.val, self.normalise, self.algorithm.task, self.fabric)
         loss = predictions.batch_loss(self.settings.batch)
-        if math.isfinite(loss) and (now.best_loss is None or loss < now.best_loss):
+        if math.isfinite(loss) and (self.settings.keep == "last" or now.best_loss is None or loss < now.best_loss):
             now.best_loss, now.best_epoch, now.waited = loss, now.epoch, 0
             self.best = state.frozen_copy(self.algorithm.network.net)
         else:

@@ -37,6 +37,7 @@ class Settings:
     resize: Literal["letterbox", "squash"] = identity("letterbox")
     epochs: int = identity(100)
     patience: int = identity(15)
+    keep: Literal["best", "last"] = identity("best")  # weights of the epoch with the lowest validation loss, or of the last
     batch: int = identity(256)  # over all devices
     accumulate: int = identity(1)  # parts a batch is worked through in
     learning_rate: float = identity(1e-3)
@@ -65,6 +66,7 @@ class Settings:
     def __post_init__(self) -> None:
         unknown([self.algorithm], ALGORITHMS, "algorithm")
         unknown([self.precision], _PRECISIONS, "precision")
+        unknown([self.keep], ("best", "last"), "keep")
         if len(parse(self.augmentation)) > 1 and self.probability is not None:
             raise OptionError(
                 f"probability={self.probability} for {self.augmentation!r}; of several, each says its own in parentheses"

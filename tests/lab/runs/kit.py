@@ -35,6 +35,7 @@ VALUES: dict[str, dict[str, tuple[Any, Any]]] = {
         "resize": ("letterbox", "squash"),
         "epochs": (100, 50),
         "patience": (15, 10),
+        "keep": ("best", "last"),
         "batch": (256, 64),
         "accumulate": (1, 2),
         "learning_rate": (1e-3, 1e-4),

@@ -109,6 +109,7 @@ class TestSettings:
             ({"algorithm": "irm"}, "'irm' is unknown"),
             ({"augmentation": "colour_jitter"}, "did you mean 'color_jitter'"),
             ({"precision": "8-true"}, "'8-true' is unknown"),
+            ({"keep": "first"}, "'first' is unknown"),
             ({"probability": 1.5}, "from 0 to 1"),
             ({"augmentation": "colorist+random_flip", "probability": 0.5}, "in parentheses"),
             ({"epochs": 0}, "at least 1"),

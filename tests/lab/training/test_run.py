@@ -177,6 +177,12 @@ class TestProtocol:
         result, _ = done(epochs=20, patience=2, batch=36)
         assert (result["epochs"], result["best_epoch"], result["best_val_loss"]) == (6, 3, 0.5)
 
+    def test_the_last_epoch_is_kept_where_that_is_asked_for(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        told = iter([2.0, 1.0, 1.5, 1.7])
+        monkeypatch.setattr(Predictions, "batch_loss", lambda *_: next(told, 1.0))
+        result, _ = done(epochs=4, patience=1, batch=36, keep="last")
+        assert (result["epochs"], result["best_epoch"], result["best_val_loss"]) == (4, 3, 1.7)
+
     def test_the_share_held_out_never_trains_nor_lends_its_colours(self) -> None:
         ready = prepare(
             small(dataset="synthetic:hospitals=5,tiles=32,size=32", validation="train", validation_share=0.25, source_share=0.25)
