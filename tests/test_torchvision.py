@@ -31,7 +31,7 @@ from torchvision.transforms import v2  # noqa: E402
 
 from recolorist.torchvision import Colorist, Harmonise  # noqa: E402
 
-BANK = bank_of(tiles(40, seed=2))
+BANK = bank_of(tiles(60, seed=2))
 IMAGE = tiles(1, seed=6)[0]
 TENSOR = torch.from_numpy(IMAGE).permute(2, 0, 1).contiguous()
 
@@ -189,7 +189,7 @@ class TestSamples:
 
     def test_printed(self) -> None:
         text = repr(v2.Compose([Colorist(BANK, p=0.25, max_clip=0.1)]))
-        assert "Colorist(StyleBank(40 styles" in text
+        assert "Colorist(StyleBank(60 styles" in text
         assert "p=0.25" in text
         assert "max_clip=0.1" in text
         assert "seed" not in text

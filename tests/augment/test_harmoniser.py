@@ -12,7 +12,7 @@ from PIL import Image
 
 import recolorist as rc
 from recolorist.augment.harmoniser import Harmonisation
-from recolorist.bank.drift import region_of
+from recolorist.bank.drift import SMALL_BANK, SmallBankWarning, region_of
 from recolorist.core.sums import integer_sums
 from recolorist.errors import ImageError, OptionError, StatisticsError
 
@@ -26,8 +26,8 @@ def tiles(count: int, seed: int, centre: float, spread: float) -> Images:
     return np.clip(np.rint(means + deviations * (shared + rng.normal(0, 0.7, (count, 19, 23, 3)))), 0, 255).astype(np.uint8)
 
 
-KNOWN = tiles(60, 0, 120, 25)
-BANK = rc.StyleBank.build(KNOWN, domains=["a"] * 40 + ["b"] * 20, split="train", name="ours")
+KNOWN = tiles(120, 0, 120, 25)
+BANK = rc.StyleBank.build(KNOWN, domains=["a"] * 60 + ["b"] * 60, split="train", name="ours")
 LIKE, OTHER = tiles(20, 1, 120, 25), tiles(20, 2, 190, 12)
 BLANK = np.full((19, 23, 3), 243, np.uint8)
 
@@ -112,6 +112,23 @@ class TestGate:
         harmoniser = rc.Harmoniser(BANK, domain="b")
         assert harmoniser.style == BANK.average("b")
         assert harmoniser.harmonise(OTHER[0]).record.style == "b"
+
+
+class TestSmallBank:
+    """A gate from few styles may leave images of another laboratory as they are."""
+
+    def test_is_warned_of_at_the_line_that_makes_the_gate(self) -> None:
+        with pytest.warns(SmallBankWarning, match=r"30 styles; with fewer than 60 .* gate='off'") as caught:
+            rc.Harmoniser(BANK.subset(rows=range(30)))
+        assert caught[0].filename == __file__
+
+    def test_also_where_a_domain_is_small(self) -> None:
+        with pytest.warns(SmallBankWarning, match="59 styles"):
+            rc.Harmoniser(BANK.subset(rows=range(119)), domain="b")
+
+    def test_says_nothing_of_enough_styles_or_without_a_gate(self) -> None:
+        rc.Harmoniser(BANK.subset(rows=range(SMALL_BANK)))  # warnings are errors in tests
+        rc.Harmoniser(BANK.subset(rows=range(30)), "off")
 
 
 class TestOptions:

@@ -170,9 +170,9 @@ class TestGate:
         for line in records(tmp_path / "o"):
             image, record = harmoniser.harmonise(read_image(incoming / line["source"]))
             assert np.array_equal(read_image(tmp_path / "o" / line["output"]), image)
-            told = record.to_dict()
-            assert line["gate"] == {name: told[name] for name in ("reason", "distance", "edge", "distance_after")}
-            assert (line["plan"], line["strength"]) == (told["plan"], told["strength"])
+            values = record.to_dict()
+            assert line["gate"] == {name: values[name] for name in ("reason", "distance", "edge", "distance_after")}
+            assert (line["plan"], line["strength"]) == (values["plan"], values["strength"])
         counts = {"inside": 3, "outside": 3, "still_outside": 0}
         assert answer.json.get("gate") == (None if gate == "off" else counts)
 
@@ -203,6 +203,15 @@ class TestGate:
         words = ["harmonise", incoming, tmp_path / "o", "--to", tmp_path / "few.rcb", "--jobs", "1"]
         assert "--gate off" in refused(*words)
         assert run_here(*words, "--gate", "off").code == 0
+
+    def test_warns_of_a_bank_that_knows_its_edge_poorly(self, incoming: Path, tmp_path: Path) -> None:
+        harmonised.BANK.subset(rows=range(30)).save(tmp_path / "few.rcb")
+        words = ["harmonise", incoming, "--to", tmp_path / "few.rcb", "--jobs", "1"]
+        answer = run_here(*words[:2], tmp_path / "o", *words[2:])
+        assert answer.code == 0
+        assert "warning: the bank has 30 styles; with fewer than 60" in answer.err
+        assert "move every image, with --gate off." in answer.err
+        assert "warning" not in run_here(*words[:2], tmp_path / "all", *words[2:], "--gate", "off").err
 
 
 def test_blank_images_are_counted_apart_from_the_gate(tmp_path: Path) -> None:

@@ -58,8 +58,8 @@ CODES: Final = {"drift": (0, 4)}
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with everything that the pages take for granted: images of two hospitals, one pair, a bank."""
-    for name in ("train", "data/train", "today", "incoming"):
-        collection(tmp_path / name, count=32)
+    for name, count in (("train", 120), ("data/train", 60), ("today", 32), ("incoming", 32)):
+        collection(tmp_path / name, count)  # the gate warns of a bank, or hospital of one, with fewer than 60 styles
     for place, name in enumerate(("content.png", "style.png", "scan.png", "reference.png")):
         Image.fromarray(picture(90 + place)).save(tmp_path / name)
     monkeypatch.chdir(tmp_path)

@@ -141,10 +141,13 @@ class Harmoniser:
         OptionError: An option is unknown or outside its limits.
         StatisticsError: The bank has too few styles for a gate, or is of a space that has none.
 
+    Warns:
+        SmallBankWarning: The bank has fewer than 60 styles, so that the gate may leave images of other laboratories alone.
+
     Example:
         >>> rng = np.random.default_rng(0)
-        >>> levels = rng.integers(90, 130, (40, 1, 1, 3))
-        >>> tiles = rng.integers(levels - 40, levels + 40, (40, 8, 9, 3)).astype(np.uint8)
+        >>> levels = rng.integers(90, 130, (60, 1, 1, 3))
+        >>> tiles = rng.integers(levels - 40, levels + 40, (60, 8, 9, 3)).astype(np.uint8)
         >>> harmoniser = Harmoniser(StyleBank.build(tiles, split="train"))
         >>> usual, dark = tiles[0], tiles[0] // 2
         >>> harmoniser(usual) is usual, harmoniser.harmonise(dark).record.reason
@@ -216,9 +219,11 @@ class Harmoniser:
         if self.bank is None:
             raise OptionError(f"gate={self.gate!r} needs a bank, and the moments of one style came; pass a bank, or gate='off'")
         try:
-            return region_of(self.bank, self.coverage)
+            region = region_of(self.bank, self.coverage)
         except StatisticsError as error:
             raise StatisticsError(f"{error}, or move every image, with gate='off' (--gate off)") from error
+        region.warn_if_poorly_known(stacklevel=5)  # names the caller of the class
+        return region
 
     # ---- one image ------------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ A group is judged twice: by its images outside the threshold, and by the shift o
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -29,6 +30,7 @@ __all__ = [
     "SMALL_BANK",
     "Group",
     "Region",
+    "SmallBankWarning",
     "beta_binomial_tail",
     "describe_shift",
     "f_threshold",
@@ -48,6 +50,10 @@ ALPHA: Final = 1e-3
 #: With fewer styles the edge of the region is poorly known: more than one in sixty images like the bank's may lie outside.
 SMALL_BANK: Final = 60
 _CHANNELS: Final = ("red", "green", "blue")
+
+
+class SmallBankWarning(UserWarning):
+    """The bank has so few styles that the edge of its region is poorly known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,26 @@ class Region:
     mean_spread: Array
     std_centre: Array
     std_spread: Array
+
+    @property
+    def is_poorly_known(self) -> bool:
+        """Whether the bank has too few styles to place the edge well."""
+        return self.styles < SMALL_BANK
+
+    def warn_if_poorly_known(self, stacklevel: int = 2) -> None:
+        """Warn of a bank that is too small to place the edge well; for callers that leave images inside as they are.
+
+        Args:
+            stacklevel: That of :func:`warnings.warn`.
+        """
+        if self.is_poorly_known:
+            warnings.warn(
+                f"the bank has {self.styles} styles; with fewer than {SMALL_BANK} the edge of its region is poorly known, and "
+                "images of other laboratories may count as inside and stay as they are. Build the bank from more images, or "
+                "move every image, with gate='off'.",
+                SmallBankWarning,
+                stacklevel=stacklevel,
+            )
 
     def whitened(self, mean: Array, cov: Array) -> Array:
         """Return the points of images in coordinates in which the cloud has unit covariance."""

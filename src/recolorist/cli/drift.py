@@ -161,7 +161,7 @@ def _describe_edge(region: Region) -> list[str]:
     }[region.rule]
     edge = f"inside: up to {region.threshold:.2f} deviations from the centre of {region.styles} styles; {rule}."
     lines = [f"{edge} Of images like the bank's {100 * region.expected:.1f} % are expected outside."]
-    if region.styles < SMALL_BANK:
+    if region.is_poorly_known:
         lines.append(f"The bank has fewer than {SMALL_BANK} styles, so that its edge is poorly known; build it from more images.")
     return lines
 

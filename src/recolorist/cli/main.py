@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from recolorist._version import __version__
+from recolorist.bank.drift import SmallBankWarning
 from recolorist.bank.making import PreprocessingWarning
 from recolorist.cli import audit as cli_audit
 from recolorist.cli import bank as cli_bank
@@ -76,7 +77,8 @@ for _module in (cli_match, cli_bank, cli_recolour, cli_audit, cli_drift, cli_stu
 def main() -> None:
     """Run the command line; warnings of ours are one line on standard error."""
     with warnings.catch_warnings():
-        warnings.simplefilter("always", PreprocessingWarning)
+        for category in (PreprocessingWarning, SmallBankWarning):
+            warnings.simplefilter("always", category)
         warnings.showwarning = _show_warning  # type: ignore[assignment]  # the other arguments are not shown
         run_app(app, "recolorist", for_commands)
 

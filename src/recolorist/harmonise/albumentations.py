@@ -55,7 +55,7 @@ class Harmonise(ImageOnlyTransform):
         >>> import albumentations as A
         >>> import numpy as np
         >>> from recolorist import StyleBank
-        >>> tiles = np.random.default_rng(0).integers(40, 200, (20, 24, 16, 3), dtype=np.uint8)
+        >>> tiles = np.random.default_rng(0).integers(40, 200, (60, 24, 16, 3), dtype=np.uint8)
         >>> pipeline = A.Compose([Harmonise(StyleBank.build(tiles, split="train"))])
         >>> bool(pipeline(image=tiles[0] // 2)["image"].mean() > 100)
         True

@@ -54,7 +54,7 @@ class Harmonise(Transform):
     Example:
         >>> import numpy as np
         >>> from recolorist import StyleBank
-        >>> tiles = np.random.default_rng(0).integers(40, 200, (20, 24, 16, 3), dtype=np.uint8)
+        >>> tiles = np.random.default_rng(0).integers(40, 200, (60, 24, 16, 3), dtype=np.uint8)
         >>> out = Harmonise(StyleBank.build(tiles, split="train"))(tiles[0].transpose(2, 0, 1) // 2)
         >>> type(out).__name__, tuple(out.shape), bool(out.float().mean() > 100)
         ('MetaTensor', (3, 24, 16), True)
@@ -119,7 +119,7 @@ class Harmonised(MapTransform):
     Example:
         >>> import numpy as np
         >>> from recolorist import StyleBank
-        >>> tiles = np.random.default_rng(0).integers(40, 200, (20, 24, 16, 3), dtype=np.uint8)
+        >>> tiles = np.random.default_rng(0).integers(40, 200, (60, 24, 16, 3), dtype=np.uint8)
         >>> change = Harmonised("image", StyleBank.build(tiles, split="train"))
         >>> out = change({"image": tiles[0].transpose(2, 0, 1) // 2, "label": 4})
         >>> out["label"], bool(out["image"].float().mean() > 100)

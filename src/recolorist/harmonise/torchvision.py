@@ -53,7 +53,7 @@ class Harmonise(v2.Transform):
 
     Example:
         >>> import numpy as np
-        >>> tiles = np.random.default_rng(0).integers(40, 200, (20, 24, 16, 3), dtype=np.uint8)
+        >>> tiles = np.random.default_rng(0).integers(40, 200, (60, 24, 16, 3), dtype=np.uint8)
         >>> transform = Harmonise(StyleBank.build(tiles, split="train"))
         >>> dark = tv_tensors.Image(tiles[0].transpose(2, 0, 1) // 2)
         >>> bool(transform(dark).float().mean() > dark.float().mean())

@@ -55,8 +55,8 @@ class Harmonise(ExactModule):
     Example:
         >>> import numpy as np
         >>> rng = np.random.default_rng(0)
-        >>> levels = rng.integers(90, 130, (40, 1, 1, 3))
-        >>> tiles = rng.integers(levels - 40, levels + 40, (40, 8, 9, 3)).astype(np.uint8)
+        >>> levels = rng.integers(90, 130, (60, 1, 1, 3))
+        >>> tiles = rng.integers(levels - 40, levels + 40, (60, 8, 9, 3)).astype(np.uint8)
         >>> module = Harmonise(StyleBank.build(tiles, split="train"))
         >>> batch = torch.from_numpy(np.stack([tiles[0], tiles[0] // 2])).permute(0, 3, 1, 2)
         >>> (module(batch) != batch).flatten(1).any(1).tolist()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 import recolorist as rc
 from recolorist.augment.harmoniser import Gate
+from recolorist.bank.drift import SmallBankWarning
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core.moments import Moments
 from recolorist.errors import StatisticsError
@@ -54,6 +57,8 @@ def harmonies(bank: StyleBank) -> dict[str, Harmony]:
     """
     ways = {"test_harmonised": Harmony(bank)}
     try:
-        return {**ways, "test_gated": Harmony(bank, "centre")}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SmallBankWarning)  # scores show what the gate of a small bank is worth
+            return {**ways, "test_gated": Harmony(bank, "centre")}
     except StatisticsError:
         return ways
