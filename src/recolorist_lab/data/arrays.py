@@ -30,7 +30,7 @@ from recolorist_lab.data.locks import locked
 from recolorist_lab.data.pixels import digest_of
 from recolorist_lab.disk import refuse_full_disk
 
-__all__ = ["NAMES", "ArrayError", "Origin", "check_images", "convert", "open_array", "replaced_archive"]
+__all__ = ["NAMES", "ArrayError", "Origin", "check_images", "convert", "md5_of", "open_array", "replaced_archive"]
 
 NAMES: Final = tuple(f"{split}_{part}" for split in SPLITS for part in ("images", "labels"))
 _LARGEST: Final = 64 * GIB  # of one array; PathMNIST, the largest, has 13
@@ -74,7 +74,7 @@ def convert(archive: Path, folder: Path, names: Sequence[str] = NAMES) -> Origin
         with locked(folder):
             origin = _origin(folder)
             is_whole = origin is not None and _verifies(folder, origin)
-            md5 = _md5(archive) if archive.is_file() else None
+            md5 = md5_of(archive) if archive.is_file() else None
             if origin is not None and is_whole and md5 in (None, origin.md5):
                 return origin
             return _make(archive, folder, names, md5)
@@ -88,6 +88,13 @@ def _make(archive: Path, folder: Path, names: Sequence[str], md5: str | None) ->
     if md5 is None:
         raise ArrayError(
             f"the arrays in {folder} are not as they were made and {archive.name} is gone; put it back, or fetch it again"
+        )
+    before = _origin(folder)
+    ours = {_ORIGIN, *(f"{name}.npy" for name in (*names, *(before.arrays if before else ())))}
+    if others := {path.name for path in folder.glob("*")} - ours:
+        raise ArrayError(
+            f"{folder} holds other files, such as {min(others)}, and is where the arrays of {archive.name} belong; rename one of "
+            "the two, or name another folder with --out"
         )
     for leftover in folder.parent.glob(f".{folder.name}.*.part"):
         if _is_abandoned(leftover):
@@ -104,15 +111,21 @@ def _make(archive: Path, folder: Path, names: Sequence[str], md5: str | None) ->
     return origin
 
 
-def replaced_archive(folder: Path) -> str | None:
-    """Return the name of the archive beside converted arrays if it is no longer the one that they were made from.
+def replaced_archive(folder: Path, archive: Path | None = None) -> str | None:
+    """Tell whether an archive is no longer the one that converted arrays were made from.
 
     Args:
         folder: The folder of the arrays.
+        archive: The archive; by default the one beside the folder.
+
+    Returns:
+        Its name; None where it is the same, or not there.
     """
     origin = _origin(folder)
-    archive = folder.parent / origin.archive if origin is not None else folder
-    return archive.name if origin is not None and archive.is_file() and _md5(archive) != origin.md5 else None
+    if origin is None:
+        return None
+    path = archive or folder.parent / origin.archive
+    return path.name if path.is_file() and md5_of(path) != origin.md5 else None
 
 
 def _origin(folder: Path) -> Origin | None:
@@ -132,7 +145,15 @@ def _verifies(folder: Path, origin: Origin) -> bool:
         return False
 
 
-def _md5(path: Path) -> str:
+def md5_of(path: Path) -> str:
+    """Return the MD5 of a file, which MedMNIST publishes for its archives.
+
+    Args:
+        path: The file.
+
+    Returns:
+        32 hexadecimal digits.
+    """
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 

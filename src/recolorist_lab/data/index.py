@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -83,12 +85,26 @@ def index(
             f"the images of {card.title} are files, so its manifest must lie in their folder {root}; leave out --out"
         )
     folder = Path(root).resolve()
-    place = folder if into is None else Path(into).resolve()
-    listing = arrays.medmnist(card, folder, place) if card.layout == "medmnist" else _find(card, folder, choices)
-    opened, broken = inspect_files(listing.entries, place, jobs, bar)
+    with _arrays_folder(card, folder, folder if into is None else Path(into).resolve(), is_kept=allow_different) as place:
+        listing = arrays.medmnist(card, folder, place) if card.layout == "medmnist" else _find(card, folder, choices)
+        opened, broken = inspect_files(listing.entries, place, jobs, bar)
     facts = replace(Facts.of(card), excluded=(*listing.excluded, *broken), options=tuple(listing.options))
     manifest = Manifest.of(folders.divide(opened), facts)
     return _compared(manifest, card, listing.differences, allow_different=allow_different)
+
+
+@contextmanager
+def _arrays_folder(card: Card, root: Path, place: Path, *, is_kept: bool) -> Iterator[Path]:
+    """Yield the folder for arrays: one that is removed again where the archive will be refused.
+
+    The arrays of an earlier indexing belong to its manifest, which stays when another archive is refused.
+    """
+    if is_kept or card.layout != "medmnist" or not arrays.is_other_archive(card, root):
+        yield place
+        return
+    place.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".refused-", dir=place) as folder:
+        yield Path(folder)
 
 
 def _find(card: Card, root: Path, options: Mapping[str, str]) -> DatasetListing:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.errors import OptionError
-from recolorist_lab.data.arrays import ArrayError, check_images, convert, open_array
+from recolorist_lab.data.arrays import ArrayError, check_images, convert, open_array, replaced_archive
 from recolorist_lab.data.cards import EXTRA_SPLITS, SPLITS
 from recolorist_lab.data.index import Bar
 from recolorist_lab.data.manifest import Entry, Manifest
@@ -49,6 +50,13 @@ def index_npz(
     """
     archive = Path(path)
     place = Path(into if into is not None else archive.parent).resolve()
+    if replaced_archive(place / archive.stem, archive) is not None:
+        with TemporaryDirectory(prefix=".tried-", dir=place) as folder:  # arrays and manifest there stay if this one is refused
+            _index(archive, Path(folder), plan, jobs, None)
+    return _index(archive, place, plan, jobs, bar)
+
+
+def _index(archive: Path, place: Path, plan: IndexOptions, jobs: int, bar: Bar | None) -> Manifest:
     try:
         with zipfile.ZipFile(archive) as source:
             names = [name.removesuffix(".npy") for name in source.namelist()]

@@ -55,6 +55,23 @@ class TestIdentity:
         rewritten(tmp_path, test_images=lambda images: 255 - images)
         assert fingerprint(fake, tmp_path) != before
 
+    def test_a_refused_archive_leaves_arrays_and_manifest_alone(self, fake: Card, tmp_path: Path) -> None:
+        """Otherwise the next training would use other pixels under the old fingerprint."""
+        manifest = index(fake, tmp_path)
+        rewritten(tmp_path, test_images=lambda images: 255 - images)
+        with pytest.raises(CountError):
+            index(fake, tmp_path)
+        test = Samples(manifest, "test", root=tmp_path)
+        for place in range(len(test)):
+            test.refuse_changed(place)
+        assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".refused")] == []
+
+    def test_a_first_archive_that_is_refused_leaves_nothing(self, fake: Card, tmp_path: Path) -> None:
+        rewritten(tmp_path, test_images=lambda images: 255 - images)
+        with pytest.raises(CountError, match="Nothing was written"):
+            index(fake, tmp_path)
+        assert [path.name for path in tmp_path.iterdir()] == ["breastmnist_224.npz"]
+
     def test_another_archive_is_refused_by_its_checksum(self, fake: Card, tmp_path: Path) -> None:
         rewritten(tmp_path, test_images=lambda images: 255 - images)
         with pytest.raises(CountError, match=r"breastmnist_224\.npz has the MD5 \w+ instead of \w+"):

@@ -82,6 +82,28 @@ def test_what_is_not_a_set_of_images_is_refused(arrays: Any, error: type[Excepti
         index_npz(saved(tmp_path, **arrays), IndexOptions("mine"))
 
 
+def test_a_refused_archive_leaves_arrays_and_manifest_alone(tmp_path: Path) -> None:
+    """Otherwise the next training would use other pixels under the old fingerprint."""
+    manifest = index_npz(saved(tmp_path, images=IMAGES, labels=np.arange(6) % 2), IndexOptions("mine"))
+    with pytest.raises(OptionError, match="labels are"):
+        index_npz(saved(tmp_path, images=255 - IMAGES, labels=np.arange(5)), IndexOptions("mine"))
+    for place, sample in enumerate(samples := Samples(manifest, root=tmp_path, size=None)):
+        samples.refuse_changed(place)
+        assert np.array_equal(sample.image, IMAGES[place])
+    accepted = index_npz(saved(tmp_path, images=255 - IMAGES, labels=np.arange(6) % 2), IndexOptions("mine"))
+    assert np.array_equal(Samples(accepted, root=tmp_path, size=None)[0].image, 255 - IMAGES[0])
+    assert {path.name for path in tmp_path.iterdir() if not path.name.endswith(".lock")} == {"mine", "mine.npz"}
+
+
+def test_a_folder_of_other_files_is_not_replaced(tmp_path: Path) -> None:
+    """Images in ``mine/`` beside ``mine.npz`` are the user's."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "scan.png").write_bytes(b"precious")
+    with pytest.raises(ArrayError, match=r"holds other files, such as scan\.png.*--out"):
+        index_npz(saved(tmp_path, images=IMAGES, labels=np.arange(6) % 2), IndexOptions("mine"))
+    assert (tmp_path / "mine" / "scan.png").read_bytes() == b"precious"
+
+
 def test_the_command(tmp_path: Path) -> None:
     source = tmp_path / "read_only"
     source.mkdir()

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist_lab.data.arrays import ArrayError, check_images, convert, open_array
+from recolorist_lab.data.arrays import ArrayError, check_images, convert, md5_of, open_array
 from recolorist_lab.data.cards import SPLITS, Card
 from recolorist_lab.data.layouts.files import DatasetListing, missing_data
 from recolorist_lab.data.manifest import Entry
 
-__all__ = ["medmnist"]
+__all__ = ["is_other_archive", "medmnist"]
 
 
 def medmnist(card: Card, root: Path, into: Path | None = None) -> DatasetListing:
@@ -38,7 +38,7 @@ def medmnist(card: Card, root: Path, into: Path | None = None) -> DatasetListing
         raise missing_data(card, archive)
     origin = convert(archive, folder)
     listing = DatasetListing()
-    expected = (card.files[0].checksum or "").removeprefix("md5:")
+    expected = _checksum(card)
     if not origin.md5.startswith(expected):
         listing.differences.append(f"{archive.name} has the MD5 {origin.md5} instead of {expected}")
     for split in SPLITS:
@@ -48,6 +48,24 @@ def medmnist(card: Card, root: Path, into: Path | None = None) -> DatasetListing
         for row, chosen in enumerate(_chosen(card, np.asarray(labels), split)):
             listing.entries.append(Entry(card.key, split, "medmnist", path, chosen, row, source_label="|".join(map(str, chosen))))
     return listing
+
+
+def is_other_archive(card: Card, root: Path) -> bool:
+    """Tell whether the archive in a folder is another one than the card's.
+
+    Args:
+        card: One of the twelve, at any of its sizes.
+        root: The folder of the archive.
+
+    Returns:
+        False also where there is no archive.
+    """
+    archive = root / card.files[0].name
+    return archive.is_file() and not md5_of(archive).startswith(_checksum(card))
+
+
+def _checksum(card: Card) -> str:
+    return (card.files[0].checksum or "").removeprefix("md5:")
 
 
 def _chosen(card: Card, labels: NDArray[Any], split: str) -> Iterator[tuple[int, ...]]:
