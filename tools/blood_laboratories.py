@@ -1,4 +1,4 @@
-"""Make the data of docs/results/transfer_released.toml: white blood cells of three laboratories, cut out.
+"""Make the data of docs/results/transfer.toml: white blood cells of three laboratories, cut out.
 
 Run as `python -m tools.blood_laboratories FOLDER`. FOLDER holds `blood/labels.csv` and `blood_bccd/labels.csv` with the columns
 `file`, `domain`, `label` and the crop `x0`, `y0`, `x1`, `y1`, and the images they name. It receives the manifest

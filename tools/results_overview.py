@@ -76,7 +76,7 @@ def transfer() -> str:
     steps = sorted({row["result.steps"] for row in rows if "result.steps" in row})
     ours = next(row for row in rows if row["method"] == "colorist")
     return _wrapped(
-        f"Thirteen style-transfer networks, trained for {' to '.join(map(str, steps))} steps each on blood cells: a small "
+        f"Thirteen style-transfer networks, trained for {steps[0]:,} to {steps[-1]:,} steps each on blood cells: a small "
         "budget that does not show how good they can be. Colorist keeps the content best of all that change it (LPIPS "
         f"{ours['result.lpips']:.3f}, SSIM {ours['result.ssim']:.3f})."
     )

@@ -1,7 +1,5 @@
 """Draw docs/results/transfer_grid.jpg: `python -m tools.transfer_grid LEDGER`, once the study docs/results/transfer.toml was run.
 
-Another study of transfers is named after the ledger: `python -m tools.transfer_grid LEDGER transfer_released`.
-
 The study keeps its first pairs whatever they are; a picture for the documentation may only show images whose licence allows it.
 So the first four pairs of one laboratory are taken here, and every method transfers them with the weights it had in the study.
 """
@@ -54,16 +52,15 @@ def shown(cell: Cell, ledger: Ledger) -> Any:
 
 def main() -> None:
     """Draw and write."""
-    name = sys.argv[2] if len(sys.argv) > 2 else "transfer"
-    study, ledger = load(FOLDER / f"{name}.toml"), Ledger(Path(sys.argv[1]), must_exist=True)
+    study, ledger = load(FOLDER / "transfer.toml"), Ledger(Path(sys.argv[1]), must_exist=True)
     pairs = zip(study.cells, rows(study, ledger), strict=True)
     cells = [(transfer_table.label(row), cell) for cell, row in pairs if cell.kind == "transfer" and has_result(row)]
     cells = [(title, cell) for title, cell in cells if cell.config.method != transfer.NOTHING]
-    cells.sort(key=lambda one: one[1].config.method != transfer.COLORIST)
+    cells.sort(key=lambda titled: titled[1].config.method != transfer.COLORIST)
     pictures = {title: shown(cell, ledger) for title, cell in track(cells, "transferring")}
     drawn = Image.open(io.BytesIO(figures.render(transfer_table.grid(pictures), "png"))).convert("RGB")
     drawn.resize((drawn.width * 2 // 3, drawn.height * 2 // 3), Image.Resampling.LANCZOS).save(
-        FOLDER / f"{name}_grid.jpg", quality=QUALITY, subsampling=0, optimize=True
+        FOLDER / "transfer_grid.jpg", quality=QUALITY, subsampling=0, optimize=True
     )
 
 
