@@ -45,7 +45,7 @@ class BuildWithStudies(build_py):
 
 
 _PARTS = (
-    *("converted", "converted_module", "counts", "floats", "formulas", "levels", "map", "math", "module", "ranks"),
+    *("audit", "converted", "converted_module", "counts", "floats", "formulas", "levels", "map", "math", "module", "ranks"),
     *("ranks_module", "single", "spaces", "transport", "x86", "x86_levels", "x86_matrix"),
 )
 kernels = Extension(

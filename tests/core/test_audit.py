@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from functools import cache
 from itertools import combinations, pairwise
 from typing import Any
@@ -277,3 +278,35 @@ class TestWritten:
 
 def _moments_of(space: str) -> str:
     return "lab" if space == "lab" else "rgb"
+
+
+class TestByLevels:
+    """An integer image and a diagonal plan are audited by the levels that occur, without an output."""
+
+    @pytest.mark.parametrize("kind", ["uint8", "fortran", "reversed", "rgba", "grey", ">u2"])
+    @pytest.mark.parametrize("is_masked", [False, True])
+    @pytest.mark.parametrize("gain", [-0.5, 0.0, 0.8, 2.5])
+    def test_is_the_audit_of_what_is_written(self, kind: str, gain: float, *, is_masked: bool) -> None:
+        rng = np.random.default_rng(3)
+        image = rng.integers(20, 230, (50, 70, 3), dtype=np.uint8)
+        views = {
+            "fortran": np.asfortranarray(image),
+            "reversed": image[:, ::-1],
+            "rgba": np.dstack([image, image[..., 0]]),
+            "grey": np.ascontiguousarray(image[..., 0]),
+            ">u2": image.astype(">u2") * 257,
+        }
+        content, mask = views.get(kind, image), rng.random((50, 70)) > 0.4 if is_masked else None
+        moments = rc.measure(content)
+        plan = replace(
+            rc.plan(moments, moments),
+            matrix=gain * np.eye(moments.channels),
+            offset=np.full(moments.channels, moments.data_range / 6),
+        )
+        output = rc.apply(content, plan, mask=mask)
+        planned, written = rc.audit(content, plan, mask=mask), rc.audit(content, output, plan=plan, mask=mask)
+        assert planned.clipped.tolist() == planned.predicted_clipped.tolist() == written.clipped.tolist()
+        assert planned.inversions == written.inversions
+        assert np.array_equal(planned.loss, written.loss, equal_nan=True)
+        assert planned.pearson == pytest.approx(written.pearson, abs=1e-12, nan_ok=True)
+        assert planned.pearson_pooled == pytest.approx(written.pearson_pooled, abs=1e-12, nan_ok=True)

@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.core import image as check
+from recolorist.core import kernels
 from recolorist.core.apply import apply_opened, make_target, refuse_other_channels, usable_pixels
 from recolorist.core.blank import is_blank
 from recolorist.core.clipping import clipped_values, colour_values, level_counts, maps_levels, unclipped_values
 from recolorist.core.detail import DetailLoss, compare_patches, lay_patches, sample_mask, sample_pixels
 from recolorist.core.gains import Flags
 from recolorist.core.limits import measure_loss
+from recolorist.core.moments import Pairs, exact_pairs
 from recolorist.core.plan import Plan
 from recolorist.errors import ImageError, StatisticsError
 
@@ -26,6 +28,7 @@ __all__ = ["DETAIL_LOST", "Array", "Audit", "Mask", "add_loss", "audit", "audit_
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_] | None
 
+_MOST_DEPTH: Final = 16  # channels that the compiled loop sums
 DETAIL_LOST: Final = 0.02  #: share of patches that lost more than half of their detail, from which a channel is flagged
 
 
@@ -161,16 +164,17 @@ def _audit_one(content: check.Opened, output: check.Opened | None, plan: Plan | 
     check.refuse_empty(mask, "content")
     if plan is not None:
         refuse_other_channels(content, plan)
-    figures = _figures(content, output, plan, mask)
-    if not is_blank(content, mask) or "blank" in figures.flags:
+    if output is None and _has_levels(content, cast("Plan", plan)):
+        figures, measured = _audit_levels(content, cast("Plan", plan), mask)
+    else:
+        figures, measured = _audit_written(content, output, plan, mask), None
+    if not is_blank(content, mask, measured) or "blank" in figures.flags:
         return figures
     return replace(figures, flags=Flags((*channel, "blank") for channel in figures.flags))
 
 
-def _figures(content: check.Opened, output: check.Opened | None, plan: Plan | None, mask: Mask) -> Audit:
-    """Work out the figures of one image: from its levels where that is enough, else from its pixels."""
-    if output is None and _has_levels(content, cast("Plan", plan)):
-        return _audit_levels(content, cast("Plan", plan), mask)
+def _audit_written(content: check.Opened, output: check.Opened | None, plan: Plan | None, mask: Mask) -> Audit:
+    """Work out the figures of one image from its pixels, which are written first if there is only a plan."""
     if output is None:
         _, target = make_target(content, None)
         apply_opened(content, cast("Plan", plan), target, mask, clip=True)
@@ -197,29 +201,38 @@ def _has_levels(content: check.Opened, plan: Plan) -> bool:
     return maps_levels(content, plan) and content.data_range == check.NATURAL_RANGE[content.kind]
 
 
-def _audit_levels(content: check.Opened, plan: Plan, mask: Mask) -> Audit:
-    """Integer image, diagonal plan: 256 levels instead of all pixels, and no output, for each level becomes one other."""
-    counts = level_counts(content, mask)
-    high = int(content.data_range)
-    unclipped = np.rint(plan.matrix.diagonal()[:, None] * np.arange(high + 1.0) + plan.offset_for(high)[:, None])
-    counted = np.where((unclipped < 0) | (unclipped > high), counts, 0).sum(axis=1) / counts.sum(axis=1)
-    mapped = np.clip(unclipped, 0, high)
-    pearson, pooled = _level_correlations(counts.astype(np.float64), np.arange(high + 1.0), mapped)
-    inversions = sum(int((np.diff(mapped[c][counts[c] > 0]) < 0).sum()) for c in range(len(mapped)))
-    loss = measure_loss(content, plan, mask)
-    return _assembled(counted, counted, (pearson, pooled, inversions), plan.gain, plan.flags, loss)
+def _audit_levels(content: check.Opened, plan: Plan, mask: Mask) -> tuple[Audit, Pairs]:
+    """Audit an integer image and a diagonal plan by the levels that occur: each becomes one other, so no output is needed.
+
+    Returns:
+        The figures, and mean and variance of each channel.
+    """
+    gain, offset = plan.matrix.diagonal().tolist(), plan.offset_for(content.data_range).tolist()
+    sums = _sum_levels(content, gain, offset, mask)
+    pixels = sums[0][0]
+    _, clipped, inversions, x, y, xx, yy, xy = zip(*sums, strict=True)
+    counted = np.array([count / pixels for count in clipped])
+    pearson = [_correlation(*channel) for channel in zip([pixels] * len(sums), x, y, xx, yy, xy, strict=True)]
+    pooled = _correlation(pixels * len(sums), sum(x), sum(y), sum(xx), sum(yy), sum(xy))
+    order = (pearson, pooled, sum(inversions))
+    figures = _assembled(counted, counted, order, plan.gain, plan.flags, measure_loss(content, plan, mask))
+    return figures, exact_pairs(pixels, x, xx)
 
 
-def _level_correlations(counts: Array, levels: Array, mapped: Array) -> tuple[list[float], float]:
-    """Correlation of level and output, per channel and with all channels as one vector, from weighted sums."""
-    total = counts.sum(axis=1)
-    mean, mean_out = (counts @ levels) / total, (counts * mapped).sum(axis=1) / total
-    dx, dy = levels - mean[:, None], mapped - mean_out[:, None]
-    weighted = counts * dx
-    sums = np.stack([(weighted * dx).sum(axis=1), (counts * dy * dy).sum(axis=1), (weighted * dy).sum(axis=1)])
-    between, between_out = mean - np.average(mean, weights=total), mean_out - np.average(mean_out, weights=total)
-    pooled = sums + total * np.stack([between * between, between_out * between_out, between * between_out])
-    return [_ratio(*column) for column in sums.T.tolist()], _ratio(*pooled.sum(axis=1).tolist())
+def _sum_levels(content: check.Opened, gain: list[float], offset: list[float], mask: Mask) -> tuple[tuple[int, ...], ...]:
+    """Sum levels and what a diagonal map makes of them, for each channel; see ``map_counts`` among the loops."""
+    array, channels = content.array, content.channels
+    depth = array.shape[-1]
+    if mask is None and content.kind == "B" and depth <= _MOST_DEPTH and array.flags.c_contiguous and min(gain) >= 0:
+        beside = depth - channels  # alpha is left as it is
+        every = kernels.loops.map_moments(array, depth, gain + [1.0] * beside, offset + [0.0] * beside)
+        return cast("tuple[tuple[int, ...], ...]", every[:channels])
+    return cast("tuple[tuple[int, ...], ...]", kernels.loops.map_counts(level_counts(content, mask), channels, gain, offset))
+
+
+def _correlation(count: int, x: int, y: int, xx: int, yy: int, xy: int) -> float:
+    """Correlation from exact sums; whole numbers of any size, so nothing is lost before the last step."""
+    return _ratio(count * xx - x * x, count * yy - y * y, count * xy - x * y)
 
 
 def _ratio(xx: float, yy: float, xy: float) -> float:
@@ -257,7 +270,8 @@ def _clipping(before: Array, after: Array, content: check.Opened, plan: Plan) ->
 def _assembled(
     counted: Array, predicted: Array, order: tuple[list[float], float, int], gain: Array, flags: Flags, loss: DetailLoss
 ) -> Audit:
-    overall = float(counted.mean()), float(predicted.mean())
+    clipped = float(counted.mean())
+    overall = clipped, clipped if predicted is counted else float(predicted.mean())
     pearson, pooled, inversions = order
     flags = add_loss(flags, loss)
     figures = (loss.patches, loss.share, loss.worst, loss.worst_box)
@@ -266,8 +280,8 @@ def _assembled(
 
 def add_loss(flags: Flags, loss: DetailLoss) -> Flags:
     """Add ``detail_lost`` to the flags of the channels that lost detail in too many patches."""
-    pairs = zip(flags, loss.by_channel > DETAIL_LOST, strict=True)
-    return Flags((*own, "detail_lost") if lost and "collapsed" not in own else own for own, lost in pairs)
+    pairs = zip(flags, loss.by_channel.tolist(), strict=True)
+    return Flags((*own, "detail_lost") if lost > DETAIL_LOST and "collapsed" not in own else own for own, lost in pairs)
 
 
 def _estimated_clipping(before: Array, after: Array, high: float) -> float:

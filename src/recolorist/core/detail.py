@@ -21,20 +21,21 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from recolorist.core import kernels
 from recolorist.core.image import Opened
+from recolorist.core.kernels import fallback_audit
 
-__all__ = ["HALF", "DetailLoss", "Patches", "compare_patches", "draw_map", "lay_patches", "sample_mask", "sample_pixels"]
+__all__ = ["DetailLoss", "Patches", "compare_patches", "draw_map", "lay_patches", "sample_mask", "sample_pixels"]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_] | None
 
-HALF: Final = 0.5  #: a patch that lost more than this share of its contrast is counted
 _PARTS: Final = 16  # patches along the shorter side
 _LEAST: Final = 8  # pixels along the side of a patch, at least
 _GRID: Final = 8  # pixels compared along the side of a patch
 _MOST: Final = 256  # patches along the longer side
 _FLOOR: Final = 1.0 / 64.0  # of the range: the deviation from which a channel has detail
-_WEAK: Final = 0.5  # of the deviation of the strongest channel: a weaker channel does not take part
+_MOST_CHANNELS: Final = 64  # that the compiled loop compares
 _ENOUGH: Final = _GRID * _GRID // 4  # compared pixels that must lie inside a mask
 _DIGITS: Final = np.frombuffer(b"0123456789.", np.uint8)  # of a map of losses: tenths, and no detail
 
@@ -48,7 +49,7 @@ class Patches(NamedTuple):
     columns: int
     lines: NDArray[np.intp]  #: (64, patches): the row of each compared pixel
     places: NDArray[np.intp]  #: (64, patches): its column
-    pixels: NDArray[np.intp]  #: (64, patches): its number, counted row by row
+    pixels: NDArray[np.int64]  #: (64, patches): its number, counted row by row
 
     def box(self, patch: int) -> tuple[int, int, int, int]:
         """Return left, top, right and bottom of a patch, in pixels."""
@@ -109,16 +110,17 @@ def lay_patches(height: int, width: int) -> Patches:
     shape = (_GRID, _GRID, rows, columns)
     every_line = np.broadcast_to(lines.T[:, None, :, None], shape).reshape(_GRID * _GRID, -1)
     every_place = np.broadcast_to(places.T[None, :, None, :], shape).reshape(_GRID * _GRID, -1)
-    return Patches(height, width, rows, columns, every_line, every_place, every_line * width + every_place)
+    return Patches(height, width, rows, columns, every_line, every_place, (every_line * width + every_place).astype(np.int64))
 
 
 def sample_pixels(opened: Opened, patches: Patches) -> Opened:
     """Return the compared pixels as an image of 64 rows with one column for each patch; alpha is left out."""
     array = opened.array
-    if array.flags.c_contiguous and array.shape[-1] == opened.channels:  # four times as fast as two indices
-        pixels = array.reshape(-1, opened.channels).take(patches.pixels, axis=0)
+    if array.flags.c_contiguous and array.shape[-1] == opened.channels:  # ten times as fast as two indices
+        pixels = np.empty((*patches.pixels.shape, opened.channels), array.dtype)
+        kernels.loops.gather(array, pixels[0, 0].nbytes, patches.pixels, pixels)
     else:
-        pixels = opened.colour[patches.lines, patches.places]
+        pixels = np.ascontiguousarray(opened.colour[patches.lines, patches.places])
     return Opened(pixels, opened.channels, opened.kind, opened.data_range, pixels.shape, from_pil=False)
 
 
@@ -152,53 +154,21 @@ def compare_patches(
         >>> compare_patches(sample, doubled, None, patches, [2.0]).patches.tolist()
         [[0.0, 0.0], [1.0, 1.0]]
     """
-    # sums of 64 products of 8-bit levels are exact in single precision, at half the cost
-    exact = np.float32 if before.kind == "B" and after.dtype == np.uint8 else np.float64
-    count = len(after) if mask is None else np.repeat(np.maximum(mask.sum(axis=0), 1), before.channels)
-    source, written = (_columns(part, mask, exact) for part in (before.array, after))
-    variance, written_variance = _covariance(source, source, count), _covariance(written, written, count)
-    if isinstance(expected, np.ndarray):
-        goal = _columns(expected, mask, np.float64)
-        goal_variance, common = _covariance(goal, goal, count), _covariance(goal, written, count)
-    else:
-        gains = np.tile(np.ones(before.channels) if expected is None else np.abs(expected), len(patches.lines[0]))
-        goal_variance, common = variance * gains * gains, _covariance(source, written, count) * gains
-    scale = written_variance if expected is None else np.maximum(goal_variance, written_variance)
-    spread = np.sqrt(goal_variance * scale)
-    kept = np.divide(np.abs(common), spread, out=np.zeros_like(common), where=spread > 0)
+    channels = before.channels
     floor = 0.0 if math.isinf(before.data_range) else (_FLOOR * before.data_range) ** 2
-    strongest = np.repeat(variance.reshape(-1, before.channels).max(axis=1), before.channels)
-    detailed = (variance > 0) & (variance >= np.maximum(floor, _WEAK * _WEAK * strongest))
-    detailed &= count >= (0 if mask is None else _ENOUGH)
-    loss = np.where(detailed, np.clip(1.0 - kept, 0.0, 1.0), -1.0)  # -1: no detail there
-    return _summarise(loss.reshape(-1, before.channels), patches)
+    limits = (floor, 0 if mask is None else _ENOUGH)
+    counts = None if mask is None else np.maximum(mask.sum(axis=0, dtype=np.int64), 1)
+    source, written = (_inside(part, mask) for part in (before.array, after))
+    if isinstance(expected, np.ndarray):
+        expected = _inside(expected, mask)
+    by_level = before.kind == "B" and after.dtype == np.uint8 and not isinstance(expected, np.ndarray)
+    loops = kernels.loops if by_level and channels <= _MOST_CHANNELS else fallback_audit
+    losses = np.empty((patches.rows, patches.columns))
+    detailed, lost, lost_in, place, most = loops.patch_losses(source, written, channels, counts, expected, limits, losses)
+    total, box = max(1, detailed), None if most < 0 else patches.box(place)
+    return DetailLoss(losses, np.array([count / total for count in lost_in]), lost / total, max(0.0, round(most, 3)), box)
 
 
-def _columns(values: NDArray[Any], mask: Mask, dtype: type[np.floating[Any]]) -> NDArray[Any]:
-    """Return sampled values as 64 rows with a column for each patch and channel, zero outside the mask."""
-    inside = values if mask is None else np.where(mask[..., None], values, 0)
-    return inside.astype(dtype).reshape(len(values), -1)
-
-
-def _covariance(first: NDArray[Any], second: NDArray[Any], count: Any) -> Array:
-    """Return the covariance in each column; what is rounding noise becomes zero."""
-    # float64 by name: NumPy 1 would keep float32 when it divides by a scalar
-    product = np.einsum("kp,kp->p", first, second).astype(np.float64) / count
-    sums = (values.sum(axis=0, dtype=values.dtype).astype(np.float64) / count for values in (first, second))
-    covariance = product - next(sums) * next(sums)
-    return np.where(np.abs(covariance) > 1e-12 * np.abs(product), covariance, 0.0)
-
-
-def _summarise(loss: Array, patches: Patches) -> DetailLoss:
-    """Summarise the losses of (patches, channels), which are negative where there was no detail."""
-    worst = loss.max(axis=1)
-    place = int(worst.argmax())
-    total = max(1, int(np.count_nonzero(worst >= 0)))
-    largest = float(worst[place])
-    return DetailLoss(
-        np.where(worst < 0, np.nan, np.round(worst, 3)).reshape(patches.rows, patches.columns),
-        np.count_nonzero(loss > HALF, axis=0) / total,
-        float(np.count_nonzero(worst > HALF) / total),
-        max(0.0, round(largest, 3)),
-        None if largest < 0 else patches.box(place),
-    )
+def _inside(values: NDArray[Any], mask: Mask) -> NDArray[Any]:
+    """Return sampled values with zeros outside the mask."""
+    return values if mask is None else np.where(mask[..., None], values, values.dtype.type(0))

@@ -125,16 +125,18 @@ def sampled_loss(sample: Opened, numbers: ChannelMap | Plan, mask: Mask, patches
     """Measure the detail that a map takes from the sampled pixels of an image."""
     target: NDArray[Any] = np.empty_like(sample.array)
     if isinstance(numbers, ChannelMap) and numbers.options.space == "rgb":
-        write_affine(sample, target, numbers.gain, numbers.offset, limits(sample, clip=True))
-        return compare_patches(sample, target, mask, patches, numbers.gain)
-    plan = numbers if isinstance(numbers, Plan) else numbers.plan()
-    apply_opened(sample, plan, target, None, clip=True)
-    expected: Any = plan.matrix.diagonal().tolist()
-    if not (plan.is_linear_space and plan.is_diagonal):
-        expected = unclipped_values(colour_values(sample, None), sample, plan).reshape(sample.array.shape)
-        if not plan.is_linear_space:  # one colour far outside the gamut must not hide the others
-            expected = np.clip(expected, -sample.data_range, 2.0 * sample.data_range)
-    return compare_patches(sample, target, mask, patches, expected)
+        gain, offset = numbers.gain, numbers.offset
+    else:
+        plan = numbers if isinstance(numbers, Plan) else numbers.plan()
+        if not (plan.is_linear_space and plan.is_diagonal):
+            apply_opened(sample, plan, target, None, clip=True)
+            expected = unclipped_values(colour_values(sample, None), sample, plan).reshape(sample.array.shape)
+            if not plan.is_linear_space:  # one colour far outside the gamut must not hide the others
+                expected = np.clip(expected, -sample.data_range, 2.0 * sample.data_range)
+            return compare_patches(sample, target, mask, patches, expected)
+        gain, offset = plan.matrix.diagonal().tolist(), plan.offset_for(sample.data_range).tolist()
+    write_affine(sample, target, gain, offset, limits(sample, clip=True))
+    return compare_patches(sample, target, mask, patches, gain)
 
 
 def _search(low: float, high: float, keeps: Callable[[float], bool]) -> float:

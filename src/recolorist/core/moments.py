@@ -18,6 +18,7 @@ from recolorist.errors import ImageError, StatisticsError
 __all__ = [
     "Moments",
     "Pairs",
+    "exact_pairs",
     "finite_pixels",
     "float_pairs",
     "integer_pairs",
@@ -249,10 +250,8 @@ def measure(
     check.option(space, SPACES, "space")
     check.option(on_nonfinite, ("raise", "mask"), "on_nonfinite")
     if opened.is_batch:
-        each = [
-            measure_opened(opened[i], None if inside is None else inside[i], space, on_nonfinite)
-            for i in range(len(opened.array))
-        ]
+        masks = [None] * len(opened.array) if inside is None else inside
+        each = (measure_opened(opened[i], one, space, on_nonfinite) for i, one in enumerate(masks))
         return cast("Moments", tuple(each))  # type checkers cannot see whether an array is a batch
     return measure_opened(opened, inside, space, on_nonfinite)
 
@@ -323,11 +322,11 @@ def integer_pairs(opened: check.Opened, mask: NDArray[np.bool_] | None, name: st
     """Mean and variance per channel of an integer image: the numbers of :func:`measure` without the rest."""
     check.refuse_empty(mask, name)
     check.refuse_levels_above(opened, name)
-    return _exact_pairs(*integer_sums(opened, mask, 1))
+    return exact_pairs(*integer_sums(opened, mask, 1))
 
 
-def _exact_pairs(count: int, sums: tuple[int, ...], products: tuple[int, ...]) -> Pairs:
-    """Python divides integers of any size correctly rounded, so these are the float64 nearest to the exact values."""
+def exact_pairs(count: int, sums: Sequence[int], products: Sequence[int]) -> Pairs:
+    """Mean and variance per channel from exact sums: the nearest float64, for Python divides integers of any size correctly."""
     square = count * count
     return [(s / count, (count * q - s * s) / square) for s, q in zip(sums, products, strict=False)]
 
@@ -344,7 +343,7 @@ def _pairs_in(space: str, count: int, sums: tuple[int, ...], products: tuple[int
     A channel that deviates by less than a step is flat: that is the rounding of its conversion.
     """
     if space == "rgb":
-        return _exact_pairs(count, sums, products)
+        return exact_pairs(count, sums, products)
     square, pairs = count * count, []
     for total, products_of, bits in zip(sums, products, SPACES[space].bits, strict=False):
         spread = count * products_of - total * total

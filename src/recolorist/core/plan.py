@@ -81,8 +81,9 @@ class Plan:
     @property
     def is_diagonal(self) -> bool:
         """Whether each output channel depends on its own input channel alone."""
-        step = len(self.matrix) + 1
-        return not any(value for place, value in enumerate(self.matrix.ravel().tolist()) if place % step)
+        values = self.matrix.ravel().tolist()
+        del values[:: len(self.matrix) + 1]
+        return not any(values)
 
     @property
     def is_identity(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recolorist.core.kernels.fallback_audit import gather, map_counts, map_moments, patch_losses
 from recolorist.core.kernels.fallback_converted import (
     affine_converted,
     convert,
@@ -29,15 +30,19 @@ __all__ = [
     "affine_converted",
     "clipped",
     "convert",
+    "gather",
     "histogram",
     "join",
     "look_up",
+    "map_counts",
+    "map_moments",
     "match_shares",
     "mix_whole",
     "moments_converted",
     "moments_integer",
     "moments_levels",
     "moments_rgba",
+    "patch_losses",
     "planes",
     "product",
     "products_float",
