@@ -209,7 +209,7 @@ def loader() -> str:
         if arm in found
     ]
     judged = loader_report.verdicts(dict(plain))
-    missed = [f"{what}: {got} {said.removeprefix('missed ')}" for what, got, said in judged if said != "met"]
+    missed = [f"{what}: {got} {verdict.removeprefix('missed ')}" for what, got, verdict in judged if verdict != "met"]
     words = f" Missed: {'; '.join(missed)}." if missed else ""
     page = f"{plain['source']}; more in `{_page_of(path)}`.{words}\n"
     return text_table(["JPEG file to normalised tensor, p = 0.3", "µs a sample", "throughput"], body) + "\n" + page

@@ -1,7 +1,7 @@
 """Build the wheel and the source archive and look at them as a stranger would: `make release-check`.
 
 Every step prints one line; the first that fails ends the check with its output. What cannot be asked from here (an advisory
-service that is out of reach) is said, and `--strict` makes it a failure, as it must be where a release is made.
+service that is out of reach) is printed, and `--strict` makes it a failure, as it must be where a release is made.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ ACTIVE = "from recolorist.core import kernels; print(kernels.active())"
 
 
 class CheckError(Exception):
-    """A step that failed, with what it said."""
+    """A step that failed, with its message."""
 
 
 def main() -> int:
@@ -116,7 +116,7 @@ def look_into(wheel: Path, archive: Path) -> None:
 def installs(folder: Path, wheel: Path, archive: Path, out: Path) -> None:
     """The wheel, and the source archive with and without a compiler, in environments with nothing else."""
     python = environment(folder / "wheel", wheel)
-    expect(said(python, "-c", ACTIVE) == "c", "the wheel's loops are not active")
+    expect(output_of(python, "-c", ACTIVE) == "c", "the wheel's loops are not active")
     run(python, "-m", "pip", "check")
     run(folder / "wheel" / "bin" / "recolorist", "demo", "--out", folder / "demo")
     tell("wheel", "installs into an empty environment, compiled loops active, the demo runs")
@@ -124,17 +124,18 @@ def installs(folder: Path, wheel: Path, archive: Path, out: Path) -> None:
     count = len(json.loads((out / "bom.json").read_text("utf-8"))["components"])
     tell("bill of materials", f"{count} components in {out / 'bom.json'}")
     bare = environment(folder / "bare", archive, {"CC": "/bin/false"})
-    expect(said(bare, "-c", ACTIVE) == "numpy", "without a compiler something else than the NumPy fallback is active")
+    expect(output_of(bare, "-c", ACTIVE) == "numpy", "without a compiler something else than the NumPy fallback is active")
     same = "import numpy as np, recolorist as rc; r = np.random.default_rng(0).integers(0, 256, (2, 64, 48, 3), dtype=np.uint8); "
     same += "import hashlib; print(hashlib.sha256(rc.match(r[0], r[1]).tobytes()).hexdigest())"
-    expect(said(python, "-c", same) == said(bare, "-c", same), "the NumPy fallback gives other bits than the compiled loops")
+    is_equal = output_of(python, "-c", same) == output_of(bare, "-c", same)
+    expect(is_equal, "the NumPy fallback gives other bits than the compiled loops")
     tell("no compiler", "installs from the source archive, NumPy fallback active, same bits")
 
 
 def known_faults(environment_folder: Path, *, strict: bool) -> None:
     """Ask an advisory service about every dependency."""
     python = environment_folder / "bin" / "python"
-    site = said(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
+    site = output_of(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
     done = subprocess.run(
         [sys.executable, "-m", "pip_audit", "--path", site, "--format", "json"], capture_output=True, text=True, check=False
     )
@@ -180,9 +181,9 @@ def container_steps(folder: Path, extras: str) -> None:
     source = copied(folder / "copied")
     run("sh", source / "containers" / "install.sh", source, folder / "container", extras)
     python = folder / "container" / "bin" / "python"
-    expect(said(python, "-c", ACTIVE) == "c", "the container's loops are not active")
+    expect(output_of(python, "-c", ACTIVE) == "c", "the container's loops are not active")
     studies = "from importlib.resources import files; print((files('recolorist_lab') / 'configs' / 'check.toml').is_file())"
-    expect(said(python, "-c", studies) == "True", "the container has no study files")
+    expect(output_of(python, "-c", studies) == "True", "the container has no study files")
     pins = (ROOT / "containers" / "lock.txt").read_text("utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     for line in project["dependencies"]:
@@ -207,7 +208,7 @@ def run(*words: object, variables: dict[str, str] | None = None) -> None:
     expect(done.returncode == 0, f"{' '.join(map(str, words))}\n{done.stdout}{done.stderr}")
 
 
-def said(*words: object) -> str:
+def output_of(*words: object) -> str:
     """What a command prints; run elsewhere, so that what is installed is imported and not what lies here."""
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False, cwd=tempfile.gettempdir())
     expect(done.returncode == 0, f"{' '.join(map(str, words))}\n{done.stderr}")

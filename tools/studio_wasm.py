@@ -51,8 +51,8 @@ def compiler() -> str | None:
     """Return the first line of what the compiler says of itself; None if there is none that links WebAssembly."""
     if shutil.which("clang") is None or shutil.which("wasm-ld") is None:
         return None
-    said = subprocess.run(["clang", "--version"], capture_output=True, text=True, check=True)
-    return said.stdout.splitlines()[0]
+    output = subprocess.run(["clang", "--version"], capture_output=True, text=True, check=True)
+    return output.stdout.splitlines()[0]
 
 
 def build() -> bytes:

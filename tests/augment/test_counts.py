@@ -21,6 +21,6 @@ def test_a_few_blank_images_are_counted_in_silence() -> None:
 
 
 def test_where_nearly_all_are_blank_the_range_is_doubted_once() -> None:
-    with pytest.warns(BlankWarning, match=r"60 of the first 64 images are blank.*data_range=4095.*blank='match'") as told:
+    with pytest.warns(BlankWarning, match=r"60 of the first 64 images are blank.*data_range=4095.*blank='match'") as caught:
         count(60, 200)
-    assert len(told) == 1
+    assert len(caught) == 1

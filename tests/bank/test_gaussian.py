@@ -94,8 +94,8 @@ def test_a_private_gaussian_is_a_valid_bank_and_never_the_same(bank: rc.StyleBan
 def test_the_command_prints_what_was_spent(bank: rc.StyleBank, tmp_path: Path) -> None:
     bank.save(tmp_path / "in.rcb")
     words = ("bank", "share", tmp_path / "in.rcb", "-o", tmp_path / "out.rcb")
-    told = run_json(*words, "--gaussian")
-    assert (told["fitted_to"], told["counted"], told["budget"]) == (60, "images", None)
-    told = run_json(*words, "--epsilon", "2", "--force")
-    assert told["budget"] == {"epsilon": 2.0, "delta": 1e-6}
+    summary = run_json(*words, "--gaussian")
+    assert (summary["fitted_to"], summary["counted"], summary["budget"]) == (60, "images", None)
+    summary = run_json(*words, "--epsilon", "2", "--force")
+    assert summary["budget"] == {"epsilon": 2.0, "delta": 1e-6}
     assert "30 patients" in refused(*words, "--gaussian", "--patients", "^(p[0-9]+)_", "--force")

@@ -17,9 +17,9 @@ from tests.commands import run_here
 
 @pytest.mark.parametrize(("bank", "mask"), [("none", "fundus"), ("tissue", None), ("tissue", "fundus")])
 def test_another_rule_is_named_with_that_of_the_bank(bank: str, mask: str | None) -> None:
-    with pytest.warns(PreprocessingWarning) as told:
+    with pytest.warns(PreprocessingWarning) as caught:
         warn_of_other_mask(bank, mask, "these images")
-    text = str(told[0].message)
+    text = str(caught[0].message)
     assert ("all pixels" if bank == "none" else repr(bank)) in text
     assert ("all pixels" if mask is None else repr(mask)) in text
     assert "build the bank in the same way" in text

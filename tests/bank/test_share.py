@@ -88,9 +88,9 @@ def test_a_crowd_that_is_not_there_is_refused(bank: rc.StyleBank) -> None:
 
 def test_the_command_tells_how_well_the_styles_hide(bank: rc.StyleBank, tmp_path: Path) -> None:
     bank.save(tmp_path / "in.npz")
-    told = run_json("bank", "share", tmp_path / "in.npz", "-o", tmp_path / "out.npz", "--step", "16", "--at-least", "2")
-    assert told["alone_before"] == 1.0
-    assert told["alone_after"] == 0.0
+    summary = run_json("bank", "share", tmp_path / "in.npz", "-o", tmp_path / "out.npz", "--step", "16", "--at-least", "2")
+    assert summary["alone_before"] == 1.0
+    assert summary["alone_after"] == 0.0
     assert rc.StyleBank.load(tmp_path / "out.npz").keys[0] == "0"
     assert "--force" in refused("bank", "share", tmp_path / "in.npz", "-o", tmp_path / "out.npz")
 

@@ -150,7 +150,7 @@ def test_dropped_files_are_matched_and_the_numbers_are_the_library_s(page: Studi
     np.testing.assert_allclose(page.row("pearson"), audit.pearson, rtol=1e-12)
     lines = page.browser.run("Array.from(document.querySelectorAll('.equation'), (line) => line.textContent)")
     assert lines[0] == f"R′ = {plan.gain[0]:.4f} R {'−' if plan.offset[0] < 0 else '+'} {abs(plan.offset[0]):.2f}"
-    assert page.browser.run("document.querySelectorAll('#strip label').length") == 2  # the example's styles made room
+    assert page.browser.run("document.querySelectorAll('#strip label').length") == 2  # the example's styles were removed
 
 
 def test_clicking_through_the_strip_changes_the_style(page: StudioPage, tmp_path: Path) -> None:

@@ -307,7 +307,7 @@ def test_themes_follow_the_system_and_the_switch(page: StudioPage) -> None:
 
 
 def test_a_megapixel_answers_at_once(page: StudioPage, tmp_path: Path) -> None:
-    """The aim is 50 ms from the slider to the picture; the limit here leaves room for a busy machine."""
+    """The aim is 50 ms from the slider to the picture; the limit here allows for a busy machine."""
     page.load(save(tmp_path / "content.png", noise(0, (1000, 1000))), save(tmp_path / "style.png", narrow_noise(1, (1000, 1000))))
     times = page.browser.run(
         """(async () => {

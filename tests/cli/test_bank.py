@@ -59,10 +59,10 @@ def test_kathers_empty_tiles_are_left_out_and_named(tmp_path: Path) -> None:
     answer = run_here("bank", "build", tiles, "-o", tmp_path / "k.rcb", "--split", "train")
     assert "21 styles" in answer.out
     assert "3 blank image(s) left out: 08_EMPTY/" in answer.out
-    told = run_here("bank", "info", tmp_path / "k.rcb").out
-    assert "measured: all pixels" in told
-    assert "blank images: left out (3)" in told
-    assert "preparation: not recorded" in told
+    text = run_here("bank", "info", tmp_path / "k.rcb").out
+    assert "measured: all pixels" in text
+    assert "blank images: left out (3)" in text
+    assert "preparation: not recorded" in text
 
 
 def test_build_leaves_outliers_out_if_asked(tmp_path: Path) -> None:
@@ -123,12 +123,12 @@ def test_a_file_that_is_no_bank_is_refused(tmp_path: Path) -> None:
 
 def test_info_lists_domains_labels_and_outliers(bank: Path) -> None:
     opened = StyleBank.load(bank)
-    told = run_here("bank", "info", bank, "--json").json
-    assert told == json.loads(json.dumps(opened.summary())) | {"outlier_keys": [opened.keys[row] for row in opened.outliers()]}
+    summary = run_here("bank", "info", bank, "--json").json
+    assert summary == json.loads(json.dumps(opened.summary())) | {"outlier_keys": [opened.keys[row] for row in opened.outliers()]}
     answer = run_here("bank", "info", bank)
     assert re.search(r"hospital_b\s+10\s+[\d.]+ +[\d.]+ +[\d.]+", answer.out)
     assert "labels: benign 10, malignant 10" in answer.out
-    assert f"outliers: {len(told['outlier_keys'])}" in answer.out
+    assert f"outliers: {len(summary['outlier_keys'])}" in answer.out
 
 
 def test_plot_is_svg_and_nothing_else(bank: Path, tmp_path: Path) -> None:

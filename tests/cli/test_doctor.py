@@ -22,13 +22,13 @@ def _without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_json_names_versions_loops_and_the_self_test() -> None:
     answer = run_here("doctor", "--json")
-    told = answer.json
-    assert (answer.code, answer.err, told["recolorist"]) == (0, "", __version__)
-    assert told["loops"] == kernels.active()
-    assert told["packages"]["numpy"] == importlib.metadata.version("numpy")
-    assert told["self_test"]["passed"] is True
-    assert {"PNG", "JPEG", "TIFF"} <= set(told["formats"])
-    assert told["max_pixels"] == 89_478_485
+    report = answer.json
+    assert (answer.code, answer.err, report["recolorist"]) == (0, "", __version__)
+    assert report["loops"] == kernels.active()
+    assert report["packages"]["numpy"] == importlib.metadata.version("numpy")
+    assert report["self_test"]["passed"] is True
+    assert {"PNG", "JPEG", "TIFF"} <= set(report["formats"])
+    assert report["max_pixels"] == 89_478_485
 
 
 def test_people_read_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,8 +78,8 @@ def test_people_read_a_verdict_for_each_group_and_the_farthest_images(dark: Path
 
 
 def test_groups_are_optional(data: Path, bank: Path) -> None:
-    told = run_here("drift", data, "--bank", bank, "--json", "--group-from", "none").json
-    assert len(told["groups"]) <= 1
+    summary = run_here("drift", data, "--bank", bank, "--json", "--group-from", "none").json
+    assert len(summary["groups"]) <= 1
     assert "neither a whole number nor 'none'" in refused("drift", data, "--bank", bank, "--group-from", "x", code=2)
 
 

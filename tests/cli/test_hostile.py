@@ -1,4 +1,4 @@
-"""Folders made to hurt: the command names what is wrong, does the rest, writes where it was told and nowhere else."""
+"""Hostile folders: the command names what is wrong, does the rest, and writes into the target folder only."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ class TestBadFiles:
     @pytest.mark.parametrize("command", ["audit", "bank"])
     def test_the_others_too(self, horrors: Path, tmp_path: Path, command: str) -> None:
         words = ["audit", horrors] if command == "audit" else ["bank", "build", horrors, "-o", tmp_path / "b.rcb"]
-        told = run_json(*words, code=3)
-        assert told["images" if command == "audit" else "styles"] == 4
-        assert len(told["failures"]) == 9
-        assert all(failure["error"] for failure in told["failures"])
+        summary = run_json(*words, code=3)
+        assert summary["images" if command == "audit" else "styles"] == 4
+        assert len(summary["failures"]) == 9
+        assert all(failure["error"] for failure in summary["failures"])
 
     def test_an_odd_bank_is_one_sentence(self, tmp_path: Path) -> None:
         (tmp_path / "b.rcb").write_bytes(b"PK\x03\x04 nothing")

@@ -86,9 +86,9 @@ def test_an_interrupted_run_leaves_only_whole_files(
     assert 60 <= len(pictures) < COUNT
     assert all(undisturbed[name] == data for name, data in pictures.items())
     assert set(left) - set(pictures) == {".provenance.journal"}
-    told = run_json("augment", data, tmp_path / "o", "--bank", bank, "--resume")
-    assert told["written"] + told["kept"] == COUNT
-    assert told["kept"] > 0
+    summary = run_json("augment", data, tmp_path / "o", "--bank", bank, "--resume")
+    assert summary["written"] + summary["kept"] == COUNT
+    assert summary["kept"] > 0
     assert contents(tmp_path / "o") == undisturbed
 
 

@@ -13,7 +13,7 @@ from recolorist.cli.progress import Lines, show_progress
 
 
 class Clock:
-    """Time that passes when it is told to."""
+    """A clock that the test sets."""
 
     def __init__(self) -> None:
         self.now = 0.0

@@ -76,7 +76,7 @@ def test_a_killed_worker_costs_nothing(tmp_path: Path) -> None:
     assert len(list(out.glob("*.png"))) < COUNT  # it was midway
     output, errors = process.communicate(timeout=600)
     assert process.returncode == 3, errors
-    told = json.loads(output)
-    assert (told["written"], [failure["source"] for failure in told["failures"]]) == (COUNT, ["broken.png"])
+    summary = json.loads(output)
+    assert (summary["written"], [failure["source"] for failure in summary["failures"]]) == (COUNT, ["broken.png"])
     assert contents(out) == contents(tmp_path / "local")
     assert len(expected.records) == COUNT

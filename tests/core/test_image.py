@@ -1,4 +1,4 @@
-"""The door: what is refused, and whether the refusal says what came and what to do."""
+"""Opening images: what is refused, and whether the error says what came and what to do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RNG = np.random.default_rng(20)
 COLOUR = RNG.integers(0, 256, (6, 7, 3), dtype=np.uint8)
 STYLE = RNG.integers(60, 200, (5, 8, 3), dtype=np.uint8)
 
-DOORS: dict[str, Callable[..., Any]] = {
+ENTRY_POINTS: dict[str, Callable[..., Any]] = {
     "measure": rc.measure,
     "apply": lambda image, **options: rc.apply(image, rc.plan(rc.measure(COLOUR), rc.measure(STYLE)), **options),
     "match": lambda image, **options: rc.match(image, STYLE, **options),
@@ -26,48 +26,48 @@ DOORS: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("entry", ENTRY_POINTS)
 class TestRefused:
     @pytest.mark.parametrize(
         "dtype", ["bool", "int8", "int16", "int32", "int64", "uint32", "uint64", "complex64", "complex128", "object", "S2", "U2"]
     )
-    def test_dtype_is_named(self, door: str, dtype: str) -> None:
+    def test_dtype_is_named(self, entry: str, dtype: str) -> None:
         image = np.zeros((4, 5, 3), dtype)
         with pytest.raises(ImageError, match="Convert it") as caught:
-            DOORS[door](image)
+            ENTRY_POINTS[entry](image)
         assert str(image.dtype) in str(caught.value)
         assert "uint8, uint16, float16, float32 or float64" in str(caught.value)
 
-    def test_structured_and_extended(self, door: str) -> None:
+    def test_structured_and_extended(self, entry: str) -> None:
         for image in (np.zeros((4, 5), "i4,f4"), np.zeros((4, 5, 3), np.longdouble), np.zeros((4, 5, 3), "M8[s]")):
             with pytest.raises(ImageError, match="dtype"):
-                DOORS[door](image)
+                ENTRY_POINTS[entry](image)
 
     @pytest.mark.parametrize("shape", [(), (5,), (2, 3, 4, 5, 3), (1,) * 6])
-    def test_rank_is_named(self, door: str, shape: tuple[int, ...]) -> None:
+    def test_rank_is_named(self, entry: str, shape: tuple[int, ...]) -> None:
         with pytest.raises(ImageError) as caught:
-            DOORS[door](np.zeros(shape, np.uint8))
+            ENTRY_POINTS[entry](np.zeros(shape, np.uint8))
         assert str(shape) in str(caught.value)
 
     @pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0, 0), (0, 4, 3), (4, 0, 3), (4, 5, 0), (2, 0, 4, 3), (2, 4, 0, 3)])
-    def test_no_pixels(self, door: str, shape: tuple[int, ...]) -> None:
+    def test_no_pixels(self, entry: str, shape: tuple[int, ...]) -> None:
         with pytest.raises(ImageError, match="no pixels"):
-            DOORS[door](np.zeros(shape, np.uint8))
+            ENTRY_POINTS[entry](np.zeros(shape, np.uint8))
 
     @pytest.mark.parametrize("image", [None, "a.png", b"x", 3, 2.5, [[1, 2]], {"a": 1}, np.uint8(3), range(3)], ids=repr)
-    def test_other_types_are_named(self, door: str, image: Any) -> None:
+    def test_other_types_are_named(self, entry: str, image: Any) -> None:
         with pytest.raises(ImageError, match="NumPy arrays") as caught:
-            DOORS[door](image)
+            ENTRY_POINTS[entry](image)
         assert type(image).__name__ in str(caught.value)
 
-    def test_masked_array(self, door: str) -> None:
+    def test_masked_array(self, entry: str) -> None:
         with pytest.raises(ImageError, match="masked array"):
-            DOORS[door](np.ma.masked_array(COLOUR, mask=COLOUR > 99))
+            ENTRY_POINTS[entry](np.ma.masked_array(COLOUR, mask=COLOUR > 99))
 
     @pytest.mark.parametrize("shape", [(3, 64, 48), (1, 64, 48), (4, 64, 48), (2, 3, 64, 48), (5, 6, 513)])
-    def test_channel_first_gets_the_remedy(self, door: str, shape: tuple[int, ...]) -> None:
+    def test_channel_first_gets_the_remedy(self, entry: str, shape: tuple[int, ...]) -> None:
         with pytest.raises(ImageError, match=r"moveaxis\(image, -3, -1\)") as caught:
-            DOORS[door](np.zeros(shape, np.uint8))
+            ENTRY_POINTS[entry](np.zeros(shape, np.uint8))
         assert str(shape) in str(caught.value)
 
 
@@ -87,8 +87,8 @@ class TestGreyAndColour:
     @pytest.mark.parametrize("method", rc.MATCHERS)
     def test_never_guessed(self, method: str) -> None:
         grey = COLOUR[..., 0]
-        for content, style, said in ((grey, STYLE, "1 channel.*style 3"), (COLOUR, STYLE[..., 0], "3 channel.*style 1")):
-            with pytest.raises(StatisticsError, match=said) as caught:
+        for content, style, message in ((grey, STYLE, "1 channel.*style 3"), (COLOUR, STYLE[..., 0], "3 channel.*style 1")):
+            with pytest.raises(StatisticsError, match=message) as caught:
                 rc.match(content, style, method)
             assert "numpy.repeat" in str(caught.value)
 
@@ -115,12 +115,12 @@ class TestGreyAndColour:
 
 class TestRange:
     @pytest.mark.parametrize(("low", "high"), [(0.0, 1.5), (-0.25, 1.0), (-3.0, 255.0), (0.0, 200.0), (0.0, 1.0000001)])
-    @pytest.mark.parametrize("door", DOORS)
-    def test_outside_names_minimum_and_maximum(self, door: str, low: float, high: float) -> None:
+    @pytest.mark.parametrize("entry", ENTRY_POINTS)
+    def test_outside_names_minimum_and_maximum(self, entry: str, low: float, high: float) -> None:
         image = np.full((4, 5, 3), 0.5)
         image[1, 2, 0], image[2, 2, 1] = low, high
         with pytest.raises(ImageError, match=r"declared range 0 to 1\b") as caught:
-            DOORS[door](image)
+            ENTRY_POINTS[entry](image)
         assert f"from {min(low, 0.5):.6g} to {high:.6g}" in str(caught.value)
 
     @pytest.mark.parametrize(("high", "advice"), [(200.0, "255.0"), (3000.0, "4095.0"), (60000.0, "65535.0")])
@@ -154,10 +154,10 @@ class TestRange:
             result = rc.match(content, bright, method, data_range=4095, style_range=4095)
             assert result.max() == 4095, method
 
-    @pytest.mark.parametrize("door", [name for name in DOORS if name != "style"])
-    def test_levels_above_a_declared_range_are_refused(self, door: str) -> None:
+    @pytest.mark.parametrize("entry", [name for name in ENTRY_POINTS if name != "style"])
+    def test_levels_above_a_declared_range_are_refused(self, entry: str) -> None:
         with pytest.raises(ImageError, match="0 to 4095"):
-            DOORS[door](np.full((4, 5, 3), 5000, np.uint16), data_range=4095)
+            ENTRY_POINTS[entry](np.full((4, 5, 3), 5000, np.uint16), data_range=4095)
 
     @pytest.mark.parametrize("value", [0, -1, -math.inf, math.nan, "255", True, int, [255], 10**400, 1 + 2j])
     @pytest.mark.parametrize("image", [COLOUR, COLOUR / 255.0], ids=["uint8", "float64"])
@@ -211,9 +211,9 @@ class TestOptions:
         np.testing.assert_array_equal(rc.match(COLOUR, STYLE, strength=value), rc.match(COLOUR, STYLE, strength=float(value)))
 
     def test_unclipped_integers(self) -> None:
-        for door in ("match", "apply"):
+        for entry in ("match", "apply"):
             with pytest.raises(OptionError, match="clip=False is for float"):
-                DOORS[door](COLOUR, clip=False)
+                ENTRY_POINTS[entry](COLOUR, clip=False)
 
     def test_alpha_needs_company(self) -> None:
         with pytest.raises(ImageError, match="alpha"):

@@ -60,8 +60,8 @@ def complaint(command: Command) -> str | None:
         program(command.program).main(list(command.words), standalone_mode=False)
     except Exception as error:  # noqa: BLE001 - typer's own kinds of errors have no public names
         unfinished = type(error).__name__ == "MissingParameter" and not command.whole
-        said = str(error.format_message()) if hasattr(error, "format_message") else repr(error)
-        return None if unfinished else said
+        message = str(error.format_message()) if hasattr(error, "format_message") else repr(error)
+        return None if unfinished else message
     return None
 
 
@@ -76,7 +76,7 @@ def test_every_command_line_parses() -> None:
     found = [command for page in pages() for command in commands(page)]
     found += [command for script in scripts for command in script_commands(script)]
     assert len(found) > 60, "the pages show dozens of commands"
-    wrong = [f"{command}\n    {said}" for command in found if (said := complaint(command))]
+    wrong = [f"{command}\n    {message}" for command in found if (message := complaint(command))]
     assert not wrong, "\n".join(wrong)
 
 

@@ -36,7 +36,7 @@ def problem(page: Path, target: str) -> str | None:
 
 @pytest.mark.parametrize("page", pages(), ids=name_of)
 def test_links_lead_somewhere(page: Path) -> None:
-    wrong = [f"{target}: {said}" for target in links(page) if (said := problem(page, target))]
+    wrong = [f"{target}: {message}" for target in links(page) if (message := problem(page, target))]
     assert not wrong, "\n".join(wrong)
 
 

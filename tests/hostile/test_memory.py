@@ -69,7 +69,7 @@ def test_workers_share_one_map(tmp_path: Path) -> None:
     shape = (images, 512, 2048)
     with path.open("wb") as file:
         np.lib.format.write_array_header_1_0(file, {"descr": "|u1", "fortran_order": False, "shape": shape})
-        file.truncate(file.tell() + images * MIB)  # zeros that take no room on the disk
+        file.truncate(file.tell() + images * MIB)  # sparse: zeros that take no space on the disk
     started = [
         subprocess.Popen([sys.executable, "-c", _WORKER, str(path)], stdout=subprocess.PIPE, text=True)  # noqa: S603
         for _ in range(readers)

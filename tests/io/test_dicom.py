@@ -181,7 +181,7 @@ def test_a_deflated_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> Non
 def test_a_file_larger_than_any_image_within_the_limit(tmp_path: Path) -> None:
     path = save_dicom(tmp_path / "a.dcm", picture()[..., 0], 8, "MONOCHROME2")
     with path.open("r+b") as file:
-        file.truncate(1 << 31)  # sparse: takes no room
+        file.truncate(1 << 31)  # sparse: takes no space
     with pytest.raises(ImageError, match="2,147,483,648 bytes"):
         read_image(path)
 

@@ -103,7 +103,7 @@ class TestModes:
         path = save_tiff(tmp_path / "a.tif", picture(channels=4), photometric="rgb", extrasamples=[extra])
         with Image.open(path) as image:
             expected = np.asarray(image)
-        if extra == "unspecified":  # what is not said to be alpha is no colour either; Pillow 10 reads it as alpha
+        if extra == "unspecified":  # a sample not declared as alpha is no colour either; Pillow 10 reads it as alpha
             expected = picture(channels=4)[..., :3]
         assert np.array_equal(read_image(path), expected)
 

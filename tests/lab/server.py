@@ -1,4 +1,4 @@
-"""A small https server with a certificate of its own, which can be told to misbehave."""
+"""A small https server with a certificate of its own, which can be made to misbehave."""
 
 from __future__ import annotations
 

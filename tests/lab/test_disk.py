@@ -1,4 +1,4 @@
-"""Room on the disk."""
+"""Free space on the disk."""
 
 from __future__ import annotations
 

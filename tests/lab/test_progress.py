@@ -12,7 +12,7 @@ from recolorist_lab.progress import bytes_bar, steps_bar
 
 
 class Clock:
-    """Time that passes when it is told to."""
+    """A clock that the test sets."""
 
     def __init__(self) -> None:
         self.now = 0.0

@@ -58,7 +58,7 @@ class TestGood:
     def test_progress_is_told(self, served: Server, link: Link, tmp_path: Path) -> None:
         assert served.port
         ticks: list[tuple[str, int, int | None]] = []
-        fetch(card_with(pinned_file()), tmp_path, link=link, tick=lambda *told: ticks.append(told))
+        fetch(card_with(pinned_file()), tmp_path, link=link, tick=lambda *progress: ticks.append(progress))
         assert ticks[-1] == ("a.bin", len(DATA), len(DATA))
         assert [done for _, done, _ in ticks] == sorted(done for _, done, _ in ticks)
 
@@ -258,7 +258,7 @@ class TestBad:
     def test_a_body_without_a_length_is_refused_where_nothing_is_pinned(
         self, name: str, server: Server, link: Link, tmp_path: Path
     ) -> None:
-        """A connection that was cut cannot be told from the end of the file."""
+        """A connection that was cut cannot be distinguished from the end of the file."""
         server.answers[f"/{HOST}/{name}"] = lambda h: h.plain(200, {"Connection": "close"}, zipped({"a.txt": b"x"}))
         with pytest.raises(FetchError, match="does not say how long it is"):
             fetch(card_with(open_file(name)), tmp_path, link=link)

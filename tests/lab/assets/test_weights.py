@@ -139,7 +139,7 @@ class TestFinding:
             path_of("part")
 
     def test_what_has_no_address_says_what_to_do(self, tmp_path: Path) -> None:
-        with pytest.raises(WeightsError) as told:
+        with pytest.raises(WeightsError) as caught:
             path_of("nowhere")
         for part in (
             "nowhere.pth",
@@ -148,7 +148,7 @@ class TestFinding:
             str(tmp_path),
             "RECOLORIST_WEIGHTS",
         ):
-            assert part in str(told.value)
+            assert part in str(caught.value)
 
     def test_downloads_may_be_forbidden(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("RECOLORIST_OFFLINE", "1")
@@ -187,10 +187,10 @@ class TestDownload:
         self, loopback: str, table: dict[str, WeightFile], tmp_path: Path
     ) -> None:
         nobody = Link(mirror=f"https://{loopback}:9", tries=1, timeout=1)
-        with pytest.raises(WeightsError) as told:
+        with pytest.raises(WeightsError) as caught:
             path_of("part", link=nobody)
         for part in ("part.pth", table["part"].sha256, "whole-0000.pth", f"https://{HOST}/whole-0000.pth", str(tmp_path)):
-            assert part in str(told.value)
+            assert part in str(caught.value)
 
     def test_several_at_once_download_once(self, served: Server, link: Link) -> None:
         pytest.importorskip("fcntl")

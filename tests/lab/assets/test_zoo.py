@@ -73,8 +73,8 @@ class TestLoading:
         assert (found.architecture, found.classes, found.mean, found.std) == ("densenet121", 5, None, None)
 
     def test_statistics_as_timm_writes_them(self, tmp_path: Path) -> None:
-        told = {"mean": [0.1, 0.2, 0.3], "std": [1, 1, 1]}
-        place = made(tmp_path, "own", 3, "test_resnet", architecture_="x", model="test_resnet", pretrained_cfg=told)
+        settings = {"mean": [0.1, 0.2, 0.3], "std": [1, 1, 1]}
+        place = made(tmp_path, "own", 3, "test_resnet", architecture_="x", model="test_resnet", pretrained_cfg=settings)
         assert published.load(str(place)).mean == (0.1, 0.2, 0.3)
 
     def test_a_wrappers_prefix_is_taken_off(self, tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ class TestLoading:
         assert all(torch.equal(found[key], value) for key, value in net.state_dict().items())
 
     @pytest.mark.parametrize(
-        ("change", "said"),
+        ("change", "message"),
         [
             (lambda place: (place / "config.json").write_text("[]", "utf-8"), "expected is a table"),
             (lambda place: (place / "config.json").write_text("{", "utf-8"), "cannot be read as JSON"),
@@ -96,10 +96,10 @@ class TestLoading:
             (lambda place: (place / "config.json").write_text('{"model": "test_resnet", "mean": 3}', "utf-8"), "three numbers"),
         ],
     )
-    def test_what_does_not_fit_is_refused(self, tmp_path: Path, change: Any, said: str) -> None:
+    def test_what_does_not_fit_is_refused(self, tmp_path: Path, change: Any, message: str) -> None:
         place = made(tmp_path, "own", 3, "test_resnet", model="test_resnet")
         change(place)
-        with pytest.raises(zoo.ZooError, match=said):
+        with pytest.raises(zoo.ZooError, match=message):
             published.load(str(place))
 
     def test_offline_it_says_what_goes_where(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

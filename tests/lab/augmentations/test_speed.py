@@ -14,9 +14,9 @@ ROOT = Path(__file__).parents[3]
 
 def test_the_page_has_the_newest_figures() -> None:
     newest = max((ROOT / "benchmarks" / "results" / "augmentations").glob("*.json"))
-    told = json.loads(newest.read_text("utf-8"))
-    medians = {name: one["median"] for name, one in told["microseconds"].items()}
+    record = json.loads(newest.read_text("utf-8"))
+    medians = {name: one["median"] for name, one in record["microseconds"].items()}
     page = (ROOT / "docs" / "augmentations.md").read_text("utf-8")
     assert tables_of(page)["speed"] == "\n".join(table(medians)) + "\n"
     assert {f"{name}, always" for name in NAMES} | {DECODE} <= set(medians)
-    assert told["rounds"] >= 7
+    assert record["rounds"] >= 7

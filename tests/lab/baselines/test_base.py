@@ -1,4 +1,4 @@
-"""What every method inherits: the door for images, padding, parts, and strict official files."""
+"""What every method inherits: the check of images, padding, parts, and strict official files."""
 
 from __future__ import annotations
 

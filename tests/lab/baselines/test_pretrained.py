@@ -16,7 +16,7 @@ from recolorist_lab.baselines import build, pretrained
 from recolorist_lab.baselines.networks.artflow import ArtFlow
 from recolorist_lab.baselines.networks.contrimix import ContriMix
 from recolorist_lab.baselines.networks.wct2 import WCT2
-from tests.lab.cli.baseline_kit import told
+from tests.lab.cli.baseline_kit import run_json
 
 SMALL: dict[str, Any] = {"stains": 4}
 
@@ -73,7 +73,7 @@ def test_a_file_of_another_network_is_refused_whatever_is_said_of_it(file: Path,
 
 def test_the_published_decoder_is_adains_and_not_efdms(real_weights: Path, tmp_path: Path) -> None:
     path = real_weights / "adain_decoder.pth"
-    done = told("convert", "adain", "--from", f"decoder={path}", "--out", tmp_path / "adain.safetensors")
+    done = run_json("convert", "adain", "--from", f"decoder={path}", "--out", tmp_path / "adain.safetensors")
     assert done["sha256"]["decoder"].startswith("379ca41d")
     with pytest.raises(OptionError, match="not the decoder of EFDM"):
         pretrained.convert(

@@ -74,5 +74,5 @@ def test_a_seed_makes_a_model_and_nothing_else_moves() -> None:
 
 def test_looking_at_the_table_imports_no_framework() -> None:
     code = "import sys, recolorist_lab.baselines.registry, recolorist_lab.cli.baseline; print('torch' in sys.modules)"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
-    assert told.stdout.strip() == "False"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert process.stdout.strip() == "False"

@@ -30,16 +30,16 @@ class TestFiles:
         assert torch.equal(back.stylise(content, style), model.stylise(content, style))
         assert back.made == model.made
         assert store.load(path, alpha=1.0).made != model.made
-        told = store.read(path)[1]
-        assert told["about"]["steps"] == 1
-        assert told["parts"] == ["decoder"]
+        metadata = store.read(path)[1]
+        assert metadata["about"]["steps"] == 1
+        assert metadata["parts"] == ["decoder"]
 
     def test_a_decoder_refuses_another_encoder(self, tmp_path: Path) -> None:
         model = build("adain", encoder="random", seed=5)
         path = store.save(model, tmp_path / "a.safetensors")
-        tensors, told = store.unpacked(path.read_bytes(), "a")
+        tensors, metadata = store.unpacked(path.read_bytes(), "a")
         other = tmp_path / "b.safetensors"
-        other.write_bytes(store.packed(tensors, {**told, "seed": 6}))
+        other.write_bytes(store.packed(tensors, {**metadata, "seed": 6}))
         with pytest.raises(layout.LayoutError, match="trained beside another encoder"):
             store.load(other)
 

@@ -18,13 +18,13 @@ DATA = "synthetic:hospitals=3,tiles=4,size=24"
 SMALL = ("--batch", "1", "--load-size", "20", "--crop-size", "16", "--encoder", "random", "--device", "cpu")
 
 
-def told(*words: str | Path) -> Any:
+def run_json(*words: str | Path) -> Any:
     done = CliRunner().invoke(app, ["baseline", *map(str, words), "--json"], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
 
 
-def said(*words: str | Path) -> str:
+def run_text(*words: str | Path) -> str:
     done = CliRunner().invoke(app, ["baseline", *map(str, words)], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.stdout
@@ -36,4 +36,4 @@ def refused(message: str, *words: str | Path) -> None:
 
 
 def trained(out: Path, *more: str | Path) -> Any:
-    return told("train", "efdm", "--data", DATA, "--out", out, "--ledger", out.parent / "ledger", *SMALL, *more)
+    return run_json("train", "efdm", "--data", DATA, "--out", out, "--ledger", out.parent / "ledger", *SMALL, *more)

@@ -15,7 +15,7 @@ from recolorist.errors import RecoloristError
 from recolorist_lab.baselines import build
 from recolorist_lab.baselines.networks.efdm import EFDM
 from tests.commands import picture
-from tests.lab.cli.baseline_kit import refused, said, told
+from tests.lab.cli.baseline_kit import refused, run_json, run_text
 from tests.lab.command import lab
 
 
@@ -37,13 +37,13 @@ def pictures(tmp_path: Path) -> Path:
 class TestStylise:
     def test_a_folder_keeps_its_shape_and_styles_take_turns(self, weights: Path, pictures: Path) -> None:
         words = ("stylise", "efdm", "--weights", weights, "--content", pictures / "c", "--style", pictures / "s")
-        done = told(*words, "--out", pictures / "out")
+        done = run_json(*words, "--out", pictures / "out")
         assert [Path(one["out"]).relative_to(pictures / "out").as_posix() for one in done["images"]] == ["a/one.png", "two.png"]
         assert [Path(one["styles"][0]).name for one in done["images"]] == ["x.png", "y.png"]
         for one in done["images"]:
             assert look(one["out"]).shape == (20, 27, 3)
         refused("exists; pass --force", *words, "--out", pictures / "out")
-        assert "2 images by EFDM" in said(*words, "--out", pictures / "out", "--force", "--size", "16")
+        assert "2 images by EFDM" in run_text(*words, "--out", pictures / "out", "--force", "--size", "16")
         assert look(pictures / "out" / "two.png").shape == (16, 16, 3)
 
     def test_one_image_mixed_and_grey_stays_grey(self, weights: Path, pictures: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +56,7 @@ class TestStylise:
 
         monkeypatch.setattr(EFDM, "transfer_mix", spy)
         words = ("stylise", "efdm", "-w", weights, "-c", pictures / "grey.png", "-s", pictures / "s")
-        told(*words, "-o", pictures / "mixed.png", "--mix", "1,3", "--option", "alpha=0.5")
+        run_json(*words, "-o", pictures / "mixed.png", "--mix", "1,3", "--option", "alpha=0.5")
         assert seen == [(0.5, 2, [0.25, 0.75])]
         assert look(pictures / "mixed.png").shape == (20, 27)
 
@@ -78,15 +78,15 @@ class TestConvert:
         sources = ("--from", f"encoder={tmp_path / 'encoder.pth'}", "--from", f"decoder={tmp_path / 'decoder.pth'}")
         words = ("convert", "efdm", *sources, "--out", tmp_path / "efdm.safetensors")
         with pytest.raises(RecoloristError, match="should have 804ca283"):
-            told(*words)
+            run_json(*words)
         sums = _checksums(tmp_path)
         refused("no checksum is known for 'decoder'", *words, "--sha256", f"encoder={sums['encoder']}")
         checked = [word for part, value in sums.items() for word in ("--sha256", f"{part}={value}")]
-        done = told(*words, *checked)
+        done = run_json(*words, *checked)
         assert done["sha256"] == sums
         refused("exists; pass --force", *words, *checked)
-        assert "as it should be" in said(*words, *checked, "--force")
-        told(
+        assert "as it should be" in run_text(*words, *checked, "--force")
+        run_json(
             "stylise",
             "efdm",
             "-w",
@@ -109,7 +109,7 @@ class TestConvert:
 
     def test_the_published_decoder(self, real_weights: Path, tmp_path: Path) -> None:
         out = tmp_path / "adain.safetensors"
-        done = told("convert", "adain", "--from", f"decoder={real_weights / 'adain_decoder.pth'}", "--out", out)
+        done = run_json("convert", "adain", "--from", f"decoder={real_weights / 'adain_decoder.pth'}", "--out", out)
         assert done["sha256"]["decoder"].startswith("379ca41d")
 
 

@@ -25,7 +25,7 @@ from recolorist_lab.runs.study import Cell, load
 from recolorist_lab.studies.transfer import train as transfer_train
 from recolorist_lab.studies.transfer.train import TransferTrain, recipe_of, trainer_of
 from tests.commands import picture
-from tests.lab.cli.baseline_kit import DATA, SMALL, refused, said
+from tests.lab.cli.baseline_kit import DATA, SMALL, refused, run_text
 
 SIZES = ("--iterations", "2", "--batch", "2", "--load-size", "20", "--crop-size", "16", "--encoder", "random", "--seed", "3")
 SIZED = 'iterations = 2, batch = 2, load_size = 20, crop_size = 16, encoder = "random", seed = 3'
@@ -115,7 +115,7 @@ def lines_of(work: Callable[[], None]) -> str:
 
 class TestTrain:
     def test_people_see_losses(self, tmp_path: Path) -> None:
-        assert "efdm on synthetic" in said("train", "efdm", "--data", DATA, "--ledger", tmp_path, *SMALL, "--iterations", "1")
+        assert "efdm on synthetic" in run_text("train", "efdm", "--data", DATA, "--ledger", tmp_path, *SMALL, "--iterations", "1")
         assert "style 0.25" in lines_of(lambda: report_step(3, 3, "style 0.25"))
 
     def test_refusals(self, tmp_path: Path) -> None:

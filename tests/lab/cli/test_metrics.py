@@ -165,9 +165,9 @@ class TestCommand:
         first = lab("metrics", *folders, "--json")
         assert first.code == 0, first.err
         assert "FID of 4 images is far too high" in first.err
-        told = json.loads(first.out)
-        assert told["lpips"] == 0
-        assert told["artfid"] == pytest.approx(1 + told["fid"])
+        values = json.loads(first.out)
+        assert values["lpips"] == 0
+        assert values["artfid"] == pytest.approx(1 + values["fid"])
         assert len(list((tmp_path / "cache" / "features").iterdir())) == 1
 
     @pytest.mark.usefixtures("real_weights")

@@ -81,8 +81,8 @@ def here(monkeypatch: pytest.MonkeyPatch) -> list[Here]:
     return made
 
 
-def said(*words: str | Path, given: str | None = None) -> tuple[int, str]:
-    """The command in this process: exit code and everything it said, errors of ours included."""
+def run_text(*words: str | Path, given: str | None = None) -> tuple[int, str]:
+    """The command in this process: exit code and everything it printed, errors of ours included."""
     done = CliRunner().invoke(app, ["reproduce", *map(str, words)], input=given)
     if isinstance(done.exception, RecoloristError):
         return 1, f"{done.output}{done.exception}"
@@ -110,7 +110,7 @@ class TestTheRealCommand:
 
     def test_full_without_a_terminal_refuses_with_a_sentence(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(estimate, "measured", lambda *_, **__: RATES)
-        code, text = said("--configs", write(tmp_path / "configs", check=CHECK), "-o", tmp_path / "out")
+        code, text = run_text("--configs", write(tmp_path / "configs", check=CHECK), "-o", tmp_path / "out")
         assert code == 1
         assert "nothing was started: this is no terminal to ask at; add --yes" in text
         assert "Data:" in text
@@ -121,7 +121,7 @@ class TestQuick:
     def test_a_failed_cell_leaves_a_gap_that_is_marked(self, tmp_path: Path, here: list[Here]) -> None:
         folder = write(tmp_path / "configs", check_quick=CHECK)
         shutil.copy(rehearsal(tmp_path, grid([1], trouble="raise"), grid([2], name="good")), folder / "rehearsed.quick.toml")
-        code, text = said("--quick", "--configs", folder, "-o", tmp_path / "out")
+        code, text = run_text("--quick", "--configs", folder, "-o", tmp_path / "out")
         assert code == 3
         assert "this cell was asked to fail" in text
         page = (tmp_path / "out" / "report" / "index.html").read_text("utf-8")
@@ -134,7 +134,7 @@ class TestQuick:
         assert [name for name, kind in KINDS.items() if kind.alone] == ["runtime"]
         monkeypatch.setattr(reproduce, "KINDS", {**KINDS, "properties": replace(KINDS["properties"], alone=True)})
         folder = write(tmp_path / "configs", check_quick=CHECK, properties_quick=PROPERTIES)
-        code, _ = said("--quick", "--configs", folder, "-o", tmp_path / "out", "--jobs", "5")
+        code, _ = run_text("--quick", "--configs", folder, "-o", tmp_path / "out", "--jobs", "5")
         assert code == 0
         assert [engine.jobs for engine in here] == [1, 5]  # properties come before check
 
@@ -150,15 +150,15 @@ class TestQuick:
 
         with monkeypatch.context() as patch:
             patch.setattr(Here, "start", once)
-            code, text = said("--quick", "--configs", folder, "-o", tmp_path / "out")
+            code, text = run_text("--quick", "--configs", folder, "-o", tmp_path / "out")
         assert (code, len(here)) == (130, 1)
         assert "the same command goes on from here" in text
-        code, text = said("--quick", "--configs", folder, "-o", tmp_path / "out")
+        code, text = run_text("--quick", "--configs", folder, "-o", tmp_path / "out")
         assert code == 0
         assert "check: 2 of 2 cells done (1 now, 1 before" in text
 
     def test_nothing_is_started_by_a_dry_run(self, tmp_path: Path, here: list[Here]) -> None:
-        code, text = said("--quick", "--configs", write(tmp_path / "c", check_quick=CHECK), "-o", tmp_path / "o", "--dry-run")
+        code, text = run_text("--quick", "--configs", write(tmp_path / "c", check_quick=CHECK), "-o", tmp_path / "o", "--dry-run")
         assert (code, here) == (0, [])
         assert "Nothing was started." in text
 
@@ -170,7 +170,7 @@ class TestFull:
         monkeypatch.setenv("RECOLORIST_DATA", str(tmp_path / "data"))
 
     def test_it_starts_when_told_to(self, tmp_path: Path, here: list[Here]) -> None:
-        code, text = said("--configs", write(tmp_path / "c", check=CHECK), "-o", tmp_path / "out", "--yes")
+        code, text = run_text("--configs", write(tmp_path / "c", check=CHECK), "-o", tmp_path / "out", "--yes")
         assert code == 0, text
         assert "check             2 of 2 cells left, moments" in text
         assert len(here) == 1
@@ -180,23 +180,23 @@ class TestFull:
         self, key: str, code: int, tmp_path: Path, here: list[Here], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(cli_reproduce, "_is_terminal", lambda: True)
-        told = said("--configs", write(tmp_path / "c", check=CHECK), "-o", tmp_path / "out", given=key)
-        assert told[0] == code
-        assert "Start?" in told[1]
+        summary = run_text("--configs", write(tmp_path / "c", check=CHECK), "-o", tmp_path / "out", given=key)
+        assert summary[0] == code
+        assert "Start?" in summary[1]
         assert len(here) == (code == 0)
 
     def test_data_that_must_be_asked_for_stop_it_or_leave_a_gap(self, tmp_path: Path, here: list[Here]) -> None:
         words = ("--configs", write(tmp_path / "c", properties=ABSENT_DATA), "-o", tmp_path / "out", "--yes")
-        code, text = said(*words)
+        code, text = run_text(*words)
         assert (code, here) == (1, [])
         assert "1 datasets are not here and cannot be downloaded by a program: ddi" in text
-        code, text = said(*words, "--partial", "--json")
+        code, text = run_text(*words, "--partial", "--json")
         assert code == 3
-        told = json.loads(text)
-        assert told["studies"][0]["done"] == 1
-        assert told["studies"][0]["failed"] == {}
-        assert told["report"]["gaps"] == 1
-        assert told["needs"]["data"][0]["name"] == "ddi"
+        summary = json.loads(text)
+        assert summary["studies"][0]["done"] == 1
+        assert summary["studies"][0]["failed"] == {}
+        assert summary["report"]["gaps"] == 1
+        assert summary["needs"]["data"][0]["name"] == "ddi"
 
     @pytest.mark.usefixtures("here")
     def test_open_data_are_fetched_and_indexed_first(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,7 +213,7 @@ class TestFull:
 
         monkeypatch.setattr(indexing, "index", index)
         folder = write(tmp_path / "c", properties=ABSENT_DATA.replace("ddi", "breastmnist"))
-        code, text = said("--configs", folder, "-o", tmp_path / "out", "--yes")
+        code, text = run_text("--configs", folder, "-o", tmp_path / "out", "--yes")
         assert code == 0, text
         assert asked == ["breastmnist data"]
         assert "properties: 2 of 2 cells done" in text

@@ -59,8 +59,8 @@ class TestUpkeep:
         assert (found["verified"], list(found["corrupt"])) == (2, [path.parent.name])
 
     def test_retry_of_an_unknown_run_is_refused(self, done: Path, book: Path) -> None:
-        said = lab("sweep", "retry", done, "--ledger", book, "--run", "zz")
-        assert (said.code, "no cell of rehearsed has a run id that begins with zz" in said.err) == (1, True)
+        outcome = lab("sweep", "retry", done, "--ledger", book, "--run", "zz")
+        assert (outcome.code, "no cell of rehearsed has a run id that begins with zz" in outcome.err) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -71,6 +71,6 @@ class TestUpkeep:
     ],
 )
 def test_options_that_make_no_sense_are_refused(done: Path, book: Path, words: list[str], message: str) -> None:
-    said = lab("sweep", "run", done, "--ledger", book, *words)
-    assert said.code == 1
-    assert message in said.err
+    outcome = lab("sweep", "run", done, "--ledger", book, *words)
+    assert outcome.code == 1
+    assert message in outcome.err

@@ -28,8 +28,8 @@ class TestTrain:
     def test_a_run_by_hand_is_a_cell_that_sweeps_find(self, tmp_path: Path) -> None:
         first = train(tmp_path / "ledger", "--augmentation", "colorist", "--seed", 3, "--json", "--out", tmp_path / "out")
         assert first.exit_code == 0, first.output
-        told = json.loads(first.stdout)
-        assert told == json.loads((tmp_path / "out" / "result.json").read_text("utf-8"))
+        result = json.loads(first.stdout)
+        assert result == json.loads((tmp_path / "out" / "result.json").read_text("utf-8"))
         assert {path.name for path in (tmp_path / "out").iterdir()} == {
             "model.safetensors", "config.json", "scores.json", "history.json", "result.json",
         }  # fmt: skip
@@ -53,7 +53,7 @@ class TestTrain:
             assert "vgg0" in str(refused.exception)
 
     @pytest.mark.parametrize(
-        ("words", "said"),
+        ("words", "message"),
         [
             (["--set", "seed=1"], "none that has an option of its own"),
             (["--set", "learning_rate"], "accepted is name=value"),
@@ -61,10 +61,10 @@ class TestTrain:
             (["--algorithm", "irm"], "'irm' is unknown"),
         ],
     )
-    def test_what_is_not_known_is_refused(self, tmp_path: Path, words: list[str], said: str) -> None:
+    def test_what_is_not_known_is_refused(self, tmp_path: Path, words: list[str], message: str) -> None:
         refused = train(tmp_path / "ledger", *words)
         assert isinstance(refused.exception, RecoloristError)
-        assert said in str(refused.exception)
+        assert message in str(refused.exception)
 
     def test_files_are_not_replaced_unasked(self, tmp_path: Path) -> None:
         (tmp_path / "out").mkdir()

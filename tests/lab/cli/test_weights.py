@@ -22,9 +22,9 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 class TestCommand:
     def test_list_says_what_is_here(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("RECOLORIST_WEIGHTS", str(tmp_path))
-        told = answer("weights", "list")
-        assert set(told) == set(WEIGHTS)
-        assert all(one["path"] is None for one in told.values())
+        listed = answer("weights", "list")
+        assert set(listed) == set(WEIGHTS)
+        assert all(one["path"] is None for one in listed.values())
         assert "adain_decoder               missing" in lab("weights", "list").out
         monkeypatch.setattr(weights, "find_weights", lambda name: tmp_path / name)
         assert "adain_decoder               here " in lab("weights", "list").out

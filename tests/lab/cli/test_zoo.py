@@ -13,8 +13,8 @@ from tests.lab.training.contexts import TINY
 
 class TestZoo:
     def test_the_list(self) -> None:
-        told = json.loads(lab("zoo", "list", "--json").stdout)
-        assert [row["name"] for row in told] == list(CHECKPOINTS)
+        listed = json.loads(lab("zoo", "list", "--json").stdout)
+        assert [row["name"] for row in listed] == list(CHECKPOINTS)
         assert "93.04 ± 3.90" in lab("zoo", "list").stdout
 
     def test_a_checkpoint_is_loaded_and_tested(self, tmp_path: Path) -> None:
@@ -22,6 +22,6 @@ class TestZoo:
         assert "test_resnet, 4 classes" in lab("zoo", "load", "own", "--folder", tmp_path).stdout
         done = lab("zoo", "evaluate", "own", "--folder", tmp_path, "--json")
         assert done.exit_code == 0, done.output
-        told = json.loads(done.stdout)
-        assert (told["images"], told["dataset"], len(told["confusion"])) == (12, TINY, 4)
+        listed = json.loads(done.stdout)
+        assert (listed["images"], listed["dataset"], len(listed["confusion"])) == (12, TINY, 4)
         assert "of the training split here" in lab("zoo", "evaluate", "own", "--folder", tmp_path).stdout

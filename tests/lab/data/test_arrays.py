@@ -228,12 +228,12 @@ def test_eight_workers_share_one_map(tmp_path: Path) -> None:
     workers = [context.Process(target=_read_all, args=(samples, results)) for _ in range(8)]
     for worker in workers:
         worker.start()
-    told = [results.get(timeout=600) for _ in workers]
+    reports = [results.get(timeout=600) for _ in workers]
     for worker in workers:
         worker.join()
-    assert {total for total, _, _ in told} == {int(images.sum(dtype=np.int64))}
-    assert {maps for _, _, maps in told} == {1}
-    assert max(own for _, own, _ in told) < images.nbytes / 4
+    assert {total for total, _, _ in reports} == {int(images.sum(dtype=np.int64))}
+    assert {maps for _, _, maps in reports} == {1}
+    assert max(own for _, own, _ in reports) < images.nbytes / 4
 
 
 def test_fakes_are_a_few_kilobytes() -> None:

@@ -181,8 +181,8 @@ class TestWorkers:
             "[found.update(sample.image.tobytes()) for sample in Samples(sys.argv[1], 'test', root=sys.argv[2], size=20)];"
             "print(found.hexdigest())"
         )
-        told = subprocess.run([sys.executable, "-c", code, str(path), str(root)], capture_output=True, text=True, check=True)  # noqa: S603
+        child = subprocess.run([sys.executable, "-c", code, str(path), str(root)], capture_output=True, text=True, check=True)  # noqa: S603
         found = hashlib.sha256()
         for sample in Samples(path, "test", root=root, size=20):
             found.update(sample.image.tobytes())
-        assert told.stdout.strip() == found.hexdigest()
+        assert child.stdout.strip() == found.hexdigest()

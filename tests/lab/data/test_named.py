@@ -1,4 +1,4 @@
-"""Datasets by name: what is found, what it is called in a run id, and what is said when it is not there."""
+"""Datasets by name: what is found, what it is called in a run id, and the message when it is not there."""
 
 from __future__ import annotations
 

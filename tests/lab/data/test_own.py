@@ -156,8 +156,8 @@ class TestRealImages:
         assert manifest.sizes() == {"train": 1500, "test": 300}
         assert len(manifest.facts.classes) == 8
         with (folder / "labels.csv").open(newline="") as file:
-            told = Counter((row["domain"], row["label"]) for row in csv.DictReader(file))
-        assert Counter(zip(manifest.column("domain"), manifest.column("source_label"), strict=True)) == told
+            counts = Counter((row["domain"], row["label"]) for row in csv.DictReader(file))
+        assert Counter(zip(manifest.column("domain"), manifest.column("source_label"), strict=True)) == counts
         line = summary(manifest)
         assert (line.ir, round(line.entropy, 4)) == (2.4, 0.9655)  # 240 of five classes, 100 of three
         for split in ("train", "test"):

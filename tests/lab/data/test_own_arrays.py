@@ -65,7 +65,7 @@ def test_several_labels(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arrays", "error", "said"),
+    ("arrays", "error", "message"),
     [
         ({"pictures": IMAGES}, ArrayError, "holds the arrays pictures"),
         ({"images": IMAGES}, ArrayError, "has no array 'labels'"),
@@ -77,8 +77,8 @@ def test_several_labels(tmp_path: Path) -> None:
         ({"images": IMAGES, "labels": np.zeros(6, int), "splits": np.array(["x"] * 6)}, OptionError, "is no split"),
     ],
 )
-def test_what_is_not_a_set_of_images_is_refused(arrays: Any, error: type[Exception], said: str, tmp_path: Path) -> None:
-    with pytest.raises(error, match=said):
+def test_what_is_not_a_set_of_images_is_refused(arrays: Any, error: type[Exception], message: str, tmp_path: Path) -> None:
+    with pytest.raises(error, match=message):
         index_npz(saved(tmp_path, **arrays), IndexOptions("mine"))
 
 

@@ -48,7 +48,7 @@ def test_agreement(manifest: Manifest, card: Card) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "sentence"),
     [
         ({"expected": Expected(4, 5, 4, 1.0, 1.0)}, "val has 4 images instead of 5"),
         ({"expected": Expected(4, 4, 4, 1.0, 1.0, (("train", (2, 0, 1, 1)),))}, "train has 1 of 'round' instead of 2"),
@@ -57,5 +57,5 @@ def test_agreement(manifest: Manifest, card: Card) -> None:
         ({"colour": "Gray"}, "12 images are 8x8x3 instead of 8x8x1"),
     ],
 )
-def test_differences_are_said(changes: dict[str, object], said: str, manifest: Manifest, card: Card) -> None:
-    assert said in differences(manifest, replace(card, **changes))  # type: ignore[arg-type]
+def test_differences_are_said(changes: dict[str, object], sentence: str, manifest: Manifest, card: Card) -> None:
+    assert sentence in differences(manifest, replace(card, **changes))  # type: ignore[arg-type]

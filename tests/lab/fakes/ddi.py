@@ -17,8 +17,8 @@ def make(key: str) -> Fake:
     for tone, split in SPLITS.items():
         for number in range(9 + tone % 5):
             malignant = int(number % 3 == 0)
-            told = str(bool(malignant)).upper() if number % 2 else bool(malignant)
-            rows.append((len(rows), len(rows) + 1, f"{len(rows) + 1:06d}.png", tone, told, "made-up"))
+            answer = str(bool(malignant)).upper() if number % 2 else bool(malignant)
+            rows.append((len(rows), len(rows) + 1, f"{len(rows) + 1:06d}.png", tone, answer, "made-up"))
             placed.append((split, malignant))
 
     def lay_out(root: Path) -> None:

@@ -45,9 +45,9 @@ BAD: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("kind", BAD)
 def test_bad_images_are_refused_by_every_metric(name: str, kind: str) -> None:
     images, why = BAD[kind]
-    with pytest.raises(m.RangeError, match=why) as told:
+    with pytest.raises(m.RangeError, match=why) as caught:
         ALL[name](images, images)
-    assert isinstance(told.value, OptionError)
+    assert isinstance(caught.value, OptionError)
     with pytest.raises(m.RangeError):
         ALL[name](images, GOOD)
 

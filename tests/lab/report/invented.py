@@ -162,15 +162,15 @@ def _spaces(config: Any) -> Invented:
 
 
 def _cost(_: Any) -> Invented:
-    def told(median: float) -> dict[str, float]:
+    def values(median: float) -> dict[str, float]:
         return {"median": median, "low": median - 0.01, "high": median + 0.01}
 
-    return {"memcpy": told(0.02), "ms": {"rgb": {"mean_std": told(0.05)}, "lab": {"mean_std": told(5.0)}}}, {}
+    return {"memcpy": values(0.02), "ms": {"rgb": {"mean_std": values(0.05)}, "lab": {"mean_std": values(5.0)}}}, {}
 
 
 def _properties(config: Any) -> Invented:
     held = config.max_clip < 1
-    told = {
+    values = {
         "images": 4, "repeats": True, "pairs": 4, "pearson_before_min": 1.0, "pearson_after_mean": 0.99,
         "pearson_after_min": 0.95,
         "pearson_after_interval": [0.98, 1.0], "pearson_written_mean": 0.9895,
@@ -184,7 +184,7 @@ def _properties(config: Any) -> Invented:
         for pair in range(4)
         for channel in range(3)
     ]
-    return told, {properties.FILE: "\n".join([head, *lines, ""]).encode()}
+    return values, {properties.FILE: "\n".join([head, *lines, ""]).encode()}
 
 
 def _classify(config: Any) -> Invented:
@@ -211,7 +211,7 @@ def _train(_: Any) -> Invented:
 def _transfer(config: Any) -> Invented:
     own = config.method == "colorist"
     fid = (30.0 if own else 70.0) + 2 * (config.seed - 1)
-    told = {
+    values = {
         "native": 224 if own else 256, "weights": "none" if own else "trained", "images": 4, "repeats": True,
         "pairs": config.pairs, "lpips": 0.1, "ssim": 0.85 if own else 0.55, "fid": fid, "wasserstein": 0.04,
         "artfid": 1.1 * (1 + fid), "transform_ms": 0.05 if own else 150.0,
@@ -219,7 +219,7 @@ def _transfer(config: Any) -> Invented:
     ramp = np.arange(4 * 3 * 8 * 8 * 3, dtype=np.uint32).reshape(4, 3, 8, 8, 3) % 251
     target = io.BytesIO()
     np.savez_compressed(target, shown=ramp.astype(np.uint8))
-    return told, {transfer.SHOWN: target.getvalue()}
+    return values, {transfer.SHOWN: target.getvalue()}
 
 
 def _runtime(config: Any) -> Invented:

@@ -16,11 +16,11 @@ from recolorist_lab.runs.study import Study
 
 def test_every_file_is_there_and_the_page_needs_no_other(finished: tuple[Study, Ledger], tmp_path: Path) -> None:
     study, book = finished
-    told = build([study], book, tmp_path)
-    assert told.tables == 1
+    built = build([study], book, tmp_path)
+    assert built.tables == 1
     names = sorted(path.name for path in (tmp_path / "tables").iterdir())
     assert names == [f"check-transfer_check{form}" for form in (".csv", ".html", ".md", ".tex")]
-    page = told.page.read_text("utf-8")
+    page = built.page.read_text("utf-8")
     assert "8 of 8 cells" in page
     assert "seeds 0, 1" in page
     assert not re.search(r'(?:src|href)="(?!data:|#|tables/|figures/)', page)

@@ -1,4 +1,4 @@
-"""The house look: same bytes each time, whatever the user's own settings, and everything that is said is on the picture."""
+"""The look of figures: the same bytes each time, whatever the user's own settings, and every label on the picture."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def texts(drawn: object) -> set[str]:
 class TestBytes:
     def test_do_not_depend_on_the_process_or_on_user_settings(self, tmp_path: Path) -> None:
         (tmp_path / "matplotlibrc").write_text("lines.linewidth: 9\nfont.size: 30\naxes.facecolor: red\n", "utf-8")
-        said = [
+        shown = [
             subprocess.run(  # noqa: S603 - our own words
                 [sys.executable, "-W", "error", "-c", SCRIPT], cwd=folder, check=True, capture_output=True, text=True
             ).stdout
             for folder in (Path.cwd(), tmp_path)
         ]
-        assert said[0] == said[1]
-        assert len(set(said[0].split())) == len(figures.FORMATS)
+        assert shown[0] == shown[1]
+        assert len(set(shown[0].split())) == len(figures.FORMATS)
 
     def test_settings_of_the_caller_survive(self) -> None:
         with matplotlib.rc_context({"font.size": 31.0}):
@@ -70,10 +70,10 @@ class TestSave:
 class TestCriticalDifferenceDiagram:
     def test_names_ranks_and_the_difference_are_on_it(self) -> None:
         found = critical_difference(SCORES)
-        said = texts(figures.critical_difference(found, "Three methods"))
-        assert {"one  1.17", "two  1.83", "3.00  three", "Three methods"} <= said
-        assert any(f"{found.difference:.2f}" in words for words in said)
-        assert any("6 datasets" in words for words in said)
+        shown = texts(figures.critical_difference(found, "Three methods"))
+        assert {"one  1.17", "two  1.83", "3.00  three", "Three methods"} <= shown
+        assert any(f"{found.difference:.2f}" in words for words in shown)
+        assert any("6 datasets" in words for words in shown)
 
     def test_a_bar_for_every_group(self) -> None:
         found = critical_difference(SCORES)

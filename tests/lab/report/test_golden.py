@@ -150,13 +150,13 @@ class TestFigures:
 
     def test_the_whole_report(self, filled: Filled, tmp_path: Path) -> None:
         studies, ledger = filled
-        told = build(studies, ledger, tmp_path)
+        built = build(studies, ledger, tmp_path)
         written = {path.name for path in (tmp_path / "figures").iterdir()}
         assert written == {
             f"{name}-{figure}.{suffix}" for name, drawn in FIGURES.items() for figure in drawn for suffix in ("png", "pdf")
         }
-        assert len(list((tmp_path / "tables").iterdir())) == len(FORMS) * told.tables
-        page = told.page.read_text("utf-8")
+        assert len(list((tmp_path / "tables").iterdir())) == len(FORMS) * built.tables
+        page = built.page.read_text("utf-8")
         assert not re.search(r'src="(?!data:)', page)  # pictures are inside
         for target in re.findall(r'href="([^"]+)"', page):
             there = f'id="{target[1:]}"' in page if target.startswith("#") else (tmp_path / target).is_file()

@@ -46,8 +46,8 @@ class TestTable:
     def test_never_overwrites_unasked(self, done: Path, book: Path, tmp_path: Path) -> None:
         out = tmp_path / "table.csv"
         out.write_text("precious", "utf-8")
-        said = lab("sweep", "export", done, "--ledger", book, "--out", out)
-        assert (said.code, out.read_text("utf-8")) == (1, "precious")
+        outcome = lab("sweep", "export", done, "--ledger", book, "--out", out)
+        assert (outcome.code, out.read_text("utf-8")) == (1, "precious")
         assert lab("sweep", "export", done, "--ledger", book, "--out", out, "--force").code == 0
 
     @pytest.mark.parametrize("damage", ["missing", "corrupt", "stale", "corrupt file"])
@@ -67,10 +67,10 @@ class TestTable:
         else:  # the result of other code, in its own folder, and none of ours
             folder.rename(folder.with_name("0" * 64))
         out = tmp_path / "table.csv"
-        said = lab("sweep", "export", path, "--ledger", book, "--out", out)
+        outcome = lab("sweep", "export", path, "--ledger", book, "--out", out)
         name = damage.split(maxsplit=1)[0]
-        assert said.code == 1
-        assert f"1 of 3 cells have no result to show: train[index=2] (run {study.cells[1].run_id[:12]}) is {name}" in said.err
+        assert outcome.code == 1
+        assert f"1 of 3 cells have no result to show: train[index=2] (run {study.cells[1].run_id[:12]}) is {name}" in outcome.err
         assert not out.exists()
         rows = answer("sweep", "export", path, "--ledger", book, "--partial")
         assert [row["state"] for row in rows] == ["done", name, "done"]
@@ -78,6 +78,6 @@ class TestTable:
 
     def test_a_changed_study_has_no_table_yet(self, done: Path, book: Path) -> None:
         done.write_text(done.read_text("utf-8").replace("set = {", "set = { steps = 4"), "utf-8")
-        said = lab("sweep", "export", done, "--ledger", book, "--json")
-        assert (said.code, said.out) == (1, "")
-        assert "3 of 3 cells have no result to show: train[index=1]" in said.err
+        outcome = lab("sweep", "export", done, "--ledger", book, "--json")
+        assert (outcome.code, outcome.out) == (1, "")
+        assert "3 of 3 cells have no result to show: train[index=1]" in outcome.err

@@ -33,11 +33,11 @@ class TestStatus:
         assert f"{os.uname().nodename}, process " in text
 
     def test_watching_ends_when_nothing_is_left(self, done: Path, book: Path) -> None:
-        said = lab("sweep", "status", done, "--ledger", book, "--watch")
-        assert (said.code, "Nothing is left to do." in said.out) == (0, True)
+        outcome = lab("sweep", "status", done, "--ledger", book, "--watch")
+        assert (outcome.code, "Nothing is left to do." in outcome.out) == (0, True)
 
     def test_needs_a_ledger(self, done: Path, tmp_path: Path) -> None:
-        said = lab("sweep", "status", done, "--ledger", tmp_path / "absent")
-        assert said.code == 1
-        assert "is not a ledger" in said.err
+        outcome = lab("sweep", "status", done, "--ledger", tmp_path / "absent")
+        assert outcome.code == 1
+        assert "is not a ledger" in outcome.err
         assert not (tmp_path / "absent").exists()

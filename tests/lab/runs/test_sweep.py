@@ -18,7 +18,9 @@ from tests.lab.study_files import finished, grid, rehearsal, until
 class TestRun:
     def test_cells_get_the_results_they_build_on(self, tmp_path: Path, book: Path) -> None:
         path = rehearsal(tmp_path, grid([1, 2, 3], pause=0.1), grid([9], name="score", needs=[{"grid": "train"}]))
-        assert answer("sweep", "run", path, "--ledger", book, "--jobs", "4")["ran"] == 4  # with room for one that is not ready
+        assert (
+            answer("sweep", "run", path, "--ledger", book, "--jobs", "4")["ran"] == 4
+        )  # one process more than cells that are ready
         score = load(path).cells[-1]
         assert Ledger(book).result(score).result["chain"] == chain(9, 3, [chain(index, 3) for index in (1, 2, 3)])
 
@@ -33,10 +35,10 @@ class TestRun:
         report = answer("sweep", "run", path, "--ledger", book, "--jobs", "2", code=3)
         assert report["failed"] == {"train[index=2]": "this cell was asked to fail, and does"}
         assert (report["blocked"], report["done"]) == (["score[index=2]"], 4)
-        said = lab("sweep", "run", path, "--ledger", book)
-        assert said.code == 3
-        assert "train[index=2] failed: this cell was asked to fail" in said.err
-        assert "score[index=2] was not run, because a cell it builds on failed" in said.err
+        outcome = lab("sweep", "run", path, "--ledger", book)
+        assert outcome.code == 3
+        assert "train[index=2] failed: this cell was asked to fail" in outcome.err
+        assert "score[index=2] was not run, because a cell it builds on failed" in outcome.err
         assert answer("sweep", "status", path, "--ledger", book)["failed"] == 1
         assert answer("sweep", "retry", path, "--ledger", book) == {"cleared": ["train[index=2]"]}
         assert answer("sweep", "run", path, "--ledger", book)["ran"] == 2
@@ -77,9 +79,9 @@ class TestDisks:
 
     def test_a_full_disk_is_an_error_at_once(self, disk: Path, tmp_path: Path) -> None:
         path = rehearsal(tmp_path, grid([1], ballast=6400), grid([2, 3, 4], name="large", ballast=640_000))
-        said = lab("sweep", "run", path, "--ledger", disk / "ledger", "--jobs", "1")
-        assert said.code == 1
-        assert "No space left on device" in said.err
+        outcome = lab("sweep", "run", path, "--ledger", disk / "ledger", "--jobs", "1")
+        assert outcome.code == 1
+        assert "No space left on device" in outcome.err
         ledger, cells = Ledger(disk / "ledger"), load(path).cells
         assert [ledger.state(cell).name for cell in cells] == ["done", "missing", "missing", "missing"]
         mounted(disk, "-o", "remount,size=8m")
@@ -88,18 +90,18 @@ class TestDisks:
     def test_a_full_disk_stops_new_ledgers_too(self, disk: Path, tmp_path: Path) -> None:
         path = rehearsal(tmp_path, grid([1]))
         (disk / "filler").write_bytes(bytes(256 * 1024))
-        said = lab("sweep", "run", path, "--ledger", disk / "ledger")
-        assert said.code == 1
-        assert "No space left on device" in said.err
+        outcome = lab("sweep", "run", path, "--ledger", disk / "ledger")
+        assert outcome.code == 1
+        assert "No space left on device" in outcome.err
 
     def test_a_read_only_ledger_can_be_read_and_not_run(self, disk: Path, tmp_path: Path) -> None:
         path = rehearsal(tmp_path, grid([1]))
         finished(load(path), Ledger(disk / "ledger"))
         more = rehearsal(tmp_path, grid([1, 2]), name="more")
         mounted(disk, "-o", "remount,ro")
-        said = lab("sweep", "run", more, "--ledger", disk / "ledger")
-        assert said.code == 1
-        assert "Read-only file system" in said.err
+        outcome = lab("sweep", "run", more, "--ledger", disk / "ledger")
+        assert outcome.code == 1
+        assert "Read-only file system" in outcome.err
         assert answer("sweep", "status", more, "--ledger", disk / "ledger")["missing"] == 1
         assert len(answer("sweep", "export", path, "--ledger", disk / "ledger")) == 1
 
@@ -109,8 +111,8 @@ class TestDisks:
         launcher = begun("sweep", "run", path, "--ledger", ledger.root, "--jobs", "1")
         until(lambda: ledger.state(cell).name == "running")
         until(lambda: _tried(disk, "remount,ro"))
-        _, said = launcher.communicate(timeout=300)
-        assert (launcher.returncode, "Read-only file system" in said.decode()) == (1, True)
+        _, outcome = launcher.communicate(timeout=300)
+        assert (launcher.returncode, "Read-only file system" in outcome.decode()) == (1, True)
         assert answer("sweep", "status", path, "--ledger", ledger.root)["done"] == 0
 
 

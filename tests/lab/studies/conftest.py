@@ -22,8 +22,8 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture
 def weights(monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of real network weights; without it a test is skipped."""
-    told = os.environ.get("RECOLORIST_WEIGHTS")
-    folder = Path(told) if told else Path(__file__).resolve().parents[4] / "shared" / "weights"
+    named = os.environ.get("RECOLORIST_WEIGHTS")
+    folder = Path(named) if named else Path(__file__).resolve().parents[4] / "shared" / "weights"
     if not (folder / "fid_inception_pool3.pth").is_file():
         pytest.skip("the real weights are not here; set RECOLORIST_WEIGHTS to the folder that holds them")
     monkeypatch.setenv("RECOLORIST_WEIGHTS", str(folder))

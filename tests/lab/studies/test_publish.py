@@ -18,13 +18,13 @@ class TestDocument:
     def test_holds_every_row_and_says_where_it_was_made(self, tmp_path: Path) -> None:
         study, ledger = load(rehearsal(tmp_path, grid([1, 2], steps=1))), Ledger(tmp_path / "book")
         finished(study, ledger)
-        told = publish.document(study, ledger, unclean=True)
-        rows, environments = publish.read(publish.write(told))
+        made = publish.document(study, ledger, unclean=True)
+        rows, environments = publish.read(publish.write(made))
         assert [row["index"] for row in rows] == [1, 2]
         assert rows[0]["result.chain"] == ledger.result(study.cells[0]).result["chain"]
         assert (rows[0]["environment"], len(environments)) == (0, 1)
-        assert told["grids"][0]["same"]["steps"] == 1
-        assert "steps" not in told["grids"][0]["columns"]
+        assert made["grids"][0]["same"]["steps"] == 1
+        assert "steps" not in made["grids"][0]["columns"]
 
     def test_refuses_gaps(self, tmp_path: Path) -> None:
         study, ledger = load(rehearsal(tmp_path, grid([1, 2], steps=1))), Ledger(tmp_path / "book")

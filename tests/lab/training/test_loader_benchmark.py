@@ -45,13 +45,13 @@ def test_the_verdict_follows_from_the_share(result: dict[str, Any], share: float
 def test_a_model_faster_than_loading_asks_for_workers(result: dict[str, Any]) -> None:
     changed = json.loads(json.dumps(result))
     changed["loader"][1]["us_per_sample"] = [900, 1000, 1100]
-    for each, told in ((100, "10 workers keep"), (1000, "1 worker keeps"), (5000, "1 worker keeps")):
+    for each, record in ((100, "10 workers keep"), (1000, "1 worker keeps"), (5000, "1 worker keeps")):
         changed["steps"][0]["us_per_image"] = [each] * 3
-        assert bench.verdicts(changed)[1][2].startswith(told)
+        assert bench.verdicts(changed)[1][2].startswith(record)
 
 
 @pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=lambda path: path.stem)
 def test_committed_pages_are_those_of_their_data(path: Path) -> None:
-    told = json.loads(path.read_text("utf-8"))
-    assert path.with_suffix(".md").read_text("utf-8") == bench.markdown(told)
-    assert told["rounds"] >= 7
+    record = json.loads(path.read_text("utf-8"))
+    assert path.with_suffix(".md").read_text("utf-8") == bench.markdown(record)
+    assert record["rounds"] >= 7

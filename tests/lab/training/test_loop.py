@@ -1,4 +1,4 @@
-"""The training loop where something goes wrong: gradients that are not finite, and a device without room."""
+"""The training loop where something goes wrong: gradients that are not finite, and a device without enough memory."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class TestSettings:
         assert SEEDS == (71397589, 133560673, 265017005)
 
     @pytest.mark.parametrize(
-        ("change", "said"),
+        ("change", "message"),
         [
             ({"algorithm": "irm"}, "'irm' is unknown"),
             ({"augmentation": "colour_jitter"}, "did you mean 'color_jitter'"),
@@ -121,8 +121,8 @@ class TestSettings:
             ({"validation": "train", "validation_share": 0.0}, "validation_share"),
         ],
     )
-    def test_what_makes_no_sense_is_refused(self, change: dict[str, Any], said: str) -> None:
-        with pytest.raises(OptionError, match=said):
+    def test_what_makes_no_sense_is_refused(self, change: dict[str, Any], message: str) -> None:
+        with pytest.raises(OptionError, match=message):
             Settings(**{"dataset": "synthetic", "seed": 0, **change})
 
     def test_a_model_that_is_not_timms_is_refused_with_its_neighbours(self) -> None:

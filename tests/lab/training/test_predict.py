@@ -1,4 +1,4 @@
-"""Predictions: the same numbers whoever reads the images, and on a device with little room."""
+"""Predictions: the same numbers whoever reads the images, and on a device with little memory."""
 
 from __future__ import annotations
 

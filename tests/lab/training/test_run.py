@@ -105,10 +105,10 @@ class TestResume:
     def test_checkpoints_are_not_pickles_and_strangers_are_refused(self) -> None:
         _, whole = done(epochs=1, checkpoint_seconds=0.0)
         step, data = whole.saved[0]
-        for bad, said in ((b"no" * 40, "not a checkpoint"), (data[:-10], "not a checkpoint")):
+        for bad, message in ((b"no" * 40, "not a checkpoint"), (data[:-10], "not a checkpoint")):
             context = Memory()
             context.saved = [(step, bad)]
-            with pytest.raises(Exception, match=said):
+            with pytest.raises(Exception, match=message):
                 run(small(epochs=1), context)
         context = Memory()
         context.saved = [(step, data)]
@@ -156,8 +156,8 @@ class TestProtocol:
         assert len(json.loads(context.kept["history.json"])) == 16
 
     def test_the_best_weights_are_kept_and_not_the_last(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        told = iter([0.5, 0.9])
-        monkeypatch.setattr(Predictions, "batch_loss", lambda *_: next(told, 0.5))
+        losses = iter([0.5, 0.9])
+        monkeypatch.setattr(Predictions, "batch_loss", lambda *_: next(losses, 0.5))
         _, context = done(checkpoint_seconds=0.0)
         ends = [load(context.saved[place][1]) for place in (3, 7)]  # after three minibatches and an end, twice
         first, last = (
@@ -172,14 +172,14 @@ class TestProtocol:
         assert not same(first, last)
 
     def test_an_equal_loss_is_no_improvement(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        told = iter([2.0, 1.0, 1.0, 0.5, 0.7, 0.6, 9.0])
-        monkeypatch.setattr(Predictions, "batch_loss", lambda *_: next(told, 1.0))
+        losses = iter([2.0, 1.0, 1.0, 0.5, 0.7, 0.6, 9.0])
+        monkeypatch.setattr(Predictions, "batch_loss", lambda *_: next(losses, 1.0))
         result, _ = done(epochs=20, patience=2, batch=36)
         assert (result["epochs"], result["best_epoch"], result["best_val_loss"]) == (6, 3, 0.5)
 
     def test_the_last_epoch_is_kept_where_that_is_asked_for(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        told = iter([2.0, 1.0, 1.5, 1.7])
-        monkeypatch.setattr(Predictions, "batch_loss", lambda *_: next(told, 1.0))
+        losses = iter([2.0, 1.0, 1.5, 1.7])
+        monkeypatch.setattr(Predictions, "batch_loss", lambda *_: next(losses, 1.0))
         result, _ = done(epochs=4, patience=1, batch=36, keep="last")
         assert (result["epochs"], result["best_epoch"], result["best_val_loss"]) == (4, 3, 1.7)
 

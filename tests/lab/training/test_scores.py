@@ -1,4 +1,4 @@
-"""Scores against scikit-learn and torchmetrics, and what is said where nothing can be."""
+"""Scores against scikit-learn and torchmetrics, and what is returned where a score is undefined."""
 
 from __future__ import annotations
 

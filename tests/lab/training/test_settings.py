@@ -12,7 +12,7 @@ from recolorist_lab.training.settings import Settings
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"algorithm": "emr"}, "algorithm"),
         ({"precision": "8-bit"}, "precision"),
@@ -25,8 +25,8 @@ from recolorist_lab.training.settings import Settings
         ({"augmentation": "colorist+random_flip", "probability": 0.5}, "each says its own"),
     ],
 )
-def test_what_cannot_be_is_refused(changes: dict[str, Any], said: str) -> None:
-    with pytest.raises(OptionError, match=said):
+def test_what_cannot_be_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
         Settings("synthetic", 0, **changes)
 
 

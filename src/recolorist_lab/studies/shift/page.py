@@ -188,15 +188,15 @@ def finding(rows: Sequence[Row]) -> str:
             for network in NETWORKS
         ]
 
-    def told(gains: Sequence[Difference | None], way: Callable[[Difference | None], str] = _text) -> str:
+    def both(gains: Sequence[Difference | None], way: Callable[[Difference | None], str] = _text) -> str:
         return " and ".join(map(way, gains))
 
     words = (
-        f"On nine unseen targets, Colorist + RandAugment gained {told(gain(TOGETHER))} points over no augmentation, from scratch "
-        f"and with frozen features; RandAugment alone gained {told(gain('RandAugment'), _short)}, Colorist alone "
-        f"{told(gain('Colorist'), _short)}. `beyond` + RandAugment, chosen on four other targets, gained {told(gain(CHOSEN))}, "
-        f"and changed the accuracy at the source by {told(gain(CHOSEN, 'source'), _short)}. Harmonising the images outside the "
-        f"bank added {told(added(BASELINE))} to networks trained without augmentation, and {told(added(TOGETHER))} to those "
+        f"On nine unseen targets, Colorist + RandAugment gained {both(gain(TOGETHER))} points over no augmentation, from scratch "
+        f"and with frozen features; RandAugment alone gained {both(gain('RandAugment'), _short)}, Colorist alone "
+        f"{both(gain('Colorist'), _short)}. `beyond` + RandAugment, chosen on four other targets, gained {both(gain(CHOSEN))}, "
+        f"and changed the accuracy at the source by {both(gain(CHOSEN, 'source'), _short)}. Harmonising the images outside the "
+        f"bank added {both(added(BASELINE))} to networks trained without augmentation, and {both(added(TOGETHER))} to those "
         "trained with Colorist + RandAugment. In brackets: 95 % intervals."
     )
     return textwrap.fill(words, _WIDTH, break_on_hyphens=False, break_long_words=False) + "\n"

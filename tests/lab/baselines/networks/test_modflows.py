@@ -194,7 +194,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 @pytest.mark.skipif(not IS_FULL, reason="takes half a minute; set RECOLORIST_FULL_TESTS=1")
 def test_a_picture_of_512_pixels_stays_below_two_gigabytes() -> None:
-    """The whole network, the published size, in a process of its own; more steps take longer and no more room."""
+    """The whole network, the published size, in a process of its own; more steps take longer and no more memory."""
     done = subprocess.run(  # noqa: S603 - our own words
         [sys.executable, "-c", LARGE], capture_output=True, text=True, check=True, timeout=1200
     )

@@ -77,9 +77,9 @@ class TestEncoder:
     def test_what_the_file_holds(self) -> None:
         with torch.device("meta"):
             part = styleformer_vgg.to_torchvision(styleformer_vgg.StyleformerEncoder().state_dict())
-        told = {name: tuple(value.shape) for name, value in part.items()} | dict(styleformer_vgg._BEYOND)
-        assert told == {name: tuple(value.shape) for name, value in torchvisions().state_dict().items()}
-        assert len(told) == 32
+        shapes = {name: tuple(value.shape) for name, value in part.items()} | dict(styleformer_vgg._BEYOND)
+        assert shapes == {name: tuple(value.shape) for name, value in torchvisions().state_dict().items()}
+        assert len(shapes) == 32
 
     def test_the_whole_file_and_its_used_part_are_taken_and_nothing_else(self, monkeypatch: pytest.MonkeyPatch) -> None:
         small = {name: shape[:1] for name, shape in styleformer_vgg._BEYOND.items()}  # the real ones are half a gigabyte

@@ -33,9 +33,9 @@ def test_a_machine_without_gpus_takes_every_cell() -> None:
     assert devices.take(1.0) == ()
 
 
-@pytest.mark.parametrize(("wanted", "said"), [(3.0, r"asks for 3 GPUs and this machine has 2 \(0, 1\)"), (1.5, "gpus = 1.5")])
-def test_what_can_never_be_is_refused(wanted: float, said: str) -> None:
-    with pytest.raises(OptionError, match=said):
+@pytest.mark.parametrize(("wanted", "message"), [(3.0, r"asks for 3 GPUs and this machine has 2 \(0, 1\)"), (1.5, "gpus = 1.5")])
+def test_what_can_never_be_is_refused(wanted: float, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
         Devices(["0", "1"]).fits(wanted)
 
 

@@ -24,7 +24,7 @@ from tests.lab.study_files import grid, rehearsal, until
 
 
 class Process:
-    """A process that ends when told."""
+    """A process that ends when the test asks for it."""
 
     def __init__(self, target: Any, args: tuple[Any, ...]) -> None:
         self.target, self.args, self.exitcode = target, args, None
@@ -160,8 +160,8 @@ def test_ctrl_c_gives_up_claims_and_keeps_checkpoints(tmp_path: Path, book: Path
     launcher = begun("sweep", "run", path, "--ledger", book, "--jobs", "2")
     until(lambda: [ledger.state(cell).name for cell in cells].count("running") == 2)
     os.killpg(launcher.pid, signal.SIGINT)  # as a terminal does: to everyone
-    _, said = launcher.communicate(timeout=300)
-    assert (launcher.returncode, said.decode().count("interrupted")) == (130, 1)
+    _, output = launcher.communicate(timeout=300)
+    assert (launcher.returncode, output.decode().count("interrupted")) == (130, 1)
     until(lambda: not session(launcher.pid))
     states = [ledger.state(cell) for cell in cells]
     assert [state.name for state in states] == ["missing"] * 3

@@ -38,12 +38,12 @@ def test_a_killed_worker_costs_one_step_and_a_failed_cell_only_itself(tmp_path: 
         claim = claims.newest(ledger.folder(victim), ledger.now())
         assert claim is not None
         os.kill(claim.holder.pid, signal.SIGKILL)
-        said, wrong = launcher.communicate(timeout=300)
+        output, wrong = launcher.communicate(timeout=300)
     finally:
         launcher.kill()
         launcher.communicate()
     assert launcher.returncode == 3, wrong.decode()
-    report = json.loads(said)
+    report = json.loads(output)
     assert report["failed"] == {"bad[index=6]": "this cell was asked to fail, and does"}
     assert (report["done"], report["blocked"]) == (6, [])
     timings = ledger.result(victim).payload["timings"]

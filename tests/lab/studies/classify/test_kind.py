@@ -38,8 +38,8 @@ class TestStudies:
         for old, new in (("tiles=240,size=64", "tiles=12,size=32"), ("size = 64", "size = 32"), ("epochs = 15", "epochs = 1")):
             assert old in text
             text = text.replace(old, new)
-        told = tomllib.loads(text)
-        for grid in told["grid"]:
+        entries = tomllib.loads(text)
+        for grid in entries["grid"]:
             text = text.replace(f"axes.seed = {json.dumps(grid['axes']['seed'])}", "axes.seed = [71397589]")
             text = text.replace(json.dumps(grid["axes"].get("probability")), "[0.3]")
         (tmp_path / "small.toml").write_text(text, "utf-8")

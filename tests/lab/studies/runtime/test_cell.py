@@ -40,21 +40,21 @@ def _short_metering(monkeypatch: pytest.MonkeyPatch) -> None:
 class TestTiming:
     @pytest.mark.parametrize("method", ["colorist", "colorist_float", "colorist_bank", "colorist_batch", "adain"])
     def test_every_figure_of_the_protocol_is_there(self, method: str) -> None:
-        told = small(method)
-        assert told["iterations"] == 6
-        assert told["images"] == 6 * (32 if method == "colorist_batch" else 1)
-        assert 0 < told["p50_ms"] <= told["p90_ms"] <= told["p95_ms"] <= told["p99_ms"]
-        assert told["throughput_it_s"] == pytest.approx(1000 / told["mean_ms"])
-        assert told["energy_source"] in ("rapl", "modelled")
+        result = small(method)
+        assert result["iterations"] == 6
+        assert result["images"] == 6 * (32 if method == "colorist_batch" else 1)
+        assert 0 < result["p50_ms"] <= result["p90_ms"] <= result["p95_ms"] <= result["p99_ms"]
+        assert result["throughput_it_s"] == pytest.approx(1000 / result["mean_ms"])
+        assert result["energy_source"] in ("rapl", "modelled")
 
     def test_percentiles_and_rates_are_those_of_the_times(self) -> None:
         spent = energy.Energy(seconds=1.0, cpu_seconds=2.0, watt_hours=0.003, source="modelled")
-        told = runtime._summary(np.array([0.1, 0.2, 0.3, 0.4]), 5, spent, images=2)
-        assert told["mean_ms"] == pytest.approx(125.0)
-        assert told["p50_ms"] == pytest.approx(125.0)
-        assert told["images"] == 8  # timed; one more call was metered only
-        assert told["cpu_seconds"] == pytest.approx(2.0 / 10)
-        assert told["energy_mwh"] == pytest.approx(3.0 / 10)
+        result = runtime._summary(np.array([0.1, 0.2, 0.3, 0.4]), 5, spent, images=2)
+        assert result["mean_ms"] == pytest.approx(125.0)
+        assert result["p50_ms"] == pytest.approx(125.0)
+        assert result["images"] == 8  # timed; one more call was metered only
+        assert result["cpu_seconds"] == pytest.approx(2.0 / 10)
+        assert result["energy_mwh"] == pytest.approx(3.0 / 10)
 
     def test_energy_is_of_a_stretch_long_enough_to_meter(self, monkeypatch: pytest.MonkeyPatch) -> None:
         Clock(monkeypatch, step=0.25)

@@ -19,10 +19,10 @@ TINY = "synthetic:hospitals=3,tiles=6,size=48"
 def row(dataset: str, space: str, method: str = "mean_std", seed: int = 0, **values: float) -> Row:
     """A row as the ledger gives it."""
     scores = {"lpips": 0.1, "ssim": 0.9, "fid": 20.0, "wasserstein": 0.03, "artfid": 23.1, **values}
-    told = {f"result.{name}": value for name, value in scores.items()}
+    results = {f"result.{name}": value for name, value in scores.items()}
     more = {"result.pairs": 8, "result.images": 9, "result.repeats": False, "split": "train"}
     time = {"result.time.transform_ms": 0.5, "result.time.whole": 2.0, "result.time.transform_share": 0.002}
-    return {"dataset": dataset, "space": space, "method": method, "seed": seed, **told, **more, **time}
+    return {"dataset": dataset, "space": space, "method": method, "seed": seed, **results, **more, **time}
 
 
 def full(datasets: int = 4, methods: tuple[str, ...] = ("mean_std", "histogram", "exact_histogram", "covariance")) -> list[Row]:

@@ -24,19 +24,19 @@ class TestEvaluation:
         cell = SimpleNamespace(config={"method": "contrimix"}, result={}, read=trained.kept.__getitem__)
         config = transfer.Transfer(method="contrimix", dataset=SMALL["dataset"], pairs=2, size=64, native=64, metrics=("ssim",))
         first, second = Context({"train": (cell,)}), Context({"train": (cell,)})
-        told = transfer.run(config, first)
-        assert transfer.run(config, second)["ssim"] == told["ssim"]
+        scores = transfer.run(config, first)
+        assert transfer.run(config, second)["ssim"] == scores["ssim"]
         with pytest.raises(OptionError, match="2 cells trained contrimix"):
             transfer.run(config, Context({"train": (cell, cell)}))
 
     def test_the_control_leaves_contents_as_they_are(self) -> None:
         kept = Context()
         config = transfer.Transfer(method="none", dataset=SMALL["dataset"], pairs=2, size=64, metrics=("ssim", "wasserstein"))
-        told = transfer.run(config, kept)
+        scores = transfer.run(config, kept)
         shown = transfer_table.shown(kept.kept[transfer.SHOWN])
         assert np.array_equal(shown[:, 0], shown[:, 2])
-        assert told["ssim"] == 1.0
-        assert float(told["wasserstein"]) > 0.01  # type: ignore[arg-type]
+        assert scores["ssim"] == 1.0
+        assert float(scores["wasserstein"]) > 0.01  # type: ignore[arg-type]
 
     def test_without_weights_it_says_what_to_do(self) -> None:
         config = transfer.Transfer(method="contrimix", dataset=SMALL["dataset"], pairs=2, size=64, metrics=("ssim",))

@@ -13,7 +13,7 @@ from recolorist_lab.studies.transfer import table as transfer_table
 
 class TestTable:
     def row(self, method: str, seed: int, fid: float) -> dict[str, Any]:
-        told = {
+        results = {
             "lpips": 0.2,
             "ssim": 0.7,
             "fid": fid,
@@ -22,7 +22,12 @@ class TestTable:
             "native": 256,
             "transform_ms": 3.0,
         }
-        return {"grid": "baselines", "method": method, "seed": seed, **{f"result.{name}": value for name, value in told.items()}}
+        return {
+            "grid": "baselines",
+            "method": method,
+            "seed": seed,
+            **{f"result.{name}": value for name, value in results.items()},
+        }
 
     def test_means_deviations_and_the_papers_numbers(self) -> None:
         text = markdown(
