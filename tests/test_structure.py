@@ -97,6 +97,32 @@ def without_all() -> set[str]:
     return {name for name in modules() if not has_all(name)}
 
 
+def unlisted_names() -> set[str]:
+    """Functions, classes and constants of the library that are neither in `__all__` nor begin with an underscore."""
+    found = set()
+    for module in (name for name in modules() if name.startswith("recolorist/")):
+        public = {name for name in top_names(tree(module)) if not name.startswith("_")}
+        found |= {f"{module}:{name}" for name in public - listed_names(tree(module))}
+    return found
+
+
+def listed_names(module: ast.Module) -> set[str]:
+    """What `__all__` lists."""
+    lists = [node.value for node in module.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"]
+    return {str(node.value) for names in lists for node in ast.walk(names) if isinstance(node, ast.Constant)}
+
+
+def top_names(module: ast.Module) -> Iterator[str]:
+    """Functions, classes and constants at the top of a module; aliases of types are shorthand and do not count."""
+    for node in module.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
+            yield from (name for name in names if name.isupper() and len(name) > 1)
+
+
 def long_files() -> set[str]:
     return {name for name, path in modules().items() if len(path.read_text("utf-8").splitlines()) > LINES_PER_FILE}
 
@@ -133,7 +159,16 @@ def shared_class_names() -> set[str]:
 
 RULES = {
     rule.__name__: rule
-    for rule in (without_all, long_files, long_functions, many_parameters, large_folders, without_test, shared_class_names)
+    for rule in (
+        without_all,
+        unlisted_names,
+        long_files,
+        long_functions,
+        many_parameters,
+        large_folders,
+        without_test,
+        shared_class_names,
+    )
 }
 
 

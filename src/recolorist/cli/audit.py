@@ -17,7 +17,7 @@ from recolorist.io.images import Reading
 if TYPE_CHECKING:
     from recolorist.collections.tasks import AuditResult
 
-__all__ = ["register"]
+__all__ = ["audit", "register"]
 
 _Bank = Annotated[Path | None, typer.Option("--bank", metavar="FILE", help="Also try every image against styles of this bank.")]
 _Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a report with pictures: one file, no scripts.")]

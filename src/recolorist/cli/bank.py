@@ -19,7 +19,7 @@ from recolorist.io.images import Reading
 if TYPE_CHECKING:
     from recolorist.bank.style_bank import StyleBank
 
-__all__ = ["register"]
+__all__ = ["build", "info", "merge", "plot", "register", "share"]
 
 _Bank = Annotated[Path, typer.Argument(help="A bank file.")]
 _Banks = Annotated[list[Path], typer.Argument(help="Two or more bank files.")]
@@ -42,7 +42,7 @@ _Drop = Annotated[bool, typer.Option("--drop-outliers", help="Leave out failed s
 
 
 @dataclass(frozen=True)
-class Rounding:
+class _Rounding:
     """How a bank is rounded for sharing, and what it keeps."""
 
     step: float = 8.0
@@ -53,7 +53,7 @@ class Rounding:
 
 
 @dataclass(frozen=True)
-class GaussianOnly:
+class _GaussianOnly:
     """Whether the Gaussian of a bank is shared alone, and the privacy budget for it."""
 
     gaussian: bool = False
@@ -158,8 +158,8 @@ def share(
     bank: _Bank,
     *,
     out: _Out,
-    rounding: Rounding,
-    only: GaussianOnly,
+    rounding: _Rounding,
+    only: _GaussianOnly,
     patients: _Patients = None,
     force: common.Force = False,
     as_json: common.Json = False,
@@ -191,7 +191,7 @@ def share(
     common.echo(json.dumps(summary, indent=2) if as_json else text)
 
 
-def _share_gaussian(bank: StyleBank, out: Path, patients: Any, only: GaussianOnly, *, force: bool, as_json: bool) -> None:
+def _share_gaussian(bank: StyleBank, out: Path, patients: Any, only: _GaussianOnly, *, force: bool, as_json: bool) -> None:
     """Write the Gaussian of a bank and say what it reveals."""
     from recolorist.bank.gaussian import Budget, share_gaussian
 

@@ -13,7 +13,7 @@ import typer
 
 from recolorist.cli import common
 
-__all__ = ["register"]
+__all__ = ["doctor", "register"]
 
 _NEEDED: Final = ("numpy", "pillow", "scikit-image", "tifffile", "typer", "rich")
 _EXTRAS: Final = {
@@ -47,7 +47,7 @@ def register(app: typer.Typer) -> None:
 
 def doctor(*, as_json: common.Json = False) -> None:
     """Print what is installed, and test it on a small image."""
-    facts = examine()
+    facts = _examine()
     if as_json:
         common.echo(json.dumps(facts, indent=2))
     else:
@@ -56,7 +56,7 @@ def doctor(*, as_json: common.Json = False) -> None:
         raise typer.Exit(1)
 
 
-def examine() -> dict[str, Any]:
+def _examine() -> dict[str, Any]:
     """Everything the command prints."""
     from recolorist._version import __version__
     from recolorist.collections.run import usable_cores

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from recolorist.bank.drift import Group, Region
     from recolorist.collections.tasks import DriftResult
 
-__all__ = ["register"]
+__all__ = ["drift", "register"]
 
 _Bank = Annotated[Path, typer.Option("--bank", metavar="FILE", help="The bank of the training data.")]
 _GROUP: Final = "Sub-folder level that names the group, or 'none'."

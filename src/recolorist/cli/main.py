@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from recolorist.demo.pairs import Pair
     from recolorist.demo.run import DemoResult
 
-__all__ = ["app", "main"]
+__all__ = ["app", "demo", "main"]
 
 _STUDIO = "studio.html"  # beside the page of the demonstration
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from recolorist.core.audit import Audit
     from recolorist.core.plan import Plan
 
-__all__ = ["register"]
+__all__ = ["match", "register"]
 
 _Content = Annotated[Path, typer.Argument(help="The image to change.")]
 _Style = Annotated[str | None, typer.Argument(help="The image, or BANK[:domain], whose colours it gets.")]

@@ -126,7 +126,6 @@ OPTIONS: Final[Mapping[str, Any]] = MappingProxyType(
     }
 )
 _MASKS: Final = ("mask", "style_mask")
-_CAPS: Final = ("max_clip", "max_loss")
 _PANELS: Final = {
     "Matching": (
         "method",

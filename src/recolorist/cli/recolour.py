@@ -18,7 +18,7 @@ from recolorist.io.images import Reading
 if TYPE_CHECKING:
     from recolorist.collections.tasks import RunResult
 
-__all__ = ["register"]
+__all__ = ["augment", "harmonise", "register"]
 
 _FOLDER: Final = "Folder to write into; it gets the structure of the source."
 _Out = Annotated[Path | None, typer.Argument(help=_FOLDER)]

@@ -10,7 +10,7 @@ import typer
 
 from recolorist.cli import common
 
-__all__ = ["register"]
+__all__ = ["register", "studio"]
 
 _Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write.")]
 _Open = Annotated[bool, typer.Option("--open", help="Open it in the browser.")]

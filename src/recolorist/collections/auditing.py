@@ -28,26 +28,21 @@ from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import Reading
 
 __all__ = [
-    "PANEL",
     "AuditWork",
     "Levels",
     "Panel",
-    "PanelResult",
-    "first_level",
     "flags_of",
-    "loss_of",
     "mark_outliers",
     "mean_and_variance",
     "panel_of",
     "summary_of",
-    "try_panel",
 ]
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Mask = NDArray[np.bool_] | None
 
-PANEL: Final = 32  # styles that every image is tried against
+_PANEL: Final = 32  # styles that every image is tried against
 _END: Final = 1.0 / 64.0  # of the range: values so close to an end have no detail left to clip, such as a black frame
 _FLOAT_LEVELS: Final = 65535  # float images are counted in as many steps
 _DTYPES: Final = {"B": "uint8", "H": "uint16", "e": "float16", "f": "float32", "d": "float64"}
@@ -72,7 +67,7 @@ class Panel(NamedTuple):
     keys: tuple[str, ...]
 
 
-def panel_of(bank: StyleBank, size: int = PANEL) -> Panel:
+def panel_of(bank: StyleBank, size: int = _PANEL) -> Panel:
     """Choose the styles of a panel: evenly spread over the bank, sorted by contrast, which decides most of the clipping.
 
     Args:
@@ -121,7 +116,7 @@ class AuditWork:
         height, width = opened.array.shape[:2]
         loss = None
         if self.panel is not None:
-            style, loss_found = loss_of(opened, counts, mask, self.panel, self.options.limits.max_gain)
+            style, loss_found = _loss_of(opened, counts, mask, self.panel, self.options.limits.max_gain)
             loss = loss_found.figures() | {"loss_style": style}
         has_foreground = self.options.mask is None or inside is not None
         return Levels(item, counts, (height, width), _DTYPES[opened.kind], loss, has_foreground)
@@ -150,7 +145,7 @@ class AuditWork:
         mean, variance = mean_and_variance(counts, pixels)
         std = np.sqrt(variance)
         ends = counts[..., 0] / pixels, counts[..., -1] / pixels
-        tried = None if self.panel is None else try_panel(counts, mean, std, self.panel, self.options.limits.max_gain)
+        tried = None if self.panel is None else _try_panel(counts, mean, std, self.panel, self.options.limits.max_gain)
         columns = [(mean / total).tolist(), (std / total).tolist(), *(end.tolist() for end in ends)]
         lines = [_describe(levels, *figures) for levels, *figures in zip(group, *columns, strict=True)]
         figures_of = [{}] * len(group) if tried is None else tried.figures()
@@ -174,7 +169,7 @@ def _describe(levels: Levels, mean: list[float], std: list[float], at_zero: list
     }
 
 
-class PanelResult(NamedTuple):
+class _PanelResult(NamedTuple):
     """What the styles of a panel would do."""
 
     clipped: Array  #: (images, styles) share of values
@@ -212,7 +207,7 @@ def mean_and_variance(counts: Counts, pixels: Counts) -> tuple[Array, Array]:
     return sums / pixels, np.array(exact).reshape(sums.shape)
 
 
-def try_panel(counts: Counts, mean: Array, std: Array, panel: Panel, max_gain: float) -> PanelResult:
+def _try_panel(counts: Counts, mean: Array, std: Array, panel: Panel, max_gain: float) -> _PanelResult:
     """The exact share of values each style would clip, from cumulative histograms; all in levels.
 
     The plan is the public one, ``gain · x + offset`` with a capped gain, so the shares are those that an audit of the plan gives.
@@ -222,12 +217,12 @@ def try_panel(counts: Counts, mean: Array, std: Array, panel: Panel, max_gain: f
     gain, beyond = gains_of(std[:, None, :], spread, max_gain)
     capped = beyond.any(axis=-1).mean(axis=-1)
     offset = goal - gain * mean[:, None, :]
-    first = first_level(gain, offset, total, -0.5, inclusive=True)
-    last = first_level(gain, offset, total, total + 0.5, inclusive=int(total) % 2 == 1)
+    first = _first_level(gain, offset, total, -0.5, inclusive=True)
+    last = _first_level(gain, offset, total, total + 0.5, inclusive=int(total) % 2 == 1)
     inner, end = counts.copy(), int(_END * total) + 1
     inner[..., :end] = inner[..., -end:] = 0
     shares = [_share_beyond(counted, first, last, counts.sum(axis=-1)) for counted in (counts, inner)]
-    return PanelResult(shares[0], shares[1], capped, panel.keys)
+    return _PanelResult(shares[0], shares[1], capped, panel.keys)
 
 
 def _share_beyond(counts: Counts, first: NDArray[np.int64], last: NDArray[np.int64], pixels: Counts) -> Array:
@@ -239,7 +234,7 @@ def _share_beyond(counts: Counts, first: NDArray[np.int64], last: NDArray[np.int
     return np.asarray((lost / pixels[:, None, :]).mean(axis=-1))
 
 
-def loss_of(opened: check.Opened, counts: Counts, mask: Mask, panel: Panel, max_gain: float) -> tuple[str, DetailLoss]:
+def _loss_of(opened: check.Opened, counts: Counts, mask: Mask, panel: Panel, max_gain: float) -> tuple[str, DetailLoss]:
     """Measure the detail that the median style of a panel takes from an image.
 
     Returns:
@@ -248,7 +243,7 @@ def loss_of(opened: check.Opened, counts: Counts, mask: Mask, panel: Panel, max_
     total = counts.shape[-1] - 1.0
     every = counts[None].astype(np.int64)
     mean, variance = mean_and_variance(every, every.sum(axis=-1))
-    tried = try_panel(every, mean, np.sqrt(variance), panel, max_gain)
+    tried = _try_panel(every, mean, np.sqrt(variance), panel, max_gain)
     row = int(np.argsort(tried.newly_clipped[0], kind="stable")[len(panel.keys) // 2])
     scale = opened.data_range / total
     content = list(zip((mean[0] * scale).tolist(), (variance[0] * (scale * scale)).tolist(), strict=True))
@@ -258,7 +253,7 @@ def loss_of(opened: check.Opened, counts: Counts, mask: Mask, panel: Panel, max_
     return panel.keys[row], measure_loss(opened, numbers, mask)
 
 
-def first_level(gain: Array, offset: Array, total: float, limit: float, *, inclusive: bool) -> NDArray[np.int64]:
+def _first_level(gain: Array, offset: Array, total: float, limit: float, *, inclusive: bool) -> NDArray[np.int64]:
     """The first level whose mapped value reaches the limit (or, not ``inclusive``, exceeds it); total + 1 if none does.
 
     Rounding half to even makes −0.5 a zero, which is kept, and 255.5 a 256, which is clipped. A quotient is only nearly right,

@@ -28,7 +28,7 @@ Source = str | Path | Sequence[str | Path]
 
 __all__ = ["Collection", "Item", "Source", "inside", "open_collection"]
 
-EVERYTHING: Final = SourceOptions()
+_EVERYTHING: Final = SourceOptions()
 _MANIFESTS: Final = (".csv", ".tsv", ".parquet")
 _MOST_CHANNELS: Final = 4
 _COPY: Final = 1 << 20
@@ -66,7 +66,7 @@ class Collection:
 
 
 @contextmanager
-def open_collection(source: Source, select: SourceOptions = EVERYTHING) -> Iterator[Collection]:
+def open_collection(source: Source, select: SourceOptions = _EVERYTHING) -> Iterator[Collection]:
     """List the images of a source. Inside the `with` block everything it names can be read.
 
     Manifests are CSV or Parquet with ``path`` and, as far as there are, ``label``, ``domain``, ``split``; their paths are

@@ -23,7 +23,7 @@ from recolorist.io.files import remove_parts
 
 __all__ = ["interrupt_on_termination", "run", "usable_cores"]
 
-HERE: Final = Where()
+_HERE: Final = Where()
 _MOST_DEATHS: Final = 8  # in a row
 _FEW: Final = 24  # images; starting processes takes longer than working on these
 _PRELOADED: Final = ("collections.run", "collections.work", "collections.auditing", "io.jpeg", "io.png")  # used by every worker
@@ -34,7 +34,7 @@ _NO_START: Final = (
 _ONE_THREAD: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-def run(work: Work, items: Sequence[Item], where: Where = HERE) -> Iterator[tuple[int, Any]]:
+def run(work: Work, items: Sequence[Item], where: Where = _HERE) -> Iterator[tuple[int, Any]]:
     """Yield (number of the item, result or :class:`Failure`), in the order things get done.
 
     Args:

@@ -64,7 +64,7 @@ def write_strips(
         pyramid: Whether smaller levels are added.
     """
     if isinstance(mask, Strips):
-        refuse_other_size(source, mask)
+        _refuse_other_size(source, mask)
     if source.orientation != 1:
         raise ImageError("it is stored lying on its side, which is not turned in strips; turn it upright first")
     suffix = Path(name).suffix.lower()
@@ -312,7 +312,7 @@ def _masked_bands(
         elif rule is not None:
             yield pixels, opened, rule(opened.colour, opened.data_range)
         else:
-            yield pixels, opened, mask_rows(mask, opened, start) if isinstance(mask, Strips) else None
+            yield pixels, opened, _mask_rows(mask, opened, start) if isinstance(mask, Strips) else None
 
 
 def _find_disc(source: Strips) -> Disc | None:
@@ -329,13 +329,13 @@ def _find_disc(source: Strips) -> Disc | None:
     return find_disc(outline)
 
 
-def mask_rows(mask: Strips, opened: check.Opened, start: int) -> NDArray[np.bool_] | None:
+def _mask_rows(mask: Strips, opened: check.Opened, start: int) -> NDArray[np.bool_] | None:
     """The rows of a mask file that belong to a band."""
     rows = mask.rows(start, start + opened.array.shape[0])
     return check.open_mask(rows[..., 0] if rows.shape[-1] == 1 else rows, opened)
 
 
-def refuse_other_size(source: Strips, mask: Strips | None) -> None:
+def _refuse_other_size(source: Strips, mask: Strips | None) -> None:
     """A mask belongs to its image."""
     if mask is not None and mask.shape[:2] != source.shape[:2]:
         raise ImageError(

@@ -143,7 +143,7 @@ def write_augmented(
     """Write stylised copies; see :func:`recolorist.collections.augment`."""
     bank = StyleBank.of(bank)
     decisive = options.to_dict() | {"quality": output.quality, "icc": output.keep_icc}
-    identity = identity_of("augment", decisive, bank.fingerprint, reading)
+    identity = _identity_of("augment", decisive, bank.fingerprint, reading)
     work = Augment(Target(str(out), output.force), reading, output, identity, options, bank)
     work.refuse_early()
     warn_of_other_mask(bank.mask, options.mask, "these images")
@@ -173,7 +173,7 @@ def write_harmonised(
     harmoniser = Harmoniser.with_options(style, options.match, options.gate, options.coverage, options.style_name)
     identity = style.fingerprint if isinstance(style, StyleBank) else style.to_dict()
     decisive = options.to_dict() | {"quality": output.quality, "icc": output.keep_icc, "style": identity}
-    identity = identity_of("harmonise", decisive, options.style_name, reading)
+    identity = _identity_of("harmonise", decisive, options.style_name, reading)
     with open_collection(source, select) as images:
         measure = Measure(reading, MeasureOptions(options.mask, options.match.space))
         pooled, bad = _pool_moments(images.items, measure, where) if options.pool else (None, [])
@@ -379,7 +379,7 @@ def _refuse_overwriting(target: Target, names: Mapping[str, list[str]]) -> None:
         )
 
 
-def identity_of(task: str, options: Mapping[str, Any], style: str, reading: Reading) -> str:
+def _identity_of(task: str, options: Mapping[str, Any], style: str, reading: Reading) -> str:
     """A short digest of everything that decides the outputs."""
     facts = {
         "what": task,

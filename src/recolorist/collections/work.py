@@ -73,12 +73,12 @@ class Measure:
         return values
 
 
-UNTOUCHED: Final[dict[str, Any]] = {"clipped": [], "clipped_overall": 0.0, "flags": []}
+_UNTOUCHED: Final[dict[str, Any]] = {"clipped": [], "clipped_overall": 0.0, "flags": []}
 
 
 def _left_blank(channels: int) -> dict[str, Any]:
     """Return the audit of a blank image that was left as it is."""
-    return UNTOUCHED | {"clipped": [0.0] * channels, "flags": [["blank"]] * channels}
+    return _UNTOUCHED | {"clipped": [0.0] * channels, "flags": [["blank"]] * channels}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class Recolour(ABC):
         result, target = make_target(opened, None)
         done, facts = self.recolour(item, opened, mask, copy, target)
         if done is None:
-            return Outcome(None, None, 0.0, None, UNTOUCHED, facts), loaded.pixels  # type: ignore[return-value]
+            return Outcome(None, None, 0.0, None, _UNTOUCHED, facts), loaded.pixels  # type: ignore[return-value]
         if done.map is not None and done.map.is_blank:
             return Outcome(None, None, 0.0, None, _left_blank(opened.channels), facts), loaded.pixels  # type: ignore[return-value]
         audit = self._audit(opened, target, mask, done.map)
