@@ -18,6 +18,7 @@ __all__ = [
     "CHOSEN",
     "TOGETHER",
     "choosing_tables",
+    "count_trainings",
     "finding",
     "groups_table",
     "harmonising_table",
@@ -25,6 +26,7 @@ __all__ = [
     "recipe_table",
     "summary_table",
     "tables",
+    "with_range",
 ]
 
 CHOSEN: Final = "colorist(sampler='beyond', p=0.5, method='covariance')+randaugment"  #: on the targets for choosing
@@ -40,7 +42,7 @@ def tables(rows: Sequence[Row]) -> dict[str, Table | str]:
     parts: dict[str, Table | str] = {
         "finding": finding(done),
         "summary": summary_table(done),
-        "cells": _cells(rows, done),
+        "cells": count_trainings(rows, done),
         "groups": groups_table(done),
         "added": added_table(done),
     }
@@ -61,7 +63,7 @@ def choosing_tables(rows: Sequence[Row]) -> dict[str, Table | str]:
     """Make every table of the page of choosing."""
     done = [row for row in rows if "result.test.balanced_accuracy" in row]
     return {
-        "cells": _cells(rows, done),
+        "cells": count_trainings(rows, done),
         "overall": overall_table(done),
         "scratch": gains_table(done, network="network"),
         "frozen": gains_table(done, network="head"),
@@ -223,20 +225,31 @@ def recipe_table(rows: Sequence[Row], ways: Sequence[tuple[str, str, str]]) -> T
     return Table([label("tested on"), Column("targets"), *(Column(heading, "points") for heading, _, _ in ways)], lines)
 
 
+def with_range(gain: Difference) -> str:
+    """Write a gain in points with its interval.
+
+    >>> with_range(Difference(0.052, -0.003, 0.115, 6, 9, 27))
+    '+5.2 (-0.3 to 11.5)'
+    """
+    return f"{100 * gain.mean:+.1f} ({100 * gain.low:.1f} to {100 * gain.high:.1f})"
+
+
 def _text(gain: Difference | None) -> str:
-    return "" if gain is None else f"{100 * gain.mean:+.1f} ({100 * gain.low:.1f} to {100 * gain.high:.1f})"
+    return "" if gain is None else with_range(gain)
 
 
 def _short(gain: Difference | None) -> str:
     return "" if gain is None else f"{100 * gain.mean:+.1f}"
 
 
-def _cells(rows: Sequence[Row], done: Sequence[Row]) -> str:
+def count_trainings(rows: Sequence[Row], done: Sequence[Row]) -> str:
     """Say how many trainings there are, and how long they took."""
     hours = sum(float(str(row.get("seconds", 0.0))) for row in done) / 3600
     counts = []
     for fit, name in NETWORKS.items():
         every, own = ({row["seed"] for row in part if row["fit"] == fit} for part in (rows, done))
+        if not every:
+            continue
         counts.append(f"{sum(row['fit'] == fit for row in done):,} {name}, {len(own)} of {len(every)} seeds")
     return f"{len(done):,} of {len(rows):,} trainings are shown ({'; '.join(counts)}); they took {hours:.1f} hours on one core.\n"
 
