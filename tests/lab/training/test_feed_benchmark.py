@@ -32,3 +32,15 @@ def test_committed_pages_are_those_of_their_data(path: Path) -> None:
     assert path.with_suffix(".md").read_text("utf-8") == bench.markdown(result)
     assert {row["workers"] for row in result["feeds"]} >= {0}
     assert len(result["waits"]) >= 2
+
+
+def test_the_page_has_the_newest_numbers() -> None:
+    path = max(RESULTS.glob("*.json"))
+    result = json.loads(path.read_text("utf-8"))
+    page = (RESULTS.parents[2] / "docs" / "training.md").read_text("utf-8")
+    assert str(path.relative_to(RESULTS.parents[2])) in page
+    for source in dict.fromkeys(row["source"] for row in result["feeds"]):
+        rates = [row["images_a_second"][1] for row in result["feeds"] if row["source"] == source]
+        assert f"| {' | '.join(f'{rate:,.0f}' for rate in rates)} |" in page
+    for row in result["waits"]:
+        assert f"{row['load_ms'] / (row['load_ms'] + row['step_ms']):.1%}".replace("%", " %") in page

@@ -29,3 +29,15 @@ def test_every_form_has_its_line() -> None:
 def test_committed_pages_are_those_of_their_data(path: Path) -> None:
     result = json.loads(path.read_text("utf-8"))
     assert path.with_suffix(".md").read_text("utf-8") == bench.markdown(result)
+
+
+def test_the_page_has_the_newest_numbers() -> None:
+    path = max(RESULTS.glob("*.json"))
+    result = json.loads(path.read_text("utf-8"))
+    page = (RESULTS.parents[2] / "docs" / "training.md").read_text("utf-8")
+    assert str(path.relative_to(RESULTS.parents[2])) in page
+    for model, title in (("resnet18", "ResNet-18"), ("densenet121", "DenseNet-121")):
+        rows = [row for row in result["steps"] if row["model"] == model]
+        plain, last, compiled = (row["image_ms"][1] for row in rows)
+        shares = f"{last:.1f} ({last / plain:.2f}) | {compiled:.1f} ({compiled / plain:.2f})"
+        assert f"| {title} | {plain:.1f} | {shares} | {rows[2]['first_s']:.1f} s |" in page
