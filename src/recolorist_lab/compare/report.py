@@ -23,7 +23,7 @@ __all__ = ["plain_text", "write_report"]
 
 _PICTURE: Final = "compare.png"
 _STYLE: Final = """
-.card img { width: 100%; }
+.card img { width: 100%; min-width: 640px; }
 thead th { white-space: normal; vertical-align: bottom; }
 tr > :first-child { text-align: left; padding-left: 0; }
 """
