@@ -47,6 +47,12 @@ _Threads = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Threads that
 _Ledger = Annotated[Path, typer.Option("--ledger", envvar="RECOLORIST_LEDGER", help="Folder of results, as sweeps have it.")]
 
 _HERE: Final = Path("ledger")
+#: Values of a configuration that stand for the method's own recipe.
+_UNSET: Final[dict[str, object]] = {
+    **dict.fromkeys(("iterations", "epochs", "batch", "accumulate", "load_size", "crop_size", "rate"), 0),
+    **dict.fromkeys(("keep", "view"), ""),
+    "clip": -1,
+}
 
 
 def train(
@@ -143,8 +149,16 @@ def _tell_nearest(cell: Cell, book: Ledger) -> None:
 def differences(other: Mapping[str, Any], present: Mapping[str, Any]) -> list[str]:
     """List the fields of two configurations that differ, with both values in full.
 
-    >>> differences({"rate": 0.1, "seed": 1, "options": ["a=1"]}, {"rate": 0.2, "seed": 1, "options": ["a=1", "b=2"]})
-    ['rate: 0.1 there, 0.2 now', 'options: without b=2 there']
+    Args:
+        other: The configuration of a finished run.
+        present: That of the new one.
+
+    Returns:
+        A phrase for each field; values that are not set are called the method's own.
+
+    Example:
+        >>> differences({"rate": 0.1, "clip": -1.0, "options": ["a=1"]}, {"rate": 0.2, "clip": 0.0, "options": ["a=1", "b=2"]})
+        ['rate: 0.1 there, 0.2 now', "clip: the method's own there, 0.0 now", 'options: without b=2 there']
     """
     fields = []
     for name in present:
@@ -156,8 +170,14 @@ def differences(other: Mapping[str, Any], present: Mapping[str, Any]) -> list[st
             parts += [f"without {item} now" for item in before if item not in now]
             fields.append(f"{name}: {', '.join(parts) or 'in another order'}")
         else:
-            fields.append(f"{name}: {before!r} there, {now!r} now")
+            fields.append(f"{name}: {_shown(name, before)} there, {_shown(name, now)} now")
     return fields
+
+
+def _shown(name: str, value: object) -> str:
+    """Write a value for people; what is not set is the method's own."""
+    is_unset = name in _UNSET and value == _UNSET[name]
+    return "the method's own" if is_unset else repr(value)
 
 
 def _dataset(data: str) -> str:

@@ -135,7 +135,7 @@ def test_a_new_run_says_in_which_fields_it_differs(tmp_path: Path) -> None:
     trained(tmp_path)
     words = ("train", "EFDM", "--data", DATA, "--ledger", str(tmp_path / "ledger"), *SIZES, "--device", "cpu")
     done = CliRunner().invoke(app, ["baseline", *words, "--rate", "0.001", "--clip", "0.25"], catch_exceptions=False)
-    assert "differs in rate: 0.0 there, 0.001 now; clip: -1.0 there, 0.25 now." in done.stderr
+    assert "differs in rate: the method's own there, 0.001 now; clip: the method's own there, 0.25 now." in done.stderr
     assert "a run of its own" not in CliRunner().invoke(app, ["baseline", *words], catch_exceptions=False).stderr
 
 
