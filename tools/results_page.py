@@ -74,8 +74,8 @@ def _of_spaces(rows: Sequence[Any], _study: Study, _ledger: Ledger) -> dict[str,
     }
 
 
-def _of_none(_rows: Sequence[Any], _study: Study, _ledger: Ledger) -> dict[str, Any]:
-    return {}  # tools/transfer_grid.py draws those of transfer, of images that may be shown; others are tables only
+def _of_transfer(_rows: Sequence[Any], _study: Study, _ledger: Ledger) -> dict[str, Any]:
+    return {}  # tools/transfer_grid.py draws it, of images that may be shown
 
 
 def _of_runtime(rows: Sequence[Any], _study: Study, _ledger: Ledger) -> dict[str, Any]:
@@ -98,12 +98,7 @@ PICTURES: Final[Mapping[str, Callable[[Sequence[Any], Study, Ledger], dict[str, 
     "properties": _of_properties,
     "spaces": _of_spaces,
     "hospitals": _of_hospitals,
-<<<<<<< HEAD
     "transfer": _of_transfer,
-=======
-    "transfer": _of_none,
-    "transfer_released": _of_none,
->>>>>>> e219c86 (Give the pages of results one name for pages without pictures)
     "runtime": _of_runtime,
     "shift": _of_shift,
     "shift_choosing": _of_shift,
