@@ -52,7 +52,12 @@ def test_a_missed_target_of_the_loader_is_named(monkeypatch: pytest.MonkeyPatch,
     assert (found is not None) == missed
 
 
-def test_the_summary_of_the_shift_study_is_shown_when_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "shift.md").write_text("<!-- table: summary -->\n| a |\n<!-- end -->\n", "utf-8")
-    monkeypatch.setattr(readme_tables, "RESULTS", tmp_path)
-    assert readme_tables.shift().endswith("\n\n| a |\n")
+def test_the_shift_study_is_shown_with_intervals() -> None:
+    """Every gain has one, and the gains are those of the recipe, which the study's own table makes."""
+    table, recipe = (tables_of(text) for text in (TEXT, readme_tables.RECIPE.read_text("utf-8")))
+    rows = [line.split("|")[1:-1] for line in table["shift"].splitlines() if line.startswith("| ")][1:]
+    gains = [cell.strip() for row in rows for cell in row[1:] if cell.strip()]
+    assert len(gains) == 4 * len(readme_tables.SHIFT_ROWS) - 2  # without augmentation and harmonising there is nothing to gain
+    assert all(re.fullmatch(r"[+-]\d+\.\d \(-?\d+\.\d to -?\d+\.\d\)", gain) for gain in gains)
+    together = [cell.strip() for row in rows if "Colorist + RandAugment" in row[0] for cell in row[1:]]
+    assert all(gain in recipe["gains"] for gain in together)
