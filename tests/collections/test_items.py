@@ -204,3 +204,29 @@ class TestArchives:
         path.write_bytes(damaged_npz("packed size", x=np.zeros((2000, 64, 64, 3), np.uint8)))
         with pytest.raises(ImageError, match=r"a\.npz cannot be read as an archive of images"), open_collection(path):
             pass
+
+
+@pytest.mark.parametrize("labels", [np.arange(2), np.arange(9), np.uint8(3)], ids=["fewer", "more", "one number"])
+def test_an_archive_has_one_label_for_each_image(tmp_path: Path, labels: Any) -> None:
+    """Fewer ended in an IndexError; more were cut off, so that labels of other images were taken."""
+    path = tmp_path / "a.npz"
+    np.savez(path, train_images=np.zeros((3, 8, 9, 3), np.uint8), train_labels=labels)
+    with pytest.raises(ImageError, match=r"a\.npz: it has \d+ label\(s\) for 3 image\(s\)"), open_collection(path):
+        pass
+
+
+@pytest.mark.parametrize("shape", [(10**9, 0, 16, 3), (0, 16, 16, 3), (3, 16, 0, 3)])
+def test_a_stack_without_pixels_is_refused_before_its_images_are_listed(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    """A header of 128 bytes made a list of as many images as it declared."""
+    with (tmp_path / "a.npy").open("wb") as file:
+        np.lib.format.write_array_header_2_0(file, {"descr": "|u1", "fortran_order": False, "shape": shape})
+    with pytest.raises(ImageError, match=r"a\.npy has shape .*, so it has no pixels"), open_collection(tmp_path / "a.npy"):
+        pass
+
+
+def test_a_list_in_another_encoding_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    """It ended in a UnicodeDecodeError."""
+    (tmp_path / "list.txt").write_bytes("café.png\n".encode("latin-1"))
+    words = r"list\.txt cannot be read as a list of files: .* Save it as UTF-8"
+    with pytest.raises(OptionError, match=words), open_collection(tmp_path / "list.txt"):
+        pass

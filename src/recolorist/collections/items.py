@@ -96,8 +96,7 @@ def open_collection(source: Source, select: SourceOptions = _EVERYTHING) -> Iter
     elif suffix in _MANIFESTS:
         yield _of_manifest(path, Path(root) if root else path.parent, split)
     elif suffix == ".txt":
-        lines = path.read_text("utf-8").splitlines()
-        yield _of_paths([Path(line) for line in lines if line.strip()], root or path.parent, select)
+        yield _of_paths(_listed_paths(path), root or path.parent, select)
     elif suffix == ".npz":
         with _unpack(path, split) as collection:
             yield collection
@@ -131,6 +130,14 @@ def _of_paths(paths: Sequence[Path], root: str | Path | None, select: SourceOpti
         items.append(Item(relative.as_posix(), str(full), *_labels(relative.parts[:-1], select)))
     _refuse_repeats(items)
     return Collection(tuple(items), base.resolve().name, select.split)
+
+
+def _listed_paths(path: Path) -> list[Path]:
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise OptionError(f"{display_path(path)} cannot be read as a list of files: {error}. Save it as UTF-8 text") from error
+    return [Path(line) for line in lines if line.strip()]
 
 
 def inside(path: Path, root: Path) -> Path:
@@ -234,7 +241,12 @@ def _is_stack(path: Path) -> bool:
 
 
 def _stack_items(path: Path, labels: Any) -> tuple[Item, ...]:
-    count = len(npy_stack(path))
+    shape = npy_stack(path).shape
+    if 0 in shape:
+        raise ImageError(f"{display_path(path)} has shape {shape}, so it has no pixels; save it again")
+    count = shape[0]
+    if labels is not None and len(labels) != count:
+        raise ImageError(f"it has {len(labels)} label(s) for {count} image(s); save one for each")
     return tuple(Item(str(i), str(path), None if labels is None else _label(labels[i]), None, i) for i in range(count))
 
 
@@ -253,12 +265,14 @@ def _unpack(path: Path, split: str | None) -> Iterator[Collection]:
                 labels_name = member.removesuffix("images.npy") + "labels.npy"
                 labels = None
                 if labels_name != member and labels_name in archive.namelist():
-                    labels = np.load(_extract(archive, labels_name, Path(folder) / "labels.npy"), allow_pickle=False)
+                    unpacked = _extract(archive, labels_name, Path(folder) / "labels.npy")
+                    labels = np.atleast_1d(np.load(unpacked, allow_pickle=False))
+            items = _stack_items(images, labels)
         except (OSError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             if isinstance(error, RecoloristError):
                 raise type(error)(f"{display_path(path)}: {error}") from error
             raise ImageError(f"{display_path(path)} cannot be read as an archive of images: {error}") from error
-        yield Collection(_stack_items(images, labels), path.stem, split_read)
+        yield Collection(items, path.stem, split_read)
 
 
 def _images_member(archive: zipfile.ZipFile, split: str | None) -> tuple[str, str | None]:
