@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import recolorist as rc
+from recolorist.collections.items import open_collection
+from recolorist.collections.load import load
 from recolorist.io.images import Reading, open_strips, read_picture
 
 __all__ = ["SEEDS", "FaultError", "mutate", "seed_of", "try_file"]
@@ -56,6 +58,12 @@ def _tiff(dtype: str = "u1", **options: Any) -> bytes:
 def _array(save: Callable[..., None]) -> bytes:
     buffer = io.BytesIO()
     save(buffer, _pixels())
+    return buffer.getvalue()
+
+
+def _stack(save: Callable[..., None]) -> bytes:
+    buffer = io.BytesIO()
+    save(buffer, np.stack([_pixels(), _pixels()[::-1], _pixels()[:, ::-1]]))
     return buffer.getvalue()
 
 
@@ -122,6 +130,10 @@ SEEDS: Final[dict[str, Callable[[], bytes]]] = {
     "jp2": lambda: _pillow("JPEG2000"),
     "npy": lambda: _array(np.save),
     "npz": lambda: _array(np.savez_compressed),
+    "npy stack": lambda: _stack(np.save),
+    "npz stack": lambda: _stack(
+        lambda file, stack: np.savez_compressed(file, train_images=stack, train_labels=np.arange(3)[:, None])
+    ),
     "dcm": _dicom,
     "dcm deflated": lambda: _dicom("DeflatedExplicitVRLittleEndian"),
     "rcb": _bank_file,
@@ -207,7 +219,8 @@ def try_file(kind: str, data: bytes, folder: Path) -> str:
     path = folder / f"a.{kind.partition(' ')[0]}"
     path.write_bytes(data)
     try:
-        _READERS.get(path.name[2:], _read_picture)(path, seed_of(kind))
+        reader = _read_stack if kind.endswith(" stack") else _READERS.get(path.name[2:], _read_picture)
+        reader(path, seed_of(kind))
     except FaultError:
         raise
     except rc.RecoloristError as error:
@@ -232,6 +245,15 @@ def _read_picture(path: Path, _: bytes) -> None:
         upright = strips.orientation == 1 or rows.shape != whole.shape
         if upright and rows.shape == whole.shape and not np.array_equal(rows, whole, equal_nan=pixels.dtype.kind == "f"):
             raise FaultError("by rows it is another image than as a whole")
+
+
+def _read_stack(path: Path, _: bytes) -> None:
+    """Many images in one file, as `augment`, `harmonise`, `audit` and `bank build` read them."""
+    with open_collection(path) as collection:
+        for item in collection.items:
+            opened = load(item, _READING).opened
+            if opened.is_batch:
+                raise FaultError(f"an image of shape {opened.shape} was read")
 
 
 def _read_bank(path: Path, seed: bytes) -> None:
