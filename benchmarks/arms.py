@@ -9,7 +9,7 @@ from typing import Final, Literal
 from benchmarks import ours, peers
 from benchmarks.cases import Case, DType
 
-__all__ = ["ARMS", "MEMCPY", "PUBLIC_CALL", "Arm", "by_name"]
+__all__ = ["ARMS", "AUDIT", "MEMCPY", "PUBLIC_CALL", "STYLE_IMAGE", "THREE_STEPS", "Arm", "by_name"]
 
 Group = Literal[
     "yardstick", "ours", "ours, NumPy fallback", "same formula", "authors' package", "reference-based", "augmentation"
@@ -47,6 +47,9 @@ class Arm:
 
 MEMCPY: Final = "memcpy (np.copyto)"
 PUBLIC_CALL: Final = "recolorist.match, style known"
+STYLE_IMAGE: Final = "recolorist.match, style image"
+THREE_STEPS: Final = "recolorist.apply(plan(measure)), style known"
+AUDIT: Final = "recolorist.audit, plan known"
 KNOWN: Final = "content measured, plan, map; style statistics given"
 PAIR: Final = "both images measured, plan, map"
 
@@ -56,7 +59,7 @@ ARMS: Final = (
     Arm("JPEG decode, Pillow", "yardstick", peers.pillow_jpeg, "quality 90, in memory, to an array", "pillow", UINT8),
     Arm("JPEG decode, OpenCV", "yardstick", peers.opencv_jpeg, "quality 90, in memory, to RGB", "opencv-python-headless", UINT8),
     Arm(PUBLIC_CALL, "ours", ours.match_known, KNOWN, "recolorist", promise="formula"),
-    Arm("recolorist.match, style image", "ours", ours.match_pair, PAIR, "recolorist", promise="formula"),
+    Arm(STYLE_IMAGE, "ours", ours.match_pair, PAIR, "recolorist", promise="formula"),
     Arm("recolorist.match, style known, Pillow", "ours", ours.pillow_known, KNOWN, "recolorist", UINT8, promise="formula"),
     Arm(
         "recolorist.match, style known, out=",
@@ -68,6 +71,8 @@ ARMS: Final = (
     ),
     Arm("recolorist.measure", "ours", ours.measure_only, "mean and covariance of one image", "recolorist"),
     Arm("recolorist.apply", "ours", ours.apply_only, "map only", "recolorist", promise="formula"),
+    Arm(THREE_STEPS, "ours", ours.three_steps, KNOWN, "recolorist", promise="formula"),
+    Arm(AUDIT, "ours", ours.audit_only, "audit of one image by a plan", "recolorist", max_size=SLOW),
     Arm("recolorist.match, YCbCr, style known", "ours", ours.linear_space, KNOWN, "recolorist", promise="mean"),
     Arm("recolorist.match, covariance, style known", "ours", ours.covariance, KNOWN, "recolorist", promise="mean"),
     Arm(

@@ -11,6 +11,7 @@ from benchmarks.cases import Case
 
 __all__ = [
     "apply_only",
+    "audit_only",
     "covariance",
     "into_buffer",
     "linear_space",
@@ -19,6 +20,7 @@ __all__ = [
     "match_pair",
     "measure_only",
     "pillow_known",
+    "three_steps",
 ]
 
 Call = Callable[[], object]
@@ -49,6 +51,18 @@ def apply_only(case: Case) -> Call:
     """A plan made before, applied to a fresh output."""
     plan = rc.plan(rc.measure(case.content), rc.measure(case.style))
     return lambda: rc.apply(case.content, plan)
+
+
+def three_steps(case: Case) -> Call:
+    """What `match_known` does, by the three public steps: the content measured in full, a plan, the map."""
+    style = rc.measure(case.style)
+    return lambda: rc.apply(case.content, rc.plan(rc.measure(case.content), style))
+
+
+def audit_only(case: Case) -> Call:
+    """What a plan made before would do to the content: clipped shares, correlations, lost detail."""
+    plan = rc.plan(rc.measure(case.content), rc.measure(case.style))
+    return lambda: rc.audit(case.content, plan)
 
 
 def into_buffer(case: Case) -> Call:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from benchmarks import environment
 from benchmarks.cases import DTYPES, Case, DType, pair
 from benchmarks.measure import Effort, Sample, calls_for, time_calls, time_subjects
 from benchmarks.memory import MIB, Peak, space_peaks
-from benchmarks.ours import match_in, match_known
+from benchmarks.ours import audit_only, match_in, match_known, three_steps
 from benchmarks.peers import albumentations_histograms, opencv_transform, skimage_histograms
 from benchmarks.stains import STAINS
 from benchmarks.subjects import reason
@@ -121,9 +121,9 @@ def _factories() -> dict[Key, Callable[[Case], Call]]:
     }
     made |= {("peer", name): factory for name, factory in STAINS.items()}
     made |= {
-        ("call", "match, style known"): lambda case: _known(case, rc.match),
-        ("call", "apply(plan(measure))"): lambda case: _known(case, lambda c, s: rc.apply(c, rc.plan(rc.measure(c), s))),
-        ("call", "audit(content, plan)"): _audit,
+        ("call", "match, style known"): match_known,
+        ("call", "apply(plan(measure))"): three_steps,
+        ("call", "audit(content, plan)"): audit_only,
         ("call", "core, batch of 32 float32"): _core_batch,
         ("call", "ColorMatch, batch of 32 float32"): _torch_batch,
         ("peer", "scikit-image match_histograms"): skimage_histograms,
@@ -146,16 +146,6 @@ def _sized_factories(size: int) -> dict[Key, Callable[[Case], Call]]:
 
 def _tile(case: Case, *, dtype: DType, factory: Callable[[Case], Call]) -> Call:
     return factory(pair(dtype, case.size))
-
-
-def _known(case: Case, call: Callable[[Any, rc.Moments], object]) -> Call:
-    style = rc.measure(case.style)
-    return lambda: call(case.content, style)
-
-
-def _audit(case: Case) -> Call:
-    plan = rc.plan(rc.measure(case.content), rc.measure(case.style))
-    return lambda: rc.audit(case.content, plan)
 
 
 def _core_batch(case: Case) -> Call:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from benchmarks.arms import ARMS, MEMCPY, PUBLIC_CALL
+from benchmarks.arms import ARMS, AUDIT, MEMCPY, PUBLIC_CALL, STYLE_IMAGE, THREE_STEPS
 from benchmarks.memory import MIB, Peak
 
 __all__ = ["TARGETS", "Figures", "Target", "Verdict", "judge", "judge_memory", "judge_same_bytes", "key"]
@@ -61,6 +61,12 @@ def _growth(figures: Figures) -> float:
     return per_pixel[1] / per_pixel[0]
 
 
+def _beside_opencv(figures: Figures, dtype: str) -> float:
+    names = ("OpenCV meanStdDev + transform, style known", PUBLIC_CALL)
+    peer, ours = (figures[key(name, dtype, 64)] for name in names)
+    return peer / ours
+
+
 TARGETS: Final = (
     Target("public call, 256² uint8, style known, against memcpy", "≤", 12, lambda f: _ours(f) / f[key(MEMCPY)]),
     Target("faster than textbook NumPy, style known", "≥", 100, lambda f: f[key("NumPy float64, style known")] / _ours(f)),
@@ -68,6 +74,10 @@ TARGETS: Final = (
     Target("faster than colorist-aug, its fastest input", "≥", 30, lambda f: _fastest(f, "colorist-aug") / _ours(f)),
     Target("share of a Pillow JPEG decode", "≤", 12, lambda f: 100 * _ours(f) / f[key("JPEG decode, Pillow")], "%"),
     Target("growth of time per pixel, 224² to 4096²", "≤", 1.5, _growth),
+    Target("measure, plan and apply by hand, against the public call", "≤", 1.4, lambda f: f[key(THREE_STEPS)] / _ours(f)),
+    Target("audit by a known plan, against a match of two images", "≤", 3, lambda f: f[key(AUDIT)] / f[key(STYLE_IMAGE)]),
+    Target("faster than OpenCV on 64² tiles, uint8", "≥", 1, lambda f: _beside_opencv(f, "uint8")),
+    Target("faster than OpenCV on 64² tiles, float32", "≥", 1, lambda f: _beside_opencv(f, "float32")),
     Target("fallback without a compiled module, 256²", "≤", 1000, lambda f: f[key(FALLBACK)], "µs"),
 )
 

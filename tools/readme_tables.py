@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks import collections_report, loader_report
-from benchmarks.arms import PUBLIC_CALL
+from benchmarks.arms import AUDIT, PUBLIC_CALL, THREE_STEPS
 from benchmarks.report import losses
 from recolorist_lab.report.pages import fill
 from recolorist_lab.report.table import Column, Table, label
@@ -41,6 +41,8 @@ ARMS: Final = {
     "memcpy (np.copyto)": "`memcpy`, the floor",
     PUBLIC_CALL: "**`recolorist.match`, style known**",
     "recolorist.match, style image": "`recolorist.match`, style measured too",
+    THREE_STEPS: "`recolorist.apply(plan(measure))`, style known",
+    AUDIT: "`recolorist.audit`, plan known",
     "recolorist.match, covariance, style known": "`recolorist.match`, full covariance, style known",
     "NumPy fallback: match, style known": "`recolorist.match` without a compiler (NumPy fallback)",
     "OpenCV meanStdDev + transform, style known": "OpenCV `meanStdDev` + `transform`, style known",
