@@ -31,7 +31,9 @@ _Seeds = Annotated[int, typer.Option("--seeds", min=1, help="Trainings of each k
 _Model = Annotated[str, typer.Option("--model", help="Name of a timm model, such as resnet18.")]
 _Weights = Annotated[Path | None, typer.Option("--weights", help="File of weights to start from, such as ImageNet's.")]
 _Size = Annotated[int, typer.Option("--size", min=16, help="Side of the images in pixels.")]
-_Epochs = Annotated[int, typer.Option("--epochs", min=1, help="Passes over the training images.")]
+_Epochs = Annotated[
+    int, typer.Option("--epochs", min=0, help="Passes over the training images; 0 for about 700 updates of the weights.")
+]
 _Batch = Annotated[int, typer.Option("--batch", min=2, help="Images in a minibatch.")]
 _Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Trainings at a time; by default one per core.")]
 
@@ -62,10 +64,10 @@ def compare(
     group_column: _GroupColumn = "group",
     method: _Method = None,
     seeds: _Seeds = 3,
-    model: _Model = "test_resnet",
+    model: _Model = "test_byobnet",
     weights: _Weights = None,
     size: _Size = 48,
-    epochs: _Epochs = 10,
+    epochs: _Epochs = 0,
     batch: _Batch = 32,
     jobs: _Jobs = None,
     _plugin: Plugins = None,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +22,9 @@ BASELINE: Final = "none"
 #: Augmentations that are compared unless others are named.
 METHODS: Final = ("colorist", "color_jitter", "randaugment", "colorist+randaugment")
 _TIMED_EPOCHS: Final = (1, 2)
+_UPDATES: Final = 700  # with fewer a small network from random weights has not learnt what augmented images show
+_EPOCHS: Final = (5, 120)  # fewest and most that are chosen
+_VALIDATION: Final = 0.2  # share of the training images that is held out
 
 
 @dataclass(frozen=True)
@@ -32,16 +36,16 @@ class Training:
         model: Name of a network of timm.
         weights: File of weights to start from; empty for random ones.
         size: Side of the images in pixels.
-        epochs: Passes over the training images; the best epoch on held-out training images is tested.
+        epochs: Passes over the training images; 0 for as many as make about 700 updates of the weights.
         batch: Images in a minibatch.
         threads: Threads of each process.
     """
 
     methods: tuple[str, ...] = METHODS
-    model: str = "test_resnet"
+    model: str = "test_byobnet"
     weights: str = ""
     size: int = 48
-    epochs: int = 10
+    epochs: int = 0
     batch: int = 32
     threads: int = 1
 
@@ -55,6 +59,21 @@ class Training:
     def every_method(self) -> tuple[str, ...]:
         """The baseline, then the methods compared with it."""
         return (BASELINE, *(method for method in self.methods if method != BASELINE))
+
+    def with_epochs(self, folds: Sequence[Fold]) -> Training:
+        """Choose the number of epochs, where none was given.
+
+        Args:
+            folds: The divisions; the smallest decides for all, so that trainings differ in nothing else.
+
+        Returns:
+            The same training with a number of epochs.
+        """
+        if self.epochs:
+            return self
+        images = min(fold.manifest.sizes()["train"] for fold in folds)
+        updates = max(1.0, (1 - _VALIDATION) * images / self.batch)
+        return replace(self, epochs=min(max(math.ceil(_UPDATES / updates), _EPOCHS[0]), _EPOCHS[1]))
 
     def settings(self, folder: Path, fold: Fold) -> dict[str, Any]:
         """Collect the fields that are the same in all trainings on one division.
@@ -78,7 +97,8 @@ class Training:
             "resize": "letterbox",
             "batch": self.batch,
             "validation": "train",
-            "validation_share": 0.2,
+            "validation_share": _VALIDATION,
+            "keep": "last",
             "harmonise": True,
             "workers": 0,
             "threads": self.threads,

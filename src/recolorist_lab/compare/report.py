@@ -108,9 +108,10 @@ def _about(comparison: Comparison) -> str:
     )
     return (
         f"Images tested on: {images}. Classes: {', '.join(comparison.classes)}. {training.model}, {training.size} pixels, "
-        f"{training.epochs} epochs, {how}. The epoch tested is the one with the lowest loss on a fifth of the training images, "
-        "held out. Harmonised: every test image is matched to the average style of the training images first. Differences are "
-        "between trainings with the same target and seed; intervals come from a bootstrap over targets, then seeds."
+        f"{training.epochs} epochs, {how}. The weights of the last epoch are tested. A fifth of the training images is held out "
+        "for the accuracy at the hospitals trained on. Harmonised: every test image is matched to the average style of the "
+        "training images first. Differences are between trainings with the same target and seed; intervals come from a bootstrap "
+        "over targets, then seeds."
     )
 
 

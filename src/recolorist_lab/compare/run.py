@@ -69,16 +69,17 @@ def compare(request: Request, *, say: Callable[[str], None], shown: Shown, bar: 
     manifest, root = find_images(request.source, request.jobs, bar)
     folds = make_folds(store_images(manifest, root, data, request.training.size), request.seeds, request.test_share)
     write_folds(folds, data)
+    training = request.training.with_epochs(folds)
     notes = [*notes_on(folds), *_left_out(manifest)]
     ledger = Ledger(folder / "ledger")
-    timing = write_timing(folder / "timing.toml", data, folds, request.training)
+    timing = write_timing(folder / "timing.toml", data, folds, training)
     _run(timing, ledger, request.jobs, shown)
-    study = write_study(folder / "study.toml", data, folds, request.training)
+    study = write_study(folder / "study.toml", data, folds, training)
     left = sum(ledger.state(cell).name != "done" for cell in study.cells)
-    seconds = seconds_per_training(timing, ledger, request.training)
+    seconds = seconds_per_training(timing, ledger, training)
     say(_forecast(len(manifest), len(study.cells), left, seconds, request.jobs))
     _run(study, ledger, request.jobs, shown)
-    return collect(study, ledger, folds, request.training, notes)
+    return collect(study, ledger, folds, training, notes)
 
 
 def _run(study: Study, ledger: Ledger, jobs: int, shown: Shown) -> None:

@@ -26,7 +26,7 @@ class Times:
 def test_every_division_method_and_seed_once(hospitals: Path, tmp_path: Path) -> None:
     folds = make_folds(find_images(ImageSource(hospitals))[0], 2)
     write_folds(folds, tmp_path)
-    training = Training(("colorist", "color_jitter"))
+    training = Training(("colorist", "color_jitter"), epochs=2)
     study = write_study(tmp_path / "study.toml", tmp_path, folds, training)
     cells = {(cell.config.dataset, cell.config.augmentation, cell.config.seed) for cell in study.cells}
     assert len(cells) == len(study.cells) == 3 * 3 * 2
@@ -40,6 +40,15 @@ def test_time_is_the_start_and_the_epochs(hospitals: Path, tmp_path: Path) -> No
     write_folds(folds, tmp_path)
     timing = write_timing(tmp_path / "timing.toml", tmp_path, folds, Training())
     assert seconds_per_training(timing, Times(5.0, 7.0), Training(epochs=10)) == pytest.approx(3 + 10 * 2)  # type: ignore[arg-type]
+
+
+def test_few_images_are_seen_more_often(hospitals: Path) -> None:
+    folds = make_folds(find_images(ImageSource(hospitals))[0], 1)
+    images = min(fold.manifest.sizes()["train"] for fold in folds)
+    chosen = Training(batch=2).with_epochs(folds).epochs
+    assert chosen == pytest.approx(700 / (0.8 * images / 2), abs=1) or chosen == 120
+    assert Training(batch=10**6).with_epochs(folds).epochs == 120
+    assert Training(epochs=3).with_epochs(folds).epochs == 3
 
 
 @pytest.mark.parametrize("methods", [(), ("colorist", "colorist"), ("colour",)])
