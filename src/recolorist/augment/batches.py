@@ -33,16 +33,32 @@ def match_within_batch(
     blank: Blank = "keep",
     **options: Any,
 ) -> NDArray[Any]:
-    """Without a bank: each chosen image of a batch (N, H, W, C) takes the style of another one of the same batch.
+    """Give each chosen image of a batch (N, H, W, C) the style of another one of the same batch; no bank is needed.
 
-    The batch is rolled by a random shift. ``"per_sample"`` decides for each image; ``"batch_fraction"`` changes exactly
-    the share ``p`` of them, rounded. ``index`` is the number of the batch; ``options`` go to :func:`recolorist.match`.
-    With ``blank="keep"`` a blank image stays as it is, and so does one whose style would come from a blank image.
+    The batch is rolled by a random shift.
 
-    >>> batch = np.random.default_rng(0).integers(0, 256, (4, 8, 9, 3), dtype=np.uint8)
-    >>> changed = match_within_batch(batch, 0.5, "batch_fraction")
-    >>> sum(not np.array_equal(a, b) for a, b in zip(batch, changed, strict=True))
-    2
+    Args:
+        images: The batch.
+        p: Probability of changing an image, or the share that is changed.
+        mode: ``"per_sample"`` decides for each image; ``"batch_fraction"`` changes exactly the share ``p`` of them, rounded.
+        seed: The seed of the draws.
+        epoch: The epoch; each gives other draws.
+        index: The number of the batch.
+        blank: ``"keep"`` leaves a blank image as it is, and one whose style would come from a blank image.
+        **options: Options of :func:`recolorist.match`.
+
+    Returns:
+        A new batch.
+
+    Raises:
+        OptionError: An option is unknown or outside its limits, or one image came.
+        ImageError: The images cannot be used.
+
+    Example:
+        >>> batch = np.random.default_rng(0).integers(0, 256, (4, 8, 9, 3), dtype=np.uint8)
+        >>> changed = match_within_batch(batch, 0.5, "batch_fraction")
+        >>> sum(not np.array_equal(a, b) for a, b in zip(batch, changed, strict=True))
+        2
     """
     for name in options:
         if name not in _OPTIONS:

@@ -33,7 +33,11 @@ class BlankCounts:
         self.images = self.blank = 0
 
     def add(self, *, is_blank: bool) -> None:
-        """Count one image; the 64th warns if more than three quarters of them were blank."""
+        """Count one image; the 64th warns if more than three quarters of them were blank.
+
+        Args:
+            is_blank: Whether the image is blank.
+        """
         self.images += 1
         self.blank += is_blank
         if self.images == _FIRST and self.blank > _MOST * _FIRST:

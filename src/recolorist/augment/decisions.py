@@ -19,8 +19,9 @@ __all__ = ["Decision", "Draw", "Recolouring"]
 class Decision:
     """What was drawn for one image: small, printable, and enough to do the same again.
 
-    >>> Decision.from_json(Decision(False).to_json())
-    Decision(applied=False, style=None, row=None, strength=0.0, plan=None, contrast=1.0)
+    Example:
+        >>> Decision.from_json(Decision(False).to_json())
+        Decision(applied=False, style=None, row=None, strength=0.0, plan=None, contrast=1.0)
     """
 
     applied: bool  #: False: the image stays as it is, by chance or because it is blank
@@ -36,7 +37,11 @@ class Decision:
         return self.plan is not None and "blank" in self.plan.flags
 
     def to_json(self) -> str:
-        """One line of JSON."""
+        """Return one line of JSON.
+
+        Returns:
+            The text, which :meth:`from_json` reads.
+        """
         plan = None if self.plan is None else json.loads(self.plan.to_json())
         return json.dumps(
             {
@@ -51,7 +56,17 @@ class Decision:
 
     @classmethod
     def from_json(cls, text: str) -> Decision:
-        """Read what :meth:`to_json` wrote."""
+        """Read what :meth:`to_json` wrote.
+
+        Args:
+            text: The JSON.
+
+        Returns:
+            The decision.
+
+        Raises:
+            StatisticsError: The text is something else.
+        """
         try:
             entries = json.loads(text)
             plan = entries.pop("plan")

@@ -70,6 +70,9 @@ class SharedEpoch:
     def set(self, epoch: int) -> None:
         """Begin an epoch, in all processes that share it.
 
+        Args:
+            epoch: A whole number from 0 on.
+
         Raises:
             OptionError: It is no whole number from 0 on.
         """
@@ -85,6 +88,9 @@ class SharedEpoch:
         Args:
             number: The number of the key.
             name: The key as the caller knows it, for the message.
+
+        Returns:
+            The epoch.
         """
         cells = self._cells
         slot, mark = _KEYS + number % SLOTS, (number + 1) % 2**64  # 0 is an empty place

@@ -20,6 +20,9 @@ def open_rule(mask: Any) -> Callable[..., Any] | None:
     Args:
         mask: ``"tissue"``, ``"fundus"``, a callable from an image to its mask, or None.
 
+    Returns:
+        The rule; None for none.
+
     Raises:
         OptionError: It is something else.
 
@@ -42,6 +45,14 @@ def find_mask(rule: Callable[..., Any] | None, image: Any, data_range: float | N
         image: An array or PIL image.
         data_range: Largest value of a float image.
         or_all: Where a named rule finds nothing, take all pixels; False takes none, so that the image counts as blank.
+
+    Returns:
+        The mask; None for all pixels.
+
+    Example:
+        >>> import numpy as np
+        >>> find_mask(foreground.tissue, np.array([[[90, 40, 80], [245, 245, 245]]], np.uint8)).tolist()
+        [[True, False]]
     """
     if rule is None:
         return None

@@ -64,17 +64,65 @@ Sampler = Callable[[StyleBank, np.random.Generator, Content], Style]
 
 
 def uniform(bank: StyleBank, rng: np.random.Generator, content: Content) -> Style:
-    """Any other image of the bank, all equally likely: the paper's choice."""
+    """Draw any other image of the bank, all equally likely: the paper's choice.
+
+    Args:
+        bank: The bank to draw from.
+        rng: The generator of this draw.
+        content: What is known of the image to be changed.
+
+    Returns:
+        The style.
+
+    Example:
+        >>> bank = StyleBank.build(np.arange(1440, dtype="u1").reshape(4, 8, 15, 3), labels=list("xxyy"), domains=list("aabb"))
+        >>> uniform(bank, np.random.default_rng(1), Content(row=0)).row in (1, 2, 3)
+        True
+    """
     return _style(bank, _any_row(bank, rng, content.row))
 
 
 def other_domain(bank: StyleBank, rng: np.random.Generator, content: Content) -> Style:
-    """An image of another hospital, scanner or camera; any other image if the bank has one domain only."""
+    """Draw an image of another hospital, scanner or camera; any other image if the bank has one domain only.
+
+    Args:
+        bank: The bank to draw from.
+        rng: The generator of this draw.
+        content: What is known of the image to be changed.
+
+    Returns:
+        The style.
+
+    Raises:
+        OptionError: The domain of the image is not known.
+
+    Example:
+        >>> bank = StyleBank.build(np.arange(1440, dtype="u1").reshape(4, 8, 15, 3), labels=list("xxyy"), domains=list("aabb"))
+        >>> bank.domain(other_domain(bank, np.random.default_rng(1), Content(row=0)).row)
+        'b'
+    """
     return _style(bank, _outside_group(bank, rng, content, "domain"))
 
 
 def same_label(bank: StyleBank, rng: np.random.Generator, content: Content) -> Style:
-    """Another image of the same class; the image itself only if it is the only one."""
+    """Draw another image of the same class; the image itself only if it is the only one.
+
+    Args:
+        bank: The bank to draw from.
+        rng: The generator of this draw.
+        content: What is known of the image to be changed.
+
+    Returns:
+        The style.
+
+    Raises:
+        OptionError: The label of the image is not known, or not in the bank.
+
+    Example:
+        >>> bank = StyleBank.build(np.arange(1440, dtype="u1").reshape(4, 8, 15, 3), labels=list("xxyy"), domains=list("aabb"))
+        >>> same_label(bank, np.random.default_rng(1), Content(row=0)).row
+        1
+    """
     code = _code(bank, content, "label")
     if code == _UNSEEN:
         raise OptionError(
@@ -85,14 +133,37 @@ def same_label(bank: StyleBank, rng: np.random.Generator, content: Content) -> S
 
 
 def other_label(bank: StyleBank, rng: np.random.Generator, content: Content) -> Style:
-    """An image of another class; any other image if the bank has one class only."""
+    """Draw an image of another class; any other image if the bank has one class only.
+
+    Args:
+        bank: The bank to draw from.
+        rng: The generator of this draw.
+        content: What is known of the image to be changed.
+
+    Returns:
+        The style.
+
+    Raises:
+        OptionError: The label of the image is not known.
+    """
     return _style(bank, _outside_group(bank, rng, content, "label"))
 
 
 def balanced_domain(bank: StyleBank, rng: np.random.Generator, content: Content) -> Style:
-    """First a domain, all equally likely, then another image of it: small hospitals count as much as large ones.
+    """Draw a domain, all equally likely, then another image of it: small hospitals count as much as large ones.
 
     Images without a domain are not drawn. The domain of an image that is alone in it is not drawn for that image.
+
+    Args:
+        bank: The bank to draw from.
+        rng: The generator of this draw.
+        content: What is known of the image to be changed.
+
+    Returns:
+        The style.
+
+    Raises:
+        OptionError: The bank has no domains.
     """
     codes = bank.groups("domain").codes
     codes = codes[codes >= 0]
@@ -107,7 +178,16 @@ def balanced_domain(bank: StyleBank, rng: np.random.Generator, content: Content)
 
 
 def interpolate(bank: StyleBank, rng: np.random.Generator, content: Content) -> Style:
-    """A style on the way between two images."""
+    """Draw a style on the way between two images.
+
+    Args:
+        bank: The bank to draw from.
+        rng: The generator of this draw.
+        content: What is known of the image to be changed.
+
+    Returns:
+        The style.
+    """
     first = _any_row(bank, rng, content.row)
     second = _any_row(bank, rng, first)
     share = float(rng.random())
@@ -118,11 +198,19 @@ def interpolate(bank: StyleBank, rng: np.random.Generator, content: Content) -> 
 
 
 def gaussian(bank: StyleBank, rng: np.random.Generator, content: Content) -> Style:  # noqa: ARG001 - the common signature
-    """A new style from the normal distribution fitted to the bank's means and log-Cholesky covariances.
+    """Draw a new style from the normal distribution fitted to the bank's means and log-Cholesky covariances.
 
     The logarithm makes every covariance positive definite. In RGB a mean outside the range, or a variance above m (1 - m), which
     no image of mean m can have, is reduced to the limit (``is_capped``). A bank of several hospitals is one distribution here,
     which also fills the gaps between them; draw from ``bank.subset(domain=...)`` where that is not wanted.
+
+    Args:
+        bank: The bank to draw from.
+        rng: The generator of this draw.
+        content: What is known of the image to be changed.
+
+    Returns:
+        The style.
     """
     centre, spread = _fit_gaussian(bank)
     features = centre + spread @ rng.standard_normal(len(centre))
@@ -130,9 +218,18 @@ def gaussian(bank: StyleBank, rng: np.random.Generator, content: Content) -> Sty
 
 
 def extrapolate(bank: StyleBank, rng: np.random.Generator, content: Content, factor: float = 1.5) -> Style:
-    """An image's style carried on beyond the bank's centre by a factor: outside the hull for those at its edge.
+    """Draw an image's style and carry it on from the bank's centre by a factor: outside the hull for those at its edge.
 
     What no image can have is reduced to the limit, as in :func:`gaussian`.
+
+    Args:
+        bank: The bank to draw from.
+        rng: The generator of this draw.
+        content: What is known of the image to be changed.
+        factor: How far the style is carried; 1 leaves it where it is.
+
+    Returns:
+        The style.
     """
     row = _any_row(bank, rng, content.row)
     centre, _ = _fit_gaussian(bank)
@@ -141,20 +238,39 @@ def extrapolate(bank: StyleBank, rng: np.random.Generator, content: Content, fac
 
 
 def extrapolate_by(factor: float) -> Sampler:
-    """:func:`extrapolate` with another factor.
+    """Return :func:`extrapolate` with another factor.
 
-    >>> extrapolate_by(2.0).keywords
-    {'factor': 2.0}
+    Args:
+        factor: From 0 to 100.
+
+    Returns:
+        The sampler.
+
+    Example:
+        >>> extrapolate_by(2.0).keywords
+        {'factor': 2.0}
     """
     return partial(extrapolate, factor=check.number(factor, 0, 100, "factor"))
 
 
 def beyond(bank: StyleBank, rng: np.random.Generator, content: Content, spread: float = SPREAD) -> Style:
-    """An image's style as another camera would give it: outside the bank in every direction, even if that is of one laboratory.
+    """Draw an image's style as another camera would give it: outside the bank in every direction.
 
     With the mean m and covariance C of another image of the bank, the style has the mean M m + o and the covariance M C Mᵀ.
     M is the identity plus normal numbers of deviation ``spread``; the offset o has a third of it. What no image can have is
     reduced to the limit, as in :func:`gaussian`. The mathematics is in docs/samplers.md.
+
+    Args:
+        bank: The bank to draw from.
+        rng: The generator of this draw.
+        content: What is known of the image to be changed.
+        spread: Deviation of the entries of M.
+
+    Returns:
+        The style.
+
+    Raises:
+        OptionError: The bank is of another space than RGB.
     """
     if bank.space != "rgb":
         raise OptionError(
@@ -168,10 +284,17 @@ def beyond(bank: StyleBank, rng: np.random.Generator, content: Content, spread: 
 
 
 def beyond_by(spread: float) -> Sampler:
-    """:func:`beyond` with another spread.
+    """Return :func:`beyond` with another spread.
 
-    >>> beyond_by(0.3).keywords
-    {'spread': 0.3}
+    Args:
+        spread: From 0 to 100.
+
+    Returns:
+        The sampler.
+
+    Example:
+        >>> beyond_by(0.3).keywords
+        {'spread': 0.3}
     """
     return partial(beyond, spread=check.number(spread, 0, 100, "spread"))
 

@@ -26,14 +26,25 @@ _made_here: Final[set[tuple[int, int]]] = set()  # process and seed of every seq
 
 
 def stream(seed: int, epoch: int = 0, index: int | str = 0, purpose: int = 0) -> np.random.Generator:
-    """The generator for one sample; valid until this thread asks for the next one.
+    """Return the generator for one sample; valid until this thread asks for the next one.
 
-    ``index`` is a number or any string (a file name, say). ``purpose`` separates uses that must not influence each other.
+    Args:
+        seed: The seed.
+        epoch: The epoch.
+        index: The number of the sample, or any string, such as the name of its file.
+        purpose: Separates uses that must not influence each other.
 
-    >>> stream(7, epoch=1, index=42).random() == stream(7, epoch=1, index=42).random()
-    True
-    >>> stream(7, epoch=1, index=42).random() == stream(7, epoch=2, index=42).random()
-    False
+    Returns:
+        The generator, at the beginning of its stream.
+
+    Raises:
+        OptionError: A number is not a whole one of 64 bits.
+
+    Example:
+        >>> stream(7, epoch=1, index=42).random() == stream(7, epoch=1, index=42).random()
+        True
+        >>> stream(7, epoch=1, index=42).random() == stream(7, epoch=2, index=42).random()
+        False
     """
     if not hasattr(_own, "generator"):
         _own.generator, _own.start = np.random.Generator(np.random.Philox(key=0)), _beginning()
@@ -57,10 +68,20 @@ def _beginning() -> dict[str, Any]:
 
 
 def number_of(index: int | str) -> int:
-    """A 64-bit number for a sample index or key; strings by their BLAKE2 digest.
+    """Return a 64-bit number for a sample index or key; strings by their BLAKE2 digest.
 
-    >>> number_of(5), number_of("scan_5.png") == number_of("scan_5.png")
-    (5, True)
+    Args:
+        index: The index or key.
+
+    Returns:
+        The number.
+
+    Raises:
+        OptionError: It is neither a string nor a whole number of 64 bits.
+
+    Example:
+        >>> number_of(5), number_of("scan_5.png") == number_of("scan_5.png")
+        (5, True)
     """
     if isinstance(index, str):
         return int.from_bytes(hashlib.blake2b(index.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
@@ -68,7 +89,15 @@ def number_of(index: int | str) -> int:
 
 
 def fresh_seed() -> int:
-    """A seed nobody chose; it is recorded, so the run can still be repeated."""
+    """Return a seed nobody chose; it is recorded, so the run can still be repeated.
+
+    Returns:
+        A number of 48 bits.
+
+    Example:
+        >>> 0 <= fresh_seed() < 2**48
+        True
+    """
     return secrets.randbits(48)
 
 
@@ -90,11 +119,15 @@ class Sequence:
             _made_here.add((self._born, self.seed))
 
     def next(self) -> np.random.Generator:
-        """The next stream in this process.
+        """Return the next stream in this process.
 
-        >>> a, b = Sequence(3), Sequence(3)
-        >>> [a.next().random() for _ in range(3)] == [b.next().random() for _ in range(3)]
-        True
+        Returns:
+            The generator, valid until this thread asks for another one.
+
+        Example:
+            >>> a, b = Sequence(3), Sequence(3)
+            >>> [a.next().random() for _ in range(3)] == [b.next().random() for _ in range(3)]
+            True
         """
         worker = self._where()
         if worker != self._place:
@@ -126,7 +159,15 @@ class Sequence:
 
 
 def torch_worker_seed() -> int | None:
-    """The seed PyTorch gave this loader worker, or None outside one. Looks only if torch is loaded already."""
+    """Return the seed that PyTorch gave this loader worker. Looks only if torch is loaded already.
+
+    Returns:
+        The seed; None outside a worker.
+
+    Example:
+        >>> torch_worker_seed() is None
+        True
+    """
     data = sys.modules.get("torch.utils.data")
     info = data.get_worker_info() if data is not None else None
     return None if info is None else int(info.seed)
@@ -134,6 +175,13 @@ def torch_worker_seed() -> int | None:
 
 def check_word(value: Any, name: str) -> int:
     """Return a whole number of 64 bits as it is.
+
+    Args:
+        value: What was given.
+        name: Its name in the message.
+
+    Returns:
+        The number.
 
     Raises:
         OptionError: It is something else; the message has the name.
