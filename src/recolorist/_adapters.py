@@ -47,7 +47,19 @@ _OPTIONS: Final = frozenset(inspect.signature(Colorist).parameters)
 
 
 def explain_missing(extra: str, error: ModuleNotFoundError) -> ModuleNotFoundError:
-    """Return the error to raise when a framework is not installed: it says how to install it."""
+    """Return the error to raise when a framework is not installed: it says how to install it.
+
+    Args:
+        extra: The extra that installs the framework.
+        error: What the import raised.
+
+    Returns:
+        The error.
+
+    Example:
+        >>> str(explain_missing("monai", ModuleNotFoundError("No module named 'monai'")))
+        "No module named 'monai'. Install it with: pip install 'recolorist[monai]' (in a clone: pip install '.[monai]')"
+    """
     reason = str(error).partition(". Install it with: ")[0]  # of an adapter that this one stands on
     return ModuleNotFoundError(f"{reason}. Install it with: {how_to_install(extra)}", name=error.name, path=error.path)
 
@@ -63,6 +75,9 @@ def build_colorist(arguments: Mapping[str, Any], **fixed: Any) -> Colorist:
     Args:
         arguments: ``locals()`` at the beginning of the constructor. What Colorist does not take is left out.
         **fixed: Options that the adapter sets itself, such as ``p`` where the framework decides whether to apply.
+
+    Returns:
+        The augmentation.
 
     Raises:
         RecoloristError: Colorist refuses an option.
@@ -85,6 +100,12 @@ def mix_worker_seed(number: int) -> int:
     Frameworks whose generators are copied into every worker draw the same numbers in all of them, and again in the next epoch.
     PyTorch's own seed of the worker, which differs between workers and between epochs, is added.
 
+    Args:
+        number: A number of 64 bits.
+
+    Returns:
+        The mixed number.
+
     Example:
         >>> mix_worker_seed(5)  # not in a worker
         5
@@ -94,6 +115,13 @@ def mix_worker_seed(number: int) -> int:
 
 def draw_chance(p: float, place: int) -> bool:
     """Draw whether something of probability ``p`` happens; the same place gives the same answer.
+
+    Args:
+        p: The probability.
+        place: A number that selects the random stream.
+
+    Returns:
+        Whether it happens.
 
     Example:
         >>> draw_chance(0.0, 7), draw_chance(1.0, 7), draw_chance(0.5, 7) == draw_chance(0.5, 7)
@@ -113,6 +141,9 @@ def draw_style(core: Colorist, place: int, *, key: Any = None, label: Any = None
         key: Key of the image in the bank, so that it is not matched to itself.
         label: Label of the image, for samplers that need it.
         domain: Domain of the image, for samplers that need it.
+
+    Returns:
+        The style and its strength.
     """
     row = None if key is None else core.bank.row_of(format_name(key) or "")
     return core.draw_from(streams.stream(core.seed, place), Content(row, format_name(label), format_name(domain)))
@@ -123,6 +154,12 @@ def draw_style(core: Colorist, place: int, *, key: Any = None, label: Any = None
 
 def mask_to_bool(mask: Any) -> Any:
     """Return a mask as the core takes it: signed and floating masks are foreground where they are positive.
+
+    Args:
+        mask: A mask of any kind.
+
+    Returns:
+        A mask of truth values where it was signed or floating; else as it came.
 
     Example:
         >>> mask_to_bool(np.array([[0.0, 1.0], [-1.0, 2.0]])).tolist()
@@ -141,6 +178,9 @@ def open_bank(bank: Any) -> tuple[StyleBank, Path | None]:
 
     Args:
         bank: A bank, the path of its file (.rcb or .json), or what :func:`encode_bank` returned.
+
+    Returns:
+        The bank, and its file or None.
 
     Raises:
         OptionError: Something else came.

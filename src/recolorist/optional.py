@@ -31,6 +31,12 @@ class MissingExtraError(RecoloristError):
 def how_to_install(extra: str) -> str:
     """Return the command that installs an extra, from an index and from a clone of the repository.
 
+    Args:
+        extra: The name of the extra.
+
+    Returns:
+        The command.
+
     Example:
         >>> print(how_to_install("torch"))
         pip install 'recolorist[torch]' (in a clone: pip install '.[torch]')

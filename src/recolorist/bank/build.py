@@ -155,6 +155,9 @@ def measure_row(opened: check.Opened, mask: NDArray[np.bool_] | None, space: str
         space: The space to match in.
         with_histogram: Whether to count 256 levels per channel.
 
+    Returns:
+        The row.
+
     Raises:
         ImageError: More than one image came, or no pixel is inside the mask.
     """
@@ -311,7 +314,15 @@ def measure_npz(path: str | Path, split: str = "train", *, name: str | None = No
 
 
 def histogram_of(opened: check.Opened, mask: NDArray[np.bool_] | None) -> NDArray[np.uint32]:
-    """Count 256 levels per channel, whatever the dtype; the level of bin k is k / 255 of the range."""
+    """Count 256 levels per channel, whatever the dtype; the level of bin k is k / 255 of the range.
+
+    Args:
+        opened: The image.
+        mask: Pixels outside are not counted.
+
+    Returns:
+        Counts (C, 256).
+    """
     if opened.kind == "B" and opened.data_range == _BINS - 1:
         return level_counts(opened, mask).astype(np.uint32)
     pixels = opened.colour if mask is None else opened.colour[mask]

@@ -116,6 +116,9 @@ class Region:
         Args:
             mean: Means (N, C) in unit range.
             cov: Covariances (N, C, C).
+
+        Returns:
+            Distances (N,).
         """
         return np.asarray(np.sqrt((self.whitened(mean, cov) ** 2).sum(axis=1)))
 
@@ -189,6 +192,9 @@ def leave_one_out(inside: Array, count: int) -> Array:
     Args:
         inside: Squared distance of each point from the cloud of all.
         count: The number of points.
+
+    Returns:
+        The squared distances.
     """
     room = np.maximum((count - 1) ** 2 - count * inside, 1e-9)
     return np.asarray((count - 2) * count**2 * inside / ((count - 1) * room))
@@ -203,6 +209,9 @@ def f_threshold(count: int, size: int, coverage: float) -> float:
         count: The number n of points that the cloud was fitted to.
         size: The number p of features.
         coverage: The probability.
+
+    Returns:
+        The squared distance.
     """
     from scipy.special import fdtri  # loaded only for small banks
 
@@ -293,6 +302,9 @@ def group_of(
         cov: Covariances (N, C, C).
         units: The patient or slide of each image, where there are several of each.
         alpha: Below this probability chance is ruled out.
+
+    Returns:
+        What the two tests say of the group.
     """
     white = region.whitened(mean, cov)
     outside = int(((white**2).sum(axis=1) > region.threshold**2).sum())
@@ -324,6 +336,9 @@ def beta_binomial_tail(successes: int, draws: int, above: int, below: int) -> fl
         above: n + 1 - k.
         below: k.
 
+    Returns:
+        The probability.
+
     Example:
         >>> round(beta_binomial_tail(1, 1, 1, 99), 12)  # beyond the largest of 99
         0.01
@@ -345,6 +360,9 @@ def describe_shift(shift: Array, sds: Array, contrast: Array, contrast_sds: Arra
         sds: The same in deviations of the bank.
         contrast: Ratio of standard deviations per channel.
         contrast_sds: Change of the standard deviation in deviations of the bank.
+
+    Returns:
+        The description.
 
     Example:
         >>> describe_shift(np.array([1.0, -31.0]), np.array([0.1, -4.2]), np.array([1.0, 1.3]), np.array([0.0, 2.0]))

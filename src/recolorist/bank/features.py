@@ -38,6 +38,13 @@ def style_features(mean: NDArray[np.float64], cov: NDArray[np.float64]) -> NDArr
 def moments_of_features(features: NDArray[np.float64], channels: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return means (N, C) and covariances (N, C, C): the inverse of :func:`style_features`.
 
+    Args:
+        features: Features (N, F).
+        channels: The number of channels C.
+
+    Returns:
+        The means and the covariances.
+
     Example:
         >>> features = style_features(np.array([[0.5]]), np.array([[[0.04]]]))
         >>> mean, cov = moments_of_features(features, 1)

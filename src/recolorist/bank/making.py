@@ -41,6 +41,11 @@ class LeftOut(NamedTuple):
     def of(cls, key: Any, label: Any = None, domain: Any = None) -> LeftOut:
         """Make one of the entries of a file.
 
+        Args:
+            key: The key of the image.
+            label: Its label.
+            domain: Its domain.
+
         Returns:
             The entry.
         """

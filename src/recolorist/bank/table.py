@@ -334,7 +334,7 @@ def split_triangles(cov: Array) -> Array:
         cov: Covariances, (N, C, C).
 
     Returns:
-        Their lower triangles, (N, C (C + 1) / 2).
+        Their upper triangles, (N, C (C + 1) / 2).
     """
     rows, columns = np.triu_indices(cov.shape[-1])
     return np.asarray(cov[:, rows, columns])
@@ -342,6 +342,9 @@ def split_triangles(cov: Array) -> Array:
 
 def join_triangles(triangles: Array) -> Array:
     """Undo :func:`split_triangles`.
+
+    Args:
+        triangles: Upper triangles, (N, C (C + 1) / 2).
 
     Returns:
         Covariances, (N, C, C).

@@ -60,22 +60,47 @@ class Drawing:
     parts: list[str] = field(default_factory=list)
 
     def add(self, *parts: str) -> None:
-        """Add SVG elements on top of the present ones."""
+        """Add SVG elements on top of the present ones.
+
+        Args:
+            *parts: The elements.
+        """
         self.parts.extend(parts)
 
     def text(self, x: float, y: float, text: str, kind: str = "", anchor: str = "start", *, turn: bool = False) -> None:
-        """Write words; ``turn`` writes upwards."""
+        """Write words.
+
+        Args:
+            x: Where they begin, or end, as the anchor says.
+            y: Their base line.
+            text: The words.
+            kind: Classes of the style sheet.
+            anchor: ``"start"``, ``"middle"`` or ``"end"``.
+            turn: Whether they are written upwards.
+        """
         rotated = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if turn else ""
         clean = escape(display_path(text), quote=False)
         self.add(f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}"{rotated}>{clean}</text>')
 
     def key(self, x: float, y: float, text: str, fill: str, line: str) -> None:
-        """Draw an entry of a legend: a point and its words."""
+        """Draw an entry of a legend: a point and its words.
+
+        Args:
+            x: The middle of the point.
+            y: The base line of the words.
+            text: The words.
+            fill: The colour of the point.
+            line: The colour of its outline.
+        """
         self.add(f'<circle cx="{x:.1f}" cy="{y - 4:.1f}" r="4.5" fill="{fill}" stroke="{line}" stroke-width="1.4"/>')
         self.text(x + 10, y, text, "small")
 
     def render(self) -> str:
-        """Return the whole picture as SVG."""
+        """Return the whole picture as SVG.
+
+        Returns:
+            The text of the file.
+        """
         title = escape(display_path(self.title), quote=False)
         head = (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" width="{self.width}" '
@@ -104,17 +129,39 @@ class Panel:
     y_range: tuple[float, float]
 
     def x(self, value: float) -> float:
-        """Return the horizontal place of a value in pixels."""
+        """Return the horizontal place of a value.
+
+        Args:
+            value: In the units of the data.
+
+        Returns:
+            Pixels from the left.
+        """
         low, high = self.x_range
         return self.left + (value - low) / (high - low) * self.width
 
     def y(self, value: float) -> float:
-        """Return the vertical place of a value in pixels, from the top."""
+        """Return the vertical place of a value.
+
+        Args:
+            value: In the units of the data.
+
+        Returns:
+            Pixels from the top.
+        """
         low, high = self.y_range
         return self.top + self.height - (value - low) / (high - low) * self.height
 
     def frame(self, title: str, across: str, up: str, *, numbers_up: bool = True, numbers_across: bool = True) -> None:
-        """Draw the grid, the ticks, the title and the names of the axes."""
+        """Draw the grid, the ticks, the title and the names of the axes.
+
+        Args:
+            title: The title.
+            across: Name of the horizontal axis.
+            up: Name of the vertical axis; empty for none.
+            numbers_up: Whether the vertical axis has numbers.
+            numbers_across: Whether the horizontal axis has numbers.
+        """
         bottom, right = self.top + self.height, self.left + self.width
         for value in ticks(*self.x_range) if numbers_across else []:
             at = self.x(value)
@@ -131,7 +178,14 @@ class Panel:
             self.drawing.text(self.left - 44, self.top + self.height / 2, up, "muted", "middle", turn=True)
 
     def dots(self, points: Array, fills: Sequence[str], outlines: Sequence[str], radius: float = 3.2) -> None:
-        """Draw points, each with its colour and outline."""
+        """Draw points, each with its colour and outline.
+
+        Args:
+            points: Places (N, 2) in the units of the data.
+            fills: The colour of each.
+            outlines: The colour of each outline.
+            radius: In pixels.
+        """
         self.drawing.add(
             *(
                 f'<circle cx="{self.x(x):.1f}" cy="{self.y(y):.1f}" r="{radius:g}" fill="{fill}" stroke="{line}" '
@@ -141,13 +195,26 @@ class Panel:
         )
 
     def bar(self, left: float, right: float, height: float) -> None:
-        """Draw a bar from the axis up to a value."""
+        """Draw a bar from the axis up to a value.
+
+        Args:
+            left: Where it begins.
+            right: Where it ends.
+            height: The value.
+        """
         x, y = self.x(left), self.y(height)
         wide, tall = self.x(right) - x - 1, self.y(0.0) - y
         self.drawing.add(f'<rect class="bar" x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{tall:.1f}"/>')
 
     def curve(self, xs: Array, ys: Array, kind: str, *, closed: bool = False) -> None:
-        """Draw a line through points; ``closed`` fills the area down to the axis."""
+        """Draw a line through points.
+
+        Args:
+            xs: Horizontal places.
+            ys: Vertical places.
+            kind: Classes of the style sheet.
+            closed: Whether the area down to the axis is filled.
+        """
         steps = " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in zip(xs.tolist(), ys.tolist(), strict=True))
         if closed:
             bottom = self.top + self.height
