@@ -32,6 +32,7 @@ html_title = f"Recolorist {release}"
 html_math_renderer = "mathml"
 html_static_path = ["static"]
 html_css_files = ["charts.css", "formulas.css", "width.css"]
+html_js_files = ["scroll.js"]
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",

@@ -188,7 +188,7 @@ def _classifier(scores: Sequence[Score]) -> str:
     return (
         f'<section class="card"><h2>What it is for: an unseen hospital</h2><p>{words}</p>'
         f'<div class="hospitals">{"".join(tiles)}</div>'
-        f"{chart(accuracy_chart(scores))}<table>{head}<tbody>{rows}</tbody></table></section>"
+        f"{chart(accuracy_chart(scores))}{chart(f'<table>{head}<tbody>{rows}</tbody></table>')}</section>"
     )
 
 

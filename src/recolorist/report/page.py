@@ -26,13 +26,13 @@ ul.plain { margin: 0; padding-left: 1.1rem; overflow-wrap: anywhere; }
 
 
 def chart(svg: str) -> str:
-    """Wrap a chart so that it takes the width of its card and scrolls sideways on a narrow screen.
+    """Wrap a chart or table so that it scrolls sideways on a narrow screen, also by keyboard.
 
     Example:
         >>> chart("<svg/>")
-        '<div class="chart"><svg/></div>'
+        '<div class="chart" tabindex="0"><svg/></div>'
     """
-    return f'<div class="chart">{svg}</div>'
+    return f'<div class="chart" tabindex="0">{svg}</div>'
 
 
 def page(title: str, body: str, style: str = "") -> str:

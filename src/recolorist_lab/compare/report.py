@@ -11,7 +11,7 @@ from typing import Final
 
 from recolorist._version import __version__
 from recolorist.io.files import atomic_write
-from recolorist.report.page import page
+from recolorist.report.page import chart, page
 from recolorist_lab.compare.figure import draw
 from recolorist_lab.compare.results import Comparison
 from recolorist_lab.compare.words import can_conclude, cannot_conclude
@@ -132,8 +132,8 @@ def _html(comparison: Comparison, picture: bytes) -> str:
     body = [
         f'<header><h1>Does it help?</h1><p class="muted small">recolorist {__version__}</p></header>',
         conclusions,
-        f'<section class="card">{image}</section>',
-        _card("Balanced accuracy", writers.html(_table(comparison))),
+        f'<section class="card">{chart(image)}</section>',
+        _card("Balanced accuracy", chart(writers.html(_table(comparison)))),
         *others,
         _card("How it was measured", f"<p>{escape(_about(comparison))}</p>"),
     ]
