@@ -45,7 +45,7 @@ Array = NDArray[np.float64]
 #: The share of images like those of the bank that lie inside the region, unless another one is asked for.
 COVERAGE: Final = 0.99
 _FLOOR: Final = 0.5 / 255.0  # no feature is known better than half an 8-bit level; keeps constant ones from exploding
-#: Below this probability a group is said to have drifted.
+#: Below this probability a group counts as drifted.
 ALPHA: Final = 1e-3
 #: With fewer styles the edge of the region is poorly known: more than one in sixty images like the bank's may lie outside.
 SMALL_BANK: Final = 60

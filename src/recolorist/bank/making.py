@@ -72,7 +72,7 @@ def describe_mask(rule: str | None) -> str:
 def warn_of_other_mask(bank: str | None, mask: Any, subject: str) -> None:
     """Warn if a bank was measured by another mask rule than images that come now.
 
-    Nothing is said where either is unknown: banks of earlier versions, masks that the caller gives or computes.
+    There is no warning where either is unknown: banks of earlier versions, masks that the caller gives or computes.
 
     Args:
         bank: The rule of the bank.

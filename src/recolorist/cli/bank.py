@@ -225,7 +225,8 @@ def _print(bank: StyleBank, summary: dict[str, Any]) -> None:
         "blank images": f"{bank.blank or 'not recorded'}{f' ({len(bank.left_out)})' if bank.left_out else ''}",
         "preparation": bank.preprocessing or "not recorded",
     }
-    head = f"{bank.name or 'unnamed'}: {len(bank)} styles, split {bank.split or 'not said'}, {bank.channels} channel(s), {size}"
+    split = bank.split or "not recorded"
+    head = f"{bank.name or 'unnamed'}: {len(bank)} styles, split {split}, {bank.channels} channel(s), {size}"
     console.print(Text(head, style="bold"), soft_wrap=True)
     for name, text in facts.items():
         console.print(Text(f"{name}: {text}"), soft_wrap=True)

@@ -96,7 +96,7 @@ OPTIONS: Final[Mapping[str, Any]] = MappingProxyType(
         "coverage": Annotated[
             float, typer.Option(metavar="SHARE", help="Share of images like the training data that count as inside.")
         ],
-        "alpha": Annotated[float, typer.Option(metavar="P", help="Probability below which a group is said to have drifted.")],
+        "alpha": Annotated[float, typer.Option(metavar="P", help="Probability below which a group counts as drifted.")],
         "patients": Annotated[
             str | None, typer.Option(metavar="REGEX", help="The patient or slide in the names; its images are drawn together.")
         ],

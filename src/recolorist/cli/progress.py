@@ -94,7 +94,7 @@ def describe_progress(name: str, count: int, total: int | None, text: str = "") 
         name: What is done, as a participle.
         count: How many are done.
         total: How many there are; None if that is not known.
-        text: What else is said.
+        text: What else is printed.
 
     Returns:
         The line.

@@ -359,7 +359,7 @@ def drift(
         source: The images to compare.
         coverage: Share of images like the training data that count as inside.
         mask: Name of a foreground rule; only its pixels are measured.
-        alpha: Probability below which a group is said to have drifted.
+        alpha: Probability below which a group counts as drifted.
         patients: Regular expression for the patient or slide in keys and paths, where there are several images of each.
         group_from: Level of sub-folders that names the group.
         split: Split of a manifest or archive.

@@ -74,7 +74,7 @@ def do_chunk(work: Work, items: Sequence[Item]) -> list[Any]:
 
 
 def process_failure(item: Item) -> Failure:
-    """What is said of an image whose worker did not survive it.
+    """The message for an image whose worker process died.
 
     Args:
         item: The image.

@@ -189,7 +189,7 @@ class DriftOptions:
     Args:
         coverage: Share of images like those of the bank that count as inside.
         mask: Name of a foreground rule; only its pixels are measured.
-        alpha: Probability below which a group is said to have drifted.
+        alpha: Probability below which a group counts as drifted.
         patients: Regular expression for the patient or slide in keys, where there are several images of each.
 
     Raises:

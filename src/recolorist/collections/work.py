@@ -89,7 +89,7 @@ class KeptItem:
 
 
 class Outcome(NamedTuple):
-    """What was done to one image, and what is said of it."""
+    """What was done to one image, and what is recorded of it."""
 
     style: str | None
     row: int | None

@@ -32,7 +32,7 @@ class Ignored:
     links: tuple[str, ...] = ()
 
     def sentences(self) -> list[str]:
-        """Return what is to be said of it, without a full stop; nothing if there is nothing.
+        """Return messages about it, without a full stop; none if nothing was ignored.
 
         Returns:
             Sentences without a full stop; none if nothing was ignored.

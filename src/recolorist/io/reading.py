@@ -239,10 +239,10 @@ def describe_unopened(path: str | Path, error: OSError) -> str:
 
     Args:
         path: The file.
-        error: What the system said.
+        error: The error of the system.
 
     Returns:
-        A sentence without a full stop. A missing file is said to be missing.
+        A sentence without a full stop. For a missing file it says that it does not exist.
 
     Example:
         >>> describe_unopened("a.png", FileNotFoundError(2, "No such file or directory"))

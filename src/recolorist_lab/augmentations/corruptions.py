@@ -74,7 +74,7 @@ def shot_noise(image: Bytes, strength: Strength, rng: np.random.Generator, _: fl
 def gaussian_blur(image: Bytes, strength: Strength, _: np.random.Generator, scale: float) -> Bytes:
     """Blur with the largest odd kernel within this size and the deviation that torchvision gives it."""
     size = 2 * math.floor((strength[0] * scale - 1) / 2) + 1
-    deviation = 0.3 * ((size - 1) * 0.5 - 1) + 0.8  # said outright: OpenCV has other rules for small kernels
+    deviation = 0.3 * ((size - 1) * 0.5 - 1) + 0.8  # given explicitly: OpenCV has other rules for small kernels
     return np.asarray(cv2.GaussianBlur(image, (size, size), deviation)) if size >= 3 else image.copy()
 
 

@@ -243,7 +243,7 @@ def _run_and_report(
 
 @contextmanager
 def _bar(name: str, *, shown: bool) -> Iterator[Callable[[Any], None]]:
-    """Standard output is for what is said; what Ray and others have to say meanwhile goes where messages go."""
+    """Send what Ray and others print meanwhile to standard error; standard output is for our own text."""
     from recolorist_lab.cli.sweep import bar
 
     with redirect_stdout(sys.stderr), bar(name, shown=shown) as update:
@@ -260,4 +260,4 @@ def _tell(name: str, report: Report, say: Any) -> None:
 
 
 def _nothing(_: str) -> None:
-    """With --json only the JSON is said."""
+    """With --json only the JSON is printed."""

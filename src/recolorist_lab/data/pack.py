@@ -68,7 +68,7 @@ def pack(samples: Samples, *, jobs: int = 1, bar: Bar | None = None) -> Path:
 
 
 def _resume(part: Path, samples: Samples) -> list[str | None]:
-    """Make room for all images, or find it made; return the checksum of every chunk that is written and verifies."""
+    """Allocate the file of all images, or find it there; return the checksum of every chunk that is written and verifies."""
     count, size = len(samples), samples.size or 0
     digests: list[str | None] = [None] * -(-count // CHUNK)
     if not (part / _JOURNAL).is_file():

@@ -65,7 +65,7 @@ def with_parts(metrics: Iterable[str]) -> frozenset[str]:
 class Triple(NamedTuple):
     """A content, a style and the output made of them: uint8 (H, W, 3), all of the evaluation size.
 
-    ``audit`` is what :func:`recolorist.audit` said of the output, where it was asked.
+    ``audit`` is the result of :func:`recolorist.audit`, where one was requested.
     """
 
     content: NDArray[np.uint8]

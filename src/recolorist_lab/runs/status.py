@@ -1,4 +1,4 @@
-"""What can be said of a study by looking at its ledger: counts, holders, errors, damage, and the time that is left."""
+"""The state of a study as its ledger shows it: counts, holders, errors, damage, and the time that is left."""
 
 from __future__ import annotations
 

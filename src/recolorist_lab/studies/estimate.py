@@ -60,7 +60,7 @@ class StudyWork:
 
 @dataclass(frozen=True)
 class Needs:
-    """Everything that is said before the start."""
+    """Everything that is printed before the start."""
 
     data: tuple[Data, ...]
     work: tuple[StudyWork, ...]

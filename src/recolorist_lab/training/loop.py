@@ -150,7 +150,7 @@ class ClassifierTrainer:
             now.skipped, now.skipped_now = now.skipped + 1, now.skipped_now + 1
 
     def _gradients(self, batch: Sequence[Minibatch], size: int) -> _Totals | None:
-        """Add up the gradients of a minibatch; None where the device has no room for it."""
+        """Add up the gradients of a minibatch; None where the device has too little memory for it."""
         self.optimiser.zero_grad()
         for copy, buffer in zip(self._before, self._buffers, strict=True):
             copy.copy_(buffer)
@@ -271,7 +271,7 @@ def is_channels_last(settings: Settings, device: str) -> bool:
 
 
 def halve_pieces(settings: Settings, split: int, images: int) -> int:
-    """Return into how many pieces to divide a part of a minibatch from now on, where there was no room for it.
+    """Return into how many pieces to divide a part of a minibatch from now on, where memory did not suffice.
 
     Args:
         settings: Of the run.

@@ -104,7 +104,7 @@ def predict(network: Classifier, reader: Reader, normalise: Normalise, task: Tas
 
 
 def _logits(network: Classifier, images: torch.Tensor) -> torch.Tensor:
-    """Run the network, in halves where the device has no room for all at once."""
+    """Run the network, in halves where the device has too little memory for all at once."""
     with suppress(torch.OutOfMemoryError) if len(images) > 1 else nullcontext():
         return cast("torch.Tensor", network(images))
     return torch.cat([_logits(network, half) for half in images.tensor_split(2)])

@@ -1,6 +1,6 @@
 """Published checkpoints as networks, and their scores on a dataset.
 
-What a checkpoint leaves unsaid is filled in and said so: classes from the head's shape, mean and deviation from the training
+What a checkpoint lacks is filled in and reported: classes from the head's shape, mean and deviation from the training
 split it is evaluated with.
 """
 

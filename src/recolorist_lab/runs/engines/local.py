@@ -122,7 +122,7 @@ class LocalEngine:
 
 
 def _outcome(process: Any, pipe: Connection) -> Outcome:
-    """What the process said last, or how it died. What it says may be cut off by its death, at any byte."""
+    """Return the last message of the process, or how it died. The message may be cut off at any byte."""
     with pipe, contextlib.suppress(Exception):
         if pipe.poll():
             return Outcome(*pipe.recv())

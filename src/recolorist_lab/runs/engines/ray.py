@@ -43,7 +43,7 @@ class RayEngine:
         return _AHEAD * cpus - len(self._running)
 
     def fits(self, cell: Cell) -> bool:
-        """Always: Ray keeps tasks until a machine is free. What no machine of the cluster has is said, once for each wish.
+        """Always: Ray keeps tasks until a machine is free. Resources that no machine of the cluster has are reported once each.
 
         Raises:
             OptionError: Ray was started here, and will never have what the cell asks for.

@@ -57,7 +57,7 @@ class Spaces:
     metrics: tuple[str, ...] = identity(METRICS)
     batch: int = identity(16)  # it moves the last bits of a network's sums
     root: str = operational("")
-    features: str = operational("")  # folder of the style side's features; the user's cache unless said
+    features: str = operational("")  # folder of the style side's features; by default the user's cache
     device: str = operational("cpu")
     threads: int = operational(0)  # of torch; 0 leaves its own choice
 
