@@ -35,7 +35,7 @@ _Epochs = Annotated[
     int, typer.Option("--epochs", min=0, help="Passes over the training images; 0 for about 700 updates of the weights.")
 ]
 _Batch = Annotated[int, typer.Option("--batch", min=2, help="Images in a minibatch.")]
-_Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Trainings at a time; by default one per core.")]
+_Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Trainings at a time; by default one per core or GPU.")]
 
 _HERE: Final = Path("compare")
 
@@ -85,12 +85,14 @@ def compare(
     from recolorist_lab.compare.run import Request
     from recolorist_lab.compare.run import compare as run
     from recolorist_lab.data.own import Columns
+    from recolorist_lab.runs.engines.devices import visible_devices
 
     columns = Columns(path_column, label_column, hospital_column, "", group_column)
-    cores = usable_cores()
-    count = jobs or cores
+    cores, gpus = usable_cores(), len(visible_devices())
+    count = min(jobs or cores, gpus or jobs or cores)  # where there are GPUs, each training has one of its own
     file = "" if weights is None else str(weights.resolve())
-    training = Training(tuple(method or METHODS), model, file, size, epochs, batch, max(1, cores // count))
+    threads = max(1, cores // count)
+    training = Training(tuple(method or METHODS), model, file, size, epochs, batch, threads, gpus=min(gpus, 1))
     images = ImageSource(source, root, columns, group_pattern, is_one_hospital=bool(test_share))
     try:
         with interrupt_on_termination(), redirect_stdout(sys.stderr):

@@ -39,6 +39,7 @@ class Training:
         epochs: Passes over the training images; 0 for as many as make about 700 updates of the weights.
         batch: Images in a minibatch.
         threads: Threads of each process.
+        gpus: GPUs that each training asks for; 0 where the machine has none.
     """
 
     methods: tuple[str, ...] = METHODS
@@ -48,6 +49,7 @@ class Training:
     epochs: int = 0
     batch: int = 32
     threads: int = 1
+    gpus: int = 0
 
     def __post_init__(self) -> None:
         for method in self.methods:
@@ -124,6 +126,7 @@ def write_study(path: Path, folder: Path, folds: Sequence[Fold], training: Train
             fold.name,
             {**training.settings(folder, fold), **epochs},
             {"augmentation": list(training.every_method), "seed": list(fold.seeds)},
+            training.gpus,
         )
         for fold in folds
     ]
@@ -143,7 +146,7 @@ def write_timing(path: Path, folder: Path, folds: Sequence[Fold], training: Trai
         The study.
     """
     fixed = {**training.settings(folder, folds[0]), "seed": 0, "augmentation": training.every_method[-1]}
-    return _write_toml(path, "timing", [_grid("timing", fixed, {"epochs": list(_TIMED_EPOCHS)})])
+    return _write_toml(path, "timing", [_grid("timing", fixed, {"epochs": list(_TIMED_EPOCHS)}, training.gpus)])
 
 
 def seconds_per_training(timing: Study, ledger: Ledger, training: Training) -> float:
@@ -162,8 +165,9 @@ def seconds_per_training(timing: Study, ledger: Ledger, training: Training) -> f
     return max(short - epoch * _TIMED_EPOCHS[0], 0.0) + epoch * training.epochs
 
 
-def _grid(name: str, fixed: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> str:
-    return f'[[grid]]\nname = {_toml(name)}\nkind = "classify"\nset = {_table(fixed)}\naxes = {_table(axes)}\n'
+def _grid(name: str, fixed: Mapping[str, Any], axes: Mapping[str, Sequence[Any]], gpus: int) -> str:
+    resources = f"resources = {_table({'gpus': gpus})}\n" if gpus else ""
+    return f'[[grid]]\nname = {_toml(name)}\nkind = "classify"\n{resources}set = {_table(fixed)}\naxes = {_table(axes)}\n'
 
 
 def _table(values: Mapping[str, Any]) -> str:

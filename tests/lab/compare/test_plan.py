@@ -59,3 +59,13 @@ def test_methods_that_cannot_be_compared(methods: tuple[str, ...]) -> None:
 
 def test_the_baseline_comes_first_and_once() -> None:
     assert Training(("colorist", "none")).every_method == ("none", "colorist")
+
+
+@pytest.mark.parametrize("gpus", [0, 1])
+def test_trainings_ask_for_the_gpus_they_need(hospitals: Path, tmp_path: Path, gpus: int) -> None:
+    """Without asking, all trainings of a machine would share its first GPU."""
+    folds = make_folds(find_images(ImageSource(hospitals))[0], 1)
+    write_folds(folds, tmp_path)
+    for write in (write_study, write_timing):
+        study = write(tmp_path / "study.toml", tmp_path, folds, Training(epochs=1, gpus=gpus))
+        assert {cell.resources.gpus for cell in study.cells} == {gpus}
