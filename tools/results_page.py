@@ -27,6 +27,7 @@ from recolorist_lab.studies.runtime import figure as runtime_figure
 from recolorist_lab.studies.runtime import table as runtime_table
 from recolorist_lab.studies.shift import figure as shift_figure
 from recolorist_lab.studies.shift import page as shift_page
+from recolorist_lab.studies.shift import second as shift_second
 from recolorist_lab.studies.spaces import figure as spaces_figure
 from recolorist_lab.studies.spaces import page as spaces_page
 from recolorist_lab.studies.spaces import statistics as spaces_statistics
@@ -40,6 +41,7 @@ TABLES: Final[Mapping[str, Callable[[Sequence[Any]], Mapping[str, Table | str]]]
     "transfer": transfer_table.tables,
     "runtime": runtime_table.tables,
     "shift": shift_page.tables,
+    "shift_second": shift_second.second_tables,
     "shift_choosing": shift_page.choosing_tables,
 }
 
@@ -101,6 +103,7 @@ PICTURES: Final[Mapping[str, Callable[[Sequence[Any], Study, Ledger], dict[str, 
     "transfer": _of_transfer,
     "runtime": _of_runtime,
     "shift": _of_shift,
+    "shift_second": _of_shift,
     "shift_choosing": _of_shift,
 }
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from recolorist_lab.report import figures
 from recolorist_lab.studies.shift.names import method_name
-from recolorist_lab.studies.shift.scores import NETWORKS, Row, Scores, collect
+from recolorist_lab.studies.shift.scores import BASELINE, NETWORKS, Row, Scores, collect
 
 __all__ = ["draw"]
 
@@ -22,21 +22,24 @@ def draw(rows: Sequence[Row], targets: Sequence[str] = ()) -> Any:
         targets: Names of datasets to use; empty for all.
 
     Returns:
-        A figure with one panel for each kind of network: methods from the best down, a dot for each target, the mean with its
-        interval, and the mean of the same network on gated images.
+        A figure with one panel for each kind of network that was run: methods from the best down, a dot for each target, the
+        mean with its interval, and the mean of the same network on gated images.
     """
     scores = collect(rows, targets)
-    means = {method: _mean(scores, method) for method in scores.methods}
+    networks = [network for network in NETWORKS if any(place[0] == network for place in scores.targets(BASELINE))]
+    means = {method: _mean(scores, method, networks) for method in scores.methods}
     order = sorted((method for method, mean in means.items() if mean is not None), key=lambda method: means[method] or 0.0)
-    picture, panels = figures.figure(9.6, 1.5 + 0.34 * len(order), columns=2, sharey=True)
+    picture, panels = figures.figure(
+        4.8 * len(networks), 1.5 + 0.34 * len(order), columns=len(networks), sharey=True, squeeze=False
+    )
     with figures.house():
-        for number, (network, name) in enumerate(NETWORKS.items()):
-            _panel(panels[number], scores, order, network, figures.PALETTE[number])
-            panels[number].set_title(name)
-            panels[number].set_xlabel("gain over no augmentation, points")
-        panels[0].set_ylim(-0.7, len(order) - 0.3)
-        panels[0].set_yticks(range(len(order)), [method_name(method) for method in order])
-        handles, labels = panels[0].get_legend_handles_labels()
+        for panel, network in zip(panels[0], networks, strict=True):
+            _panel(panel, scores, order, network, figures.PALETTE[list(NETWORKS).index(network)])
+            panel.set_title(NETWORKS[network])
+            panel.set_xlabel("gain over no augmentation, points")
+        panels[0, 0].set_ylim(-0.7, len(order) - 0.3)
+        panels[0, 0].set_yticks(range(len(order)), [method_name(method) for method in order])
+        handles, labels = panels[0, 0].get_legend_handles_labels()
         picture.legend(handles, labels, loc="outside lower center", ncols=3)
     return picture
 
@@ -61,7 +64,7 @@ def _is_gated(scores: Scores, method: str) -> bool:
     return all("test_gated" in run for run in scores.values[method].values())
 
 
-def _mean(scores: Scores, method: str) -> float | None:
-    """Return the mean gain over both kinds of network; None where one was not run."""
-    found = [scores.gains(method, network=network) for network in NETWORKS]
+def _mean(scores: Scores, method: str, networks: Sequence[str]) -> float | None:
+    """Return the mean gain over the kinds of network; None where the method was not run with one of them."""
+    found = [scores.gains(method, network=network) for network in networks]
     return float(np.mean([gains.mean() for gains in found])) if all(gains.size for gains in found) else None

@@ -18,3 +18,8 @@ def test_every_method_and_target_is_drawn_for_both_networks() -> None:
         dots = [line for line in panel.lines if line.get_marker() == "o"]
         assert sum(len(line.get_xdata()) for line in dots) == 2 * 3
         assert {round(float(x), 6) for line in dots for x in line.get_xdata()} == {4.0, 10.0}
+
+
+def test_one_kind_of_network_has_one_panel() -> None:
+    panels = draw([row for row in rows() if row["fit"] == "head"]).axes
+    assert [panel.get_title(loc="left") for panel in panels] == ["frozen features"]
