@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -100,3 +101,23 @@ def test_lost_patches_are_outlined(folder: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_names_break_at_separators() -> None:
     assert module._breakable("a/b_c.png") == "a/<wbr><span>b_<wbr>c.<wbr>png</span>"
+
+
+@pytest.mark.parametrize(
+    ("flag", "line", "words", "severity"),
+    [
+        ("clips", {"clip_new_median": 0.031, "clip_worst": 0.4}, "3.1&nbsp;% newly clipped, 40&nbsp;% in the worst", 0.031),
+        (
+            "detail_lost",
+            {"loss_share": 0.25, "loss_style": "a<b.png"},
+            "25 % of the patches in the style of <span>a&lt;b",
+            0.25,
+        ),
+        ("saturated", {"at_white": [0.5, 0.2, 0.9]}, "20.0 % white in every channel", 0.2),
+        ("outlier", {"mean": [0.5], "std": [0.1], "outlier_distance": 7.0}, "mean 128, SD 25.5", 7.0),
+        ("flat", {"mean": [1.0, 0.0, 0.2], "std": [0.0, 0.02, 0.0]}, "mean 255 0 51, SD 0.0 5.1 0.0", -0.02),
+    ],
+)
+def test_each_flag_has_its_figure_and_its_order(flag: str, line: dict[str, Any], words: str, severity: float) -> None:
+    assert words in module._caption(line, flag)
+    assert module._severity(flag, line) == severity

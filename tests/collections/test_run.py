@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +18,11 @@ import pytest
 
 import recolorist
 from recolorist.collections import Where
+from recolorist.collections import run as module
 from recolorist.collections.auditing import AuditWork
 from recolorist.collections.chunks import Failure
 from recolorist.collections.items import Item
-from recolorist.collections.run import run
+from recolorist.collections.run import interrupt_on_termination, run, usable_cores
 from recolorist.collections.work import Measure
 from recolorist.errors import RecoloristError
 from recolorist.io.images import Reading
@@ -126,3 +130,63 @@ class TestPrograms:
         collection(tmp_path / "data", 26)
         result = program(tmp_path, PROGRAM + "\nmain()\n", 1)
         assert (result.returncode, result.stderr) == (0, "")
+
+
+class TestTermination:
+    def test_a_request_to_end_is_an_interrupt_and_the_handler_comes_back(self) -> None:
+        before = signal.getsignal(signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt), interrupt_on_termination():
+            signal.raise_signal(signal.SIGTERM)
+        assert signal.getsignal(signal.SIGTERM) is before
+
+    def test_in_a_thread_nothing_is_changed(self) -> None:
+        """Only the main thread may set handlers."""
+        handlers: list[Any] = []
+
+        def work() -> None:
+            with interrupt_on_termination():
+                handlers.append(signal.getsignal(signal.SIGTERM))
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        assert handlers == [signal.getsignal(signal.SIGTERM)]
+
+
+def test_workers_use_one_thread_each_unless_the_user_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    with module._one_thread_each():
+        assert (os.environ["OMP_NUM_THREADS"], os.environ["MKL_NUM_THREADS"]) == ("3", "1")
+    assert os.environ["OMP_NUM_THREADS"] == "3"
+    assert "MKL_NUM_THREADS" not in os.environ
+
+
+def test_where_there_is_no_fork_server_processes_are_spawned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
+    assert module._context().get_start_method() == "spawn"
+
+
+def test_a_run_ends_where_every_worker_dies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each image would otherwise start a process that dies, for hours in a large collection."""
+    tries: list[int] = []
+
+    def die(_work: Any, waiting: deque[Any], _jobs: int, lost: list[Any]) -> Iterator[tuple[int, Any]]:
+        tries.append(len(waiting))
+        lost.extend(waiting)
+        waiting.clear()
+        yield from ()
+
+    monkeypatch.setattr(module, "_one_pool", die)
+    items = [Item(str(number), "") for number in range(100)]
+    with pytest.raises(RecoloristError, match="worker processes die whatever they work on; is there memory left"):
+        list(run(lambda item: item, items, Where(jobs=2)))  # type: ignore[arg-type]
+    assert len(tries) == 1 + 9  # the pool, and nine images alone
+
+
+def test_the_cores_of_this_process_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 5, 7}, raising=False)
+    assert usable_cores() == 3
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert usable_cores() == 1

@@ -12,6 +12,7 @@ import pytest
 
 import recolorist as rc
 from recolorist import collections as batch
+from recolorist.collections import target as target_module
 from recolorist.collections.journal import Journal, read_records
 from recolorist.collections.target import OutputError, Target
 from recolorist.errors import ImageError, OptionError
@@ -171,3 +172,50 @@ def test_what_a_kill_left_is_swept_away_and_nothing_else(tmp_path: Path) -> None
     assert Target(str(tmp_path)).sweep() == 2
     assert sorted(path.name for path in tmp_path.rglob("*")) == [".hidden", "a", "x.png"]
     assert Target(str(tmp_path)).sweep() == 0
+
+
+class TestWithoutOpenFolders:
+    """Systems that cannot take paths relative to an open folder, such as Windows."""
+
+    @pytest.fixture(autouse=True)
+    def no_open_folders(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(target_module, "HAS_OPEN_FOLDERS", False)
+
+    def test_files_appear_in_folders_that_are_made(self, tmp_path: Path) -> None:
+        Target(str(tmp_path), force=False).place("a/b/c.txt", b"whole")
+        assert contents(tmp_path) == {"a/b/c.txt": b"whole"}
+
+    def test_a_link_that_leads_out_is_refused(self, tmp_path: Path) -> None:
+        (tmp_path / "out").mkdir()
+        (tmp_path / "in").mkdir()
+        (tmp_path / "in" / "link").symlink_to(tmp_path / "out", target_is_directory=True)
+        with pytest.raises(OutputError, match="leads out of the target folder; remove the link"):
+            Target(str(tmp_path / "in"), force=False).place("link/c.txt", b"whole")
+        assert not list((tmp_path / "out").iterdir())
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_of_the_output(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(OutputError, match=r"cannot be made: .*; choose another folder"):
+        Target(str(tmp_path / "file" / "out"), force=False).prepare()
+
+
+def test_a_folder_that_another_worker_makes_meanwhile_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make = os.mkdir
+
+    def make_twice(path: Any, *arguments: Any, **options: Any) -> None:
+        make(path, *arguments, **options)
+        make(path, *arguments, **options)  # as if the other one had been faster: raises FileExistsError
+
+    monkeypatch.setattr(os, "mkdir", make_twice)
+    Target(str(tmp_path), force=False).place("new/a.txt", b"whole")
+    assert contents(tmp_path) == {"new/a.txt": b"whole"}
+
+
+def test_more_folders_than_stay_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(target_module, "_MOST_FOLDERS", 2)
+    target = Target(str(tmp_path), force=False)
+    for number in (0, 1, 2, 3, 0):
+        target.place(f"{number}/a.txt", b"whole")
+        assert len(target_module._folders) <= 2
+    assert sorted(contents(tmp_path)) == [f"{number}/a.txt" for number in range(4)]

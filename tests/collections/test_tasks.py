@@ -295,3 +295,16 @@ class TestDrift:
         Image.fromarray(picture()[..., 0]).save(tmp_path / "grey.png")
         with pytest.raises(StatisticsError, match="must agree"):
             batch.drift(batch.build_bank(folder).bank, tmp_path / "grey.png")
+
+
+@pytest.mark.parametrize("limits", [{"max_clip": 0.1}, {"max_loss": 0.1}])
+def test_pooled_images_have_no_limits_of_their_own(tmp_path: Path, folder: Path, limits: dict[str, Any]) -> None:
+    with pytest.raises(OptionError, match="pool maps all images of a folder alike"):
+        batch.harmonise(folder, tmp_path / "out", rc.measure(picture()), pool=True, **limits)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_name_that_the_package_does_not_have() -> None:
+    with pytest.raises(AttributeError, match=r"module 'recolorist\.collections' has no attribute 'harmonize'"):
+        _ = batch.harmonize
+    assert set(dir(batch)) == set(batch.__all__)
