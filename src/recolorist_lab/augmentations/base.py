@@ -77,7 +77,7 @@ class Nothing(Augmentation):
 
 
 class Chance(Augmentation):
-    """An augmentation that is applied to a share ``p`` of the images; the coin is the first number of the sample's stream."""
+    """An augmentation that is applied with probability ``p``; the first number of the sample's stream decides."""
 
     def __init__(self, p: float, seed: int) -> None:
         """``p`` is checked where names and options are."""
@@ -93,7 +93,7 @@ class Chance(Augmentation):
         domain: str = "",  # noqa: ARG002
         box: Box | None = None,
     ) -> Bytes:
-        """Toss the coin, and change the image if it says so."""
+        """Change the image with probability ``p``, else return it as it is."""
         refuse_other_images(image)
         rng = stream(self.seed, epoch, index, PURPOSE)
         return self.change(image, rng, index, box) if rng.random() < self.p else image

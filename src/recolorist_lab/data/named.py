@@ -1,7 +1,7 @@
 """Datasets by name, as study files give them: synthetic hospitals, a manifest below the data's folder, or one by its path.
 
-A name says what the data are and belongs to a run's identity; the folder says where they lie and does not. Whether two machines
-mean the same data by one name is told by the fingerprint, which is part of the run id as well.
+A name says what the data are and belongs to a run's identity; the folder says where they lie and does not. The fingerprint,
+which is part of the run id as well, shows whether two machines mean the same data by one name.
 """
 
 from __future__ import annotations

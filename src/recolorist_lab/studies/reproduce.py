@@ -29,11 +29,11 @@ __all__ = ["NETWORKS", "Reproduction", "configs", "on_device", "planned", "run"]
 NETWORKS: Final = ("fid_inception", "alexnet_features")
 _QUICK, _BARE = ".quick.toml", ".quick-bare.toml"
 
-Told = Callable[[Progress], None]
+OnProgress = Callable[[Progress], None]
 #: Makes an engine for so many jobs.
 Engines = Callable[[int], Engine]
 #: Shows how far a study is.
-Bars = Callable[[str], AbstractContextManager[Told]]
+Bars = Callable[[str], AbstractContextManager[OnProgress]]
 
 
 @dataclass(frozen=True)

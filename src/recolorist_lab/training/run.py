@@ -95,7 +95,7 @@ def make_fabric(settings: Settings, *, launch: bool = True) -> Any:
     """Set up Lightning Fabric for this process.
 
     The processes of the other devices are ours (:mod:`.followers`). Fabric must not take SLURM's tasks for them, which it
-    does by itself wherever SLURM's variables are set; so it is told what its environment is.
+    does by itself wherever SLURM's variables are set; so its environment is given explicitly.
 
     Args:
         settings: Of the run.

@@ -44,7 +44,7 @@ import { Source, StudioError } from "./source.mjs";
  */
 
 /**
- * What can be told of it afterwards.
+ * What is known of the match afterwards.
  * @typedef {object} Account
  * @property {{ counts: Uint32Array[], mean: number[], std: number[] }} output over the measured pixels
  * @property {import("./report.mjs").Report} report

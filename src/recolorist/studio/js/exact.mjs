@@ -1,4 +1,4 @@
-// Arithmetic that Python does exactly and JavaScript must be told to: division of large integers, rounding, and writing floats.
+// Arithmetic that is exact in Python and has no built-in form in JavaScript: division of large integers, rounding, and writing floats.
 
 /** Adding and taking away 1.5 · 2⁵² rounds to a whole number, half to even, for any |v| < 2⁵¹: the trick of the library's C loops. */
 const ROUNDER = 6755399441055744.0;

@@ -55,7 +55,7 @@ let styleCanvas = null;
 
 // ---- pictures ---------------------------------------------------------------------------------------------------------------------
 
-const session = new Session(call, controlValues, { drawn: show, told: report, failed: fail, settled: settle });
+const session = new Session(call, controlValues, { drawn: show, reported: report, failed: fail, settled: settle });
 
 const layer = (/** @type {HTMLCanvasElement | null | undefined} */ image, /** @type {keyof typeof overlays} */ name) =>
   image ? [{ image, overlay: overlays[name] }] : [];

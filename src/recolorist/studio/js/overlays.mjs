@@ -4,7 +4,7 @@ import { boxOf } from "./detail.mjs";
 import { newCanvas, paint } from "./files.mjs";
 import { ABOVE, BELOW } from "./pixels.mjs";
 
-/** Red, green, blue, alpha as one word, red in the lowest byte. Blue and orange are told apart by nearly everybody. */
+/** Red, green, blue, alpha as one word, red in the lowest byte. Nearly everybody can distinguish blue from orange. */
 const word = (/** @type {number} */ r, /** @type {number} */ g, /** @type {number} */ b, /** @type {number} */ a) =>
   (r | (g << 8) | (b << 16) | (a << 24)) >>> 0;
 const CLIPPED_BELOW = word(0, 114, 255, 255);

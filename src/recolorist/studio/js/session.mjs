@@ -10,7 +10,7 @@ export class Session {
   /**
    * @param {(request: Record<string, unknown>) => Promise<any>} call the worker
    * @param {() => Options} options
-   * @param {{ drawn: (match: Match, milliseconds: number) => void, told: (result: Result) => void, failed: (message: string) => void, settled: () => void }} hooks
+   * @param {{ drawn: (match: Match, milliseconds: number) => void, reported: (result: Result) => void, failed: (message: string) => void, settled: () => void }} hooks
    */
   constructor(call, options, hooks) {
     this.call = call;
@@ -75,7 +75,7 @@ export class Session {
       this.match = match;
       this.hooks.drawn(match, performance.now() - start);
       this.result = { ...match, ...(await this.call({ what: "account" })) };
-      if (this.result) this.hooks.told(this.result);
+      if (this.result) this.hooks.reported(this.result);
     } catch (error) {
       this.match = this.result = null;
       this.hooks.failed(error instanceof Error ? error.message : String(error));

@@ -141,15 +141,15 @@ def assert_algebra(scores: SpaceScores) -> int:
         if key[1] != _SAME[0] or key[2] != "mean_std":
             continue
         for equal_space in _SAME[1:]:
-            twin = scores.cells.get((key[0], equal_space, key[2], key[3]))
-            for metric, column in METRICS.items() if twin else ():
-                first, second = _number(row, metric), _number(twin or {}, metric)
+            other = scores.cells.get((key[0], equal_space, key[2], key[3]))
+            for metric, column in METRICS.items() if other else ():
+                first, second = _number(row, metric), _number(other or {}, metric)
                 if text_of(Number(first), column) != text_of(Number(second), column):
                     raise AlgebraError(
                         f"{metric} of {key[0]}, seed {key[3]}, is {first} in {_SAME[0]} and {second} in {equal_space}; mean–std "
                         "matching gives the same image in both, so one of the two is wrong"
                     )
-            compared += twin is not None
+            compared += other is not None
     return compared
 
 
