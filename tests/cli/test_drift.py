@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from tests.commands import picture, refused, run_here, run_json, shared_data
+from tests.commands import picture, refused, run_here, run_json, run_process, shared_data
 
 
 @pytest.fixture
@@ -74,7 +74,36 @@ def test_people_read_a_verdict_for_each_group_and_the_farthest_images(dark: Path
     assert "all: most moved red: " in answer.out
     assert "darker" in answer.out
     assert "since the bank is small" in answer.out
+    assert "outside, the farthest first (5 of 8):" in answer.out
     assert answer.out.count("scanner/") == 5
+
+
+def test_a_verdict_is_printed_whole_on_a_narrow_terminal(dark: Path, bank: Path) -> None:
+    """With a group of ten letters the last column was cut: "outside, grou"."""
+    (dark / "eosinophil").symlink_to(dark / "scanner")
+    out = run_process("drift", dark, "--bank", bank, "--follow-links", COLUMNS="80").out
+    assert "eosinophil" in out
+    assert max(len(line) for line in out.partition("chance:")[0].splitlines()) <= 80
+    assert out.count("images outside") == out.count("group shifted") == 3
+    assert "chance: how often so much, or more, happens where nothing has changed; below 0.001 the verdict names it" in out
+
+
+def test_groups_that_stayed_are_not_described(data: Path, bank: Path) -> None:
+    out = run_here("drift", data, "--bank", bank).out
+    assert "hospital_a: most moved" not in out
+    assert "all: most moved" in out
+
+
+def test_people_read_why_it_failed(dark: Path, bank: Path) -> None:
+    words = ("drift", dark, "--bank", bank, "--fail-least", 8)
+    assert "failed (exit code 4): all\n" in run_here(*words, "--fail-over", "0.3").out
+    assert "failed" not in run_here(*words, "--fail-shift", "99").out
+
+
+def test_the_smallest_alpha_can_still_be_reached(dark: Path, bank: Path) -> None:
+    """No probability of a shift is below one over the number of resamples, so with that alpha nothing was ever shifted."""
+    assert run_here("drift", dark, "--bank", bank, "--alpha", "0.00011", "--json").json["overall"]["group_shifted"]
+    assert "above 0.0001" in refused("drift", dark, "--bank", bank, "--alpha", "0.0001")
 
 
 def test_groups_are_optional(data: Path, bank: Path) -> None:

@@ -29,6 +29,7 @@ _LEAST: Final = "Groups with fewer images do not fail."
 _FailOver = Annotated[float | None, typer.Option("--fail-over", metavar="SHARE", help=_OVER)]
 _FailShift = Annotated[float | None, typer.Option("--fail-shift", metavar="SDS", help=_SHIFT)]
 _FailLeast = Annotated[int, typer.Option("--fail-least", metavar="N", help=_LEAST)]
+_NAMED: Final = 5  # images outside that are printed; --json has all
 _Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw the training data and the new images (SVG).")]
 
 
@@ -80,9 +81,9 @@ def drift(
         from recolorist.report.charts import drift_chart
 
         common.write_text(plot, drift_chart(trained, result.measured, result.region), force=force)
-    if not as_json:
-        _print(result, is_piped=is_piped)
     failed = [group.name for group in (*result.groups, result.overall) if _fails(group, fail_over, fail_shift, fail_least)]
+    if not as_json:
+        _print(result, failed, is_piped=is_piped)
     limits = {"fail_over": fail_over, "fail_shift": fail_shift, "fail_least": fail_least}
     summary = _summarise(result) | {"coverage": options.coverage, **limits, "over": bool(failed), "failed_groups": failed}
     code = common.DRIFTED if failed else 0  # before failed files: drift is what a pipeline asked about
@@ -110,7 +111,7 @@ def _summarise(result: DriftResult) -> dict[str, Any]:
     }
 
 
-def _print(result: DriftResult, *, is_piped: bool) -> None:
+def _print(result: DriftResult, failed: list[str], *, is_piped: bool) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -123,26 +124,28 @@ def _print(result: DriftResult, *, is_piped: bool) -> None:
     table.add_column("group", overflow="fold", min_width=6)
     for name in ("images", "outside", "chance", "shift", "chance"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("verdict", min_width=14)
+    table.add_column("verdict", min_width=15)
     for group in (*result.groups, result.overall):
         share, moved = f"{100 * group.share:.1f} %", f"{group.shift.size:.2f} SD"
         tested = _format_chance(group.shift.chance) if group.images > 1 else "-"
         figures = (str(group.images), share, _format_chance(group.chance), moved, tested)
         table.add_row(display_path(group.name) or ".", *figures, group.verdict)
     console.print(table)
-    for text in (*_describe_groups(result), *_describe_edge(result.region)):
-        console.print(Text(text), soft_wrap=True)
-    for line in sorted(result.lines, key=lambda line: -line["distance"])[:5]:
-        if line["outside"]:
-            console.print(Text(f"  {line['distance']:6.1f}  {display_path(line['source'])}: {line['words']}"), soft_wrap=True)
+    alpha = f"below {result.overall.alpha:g} the verdict names it"
+    lines = [f"chance: how often so much, or more, happens where nothing has changed; {alpha}."]
+    lines += _describe_groups(result) + _describe_edge(result.region) + _name_farthest(result.lines)
+    if failed:
+        lines.append(f"failed (exit code {common.DRIFTED}): {', '.join(display_path(name) or '.' for name in failed)}")
+    for line in lines:
+        console.print(Text(line), soft_wrap=True)
 
 
 def _describe_groups(result: DriftResult) -> list[str]:
-    """What moved most in each group; of a single image its distance and rank, since no test can judge it."""
+    """What moved most in each group that drifted, and in all; of a single image its distance and rank: no test can judge it."""
     from recolorist.io.reading import display_path
 
     lines = []
-    for group in (*result.groups, result.overall):
+    for group in (*(group for group in result.groups if group.drifted or group.images == 1), result.overall):
         text = f"{display_path(group.name) or '.'}: most moved {group.words}"
         if group.images == 1:
             (line,) = (line for line in result.lines if group is result.overall or line["group"] == group.name)
@@ -166,5 +169,14 @@ def _describe_edge(region: Region) -> list[str]:
     return lines
 
 
+def _name_farthest(images: list[dict[str, Any]]) -> list[str]:
+    """Name the images outside that are farthest from the bank."""
+    from recolorist.io.reading import display_path
+
+    outside = sorted((line for line in images if line["outside"]), key=lambda line: -line["distance"])
+    shown = [f"  {line['distance']:6.1f}  {display_path(line['source'])}: {line['words']}" for line in outside[:_NAMED]]
+    return [f"outside, the farthest first ({len(shown)} of {len(outside)}):", *shown] if outside else []
+
+
 def _format_chance(value: float) -> str:
-    return "≤ 0.0001" if value <= 1e-4 else f"{value:.4f}"
+    return "≤ 1e-4" if value <= 1e-4 else f"{value:.4f}"

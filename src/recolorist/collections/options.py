@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from recolorist.augment.harmoniser import GATES, Gate
 from recolorist.bank.drift import ALPHA, COVERAGE
+from recolorist.bank.shift import RESAMPLES
 from recolorist.core import foreground
 from recolorist.core import image as check
 from recolorist.core.options import Blank, MatchOptions
@@ -205,8 +206,9 @@ class DriftOptions:
         """Check the coverage, the rule and alpha."""
         _check_coverage(self.coverage)
         _check_rule(self.mask)
-        if not isinstance(self.alpha, (int, float)) or not 1e-4 <= self.alpha <= 0.5:
-            raise OptionError(f"alpha={self.alpha!r}; accepted are probabilities from 0.0001 to 0.5")
+        least = 1 / (1 + RESAMPLES)  # no shift of a group gets a smaller probability
+        if not isinstance(self.alpha, (int, float)) or not least < self.alpha <= 0.5:
+            raise OptionError(f"alpha={self.alpha!r}; accepted are probabilities above {least:g} and up to 0.5")
 
 
 @dataclass(frozen=True, slots=True)
