@@ -62,8 +62,12 @@ class TestBank:
 
 @pytest.fixture(scope="module")
 def chart() -> str:
-    trained, now = bank(40), bank(12, shift=60)
-    return charts.drift_chart(trained, now, drift.region_of(trained))
+    return drift_chart(bank(40), bank(12, shift=60))
+
+
+def drift_chart(trained: StyleBank, now: StyleBank) -> str:
+    region = drift.region_of(trained)
+    return charts.drift_chart(trained, now, region, drift.group_of("all", region, now.mean, now.cov))
 
 
 class TestDrift:
@@ -72,6 +76,12 @@ class TestDrift:
         assert found
         marked = [circle for circle in circles(chart) if circle.get("stroke") == BAD]
         assert len(marked) == int(found[1]) + 1  # and the legend's
+
+    def test_the_title_gives_the_verdict_of_both_tests(self) -> None:
+        """All images were inside, and the title said no more, while their mean had moved."""
+        trained = bank(200)
+        now = StyleBank(trained.mean[:100] + 0.08, trained.cov[:100], trained.pixels[:100], trained.keys[:100])
+        assert re.search(r">Group shifted: 0 of 100 images lie outside, their mean moved by [\d.]+ SD<", drift_chart(trained, now))
 
     def test_both_clouds_the_edge_and_the_legend_are_drawn(self, chart: str) -> None:
         assert len(circles(chart)) == 40 + 12 + 1 + 3
@@ -115,7 +125,7 @@ class TestFewImages:
             np.repeat(one.pixels, count),
             [str(i) for i in range(count)],
         )
-        chart = charts.drift_chart(trained, now, drift.region_of(trained))
+        chart = drift_chart(trained, now)
         assert f"of {count} images lie outside" in chart
         assert "nan" not in chart
         assert "inf" not in chart.replace("information", "")

@@ -80,7 +80,7 @@ def drift(
     if plot is not None:
         from recolorist.report.charts import drift_chart
 
-        common.write_text(plot, drift_chart(trained, result.measured, result.region), force=force)
+        common.write_text(plot, drift_chart(trained, result.measured, result.region, result.overall), force=force)
     failed = [group.name for group in (*result.groups, result.overall) if _fails(group, fail_over, fail_shift, fail_least)]
     if not as_json:
         _print(result, failed, is_piped=is_piped)

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.bank.drift import Region
+from recolorist.bank.drift import Group, Region
 from recolorist.bank.style_bank import StyleBank
 from recolorist.report.svg import BAD, INK, NEUTRAL, PALE, Drawing, Panel, density, equal_scale, span
 
@@ -55,21 +55,22 @@ def bank_chart(bank: StyleBank) -> str:
     return drawing.render()
 
 
-def drift_chart(trained: StyleBank, now: StyleBank, region: Region) -> str:
+def drift_chart(trained: StyleBank, now: StyleBank, region: Region, group: Group) -> str:
     """Draw the training data and today's images, whitened by the training data, and the densities of each channel.
 
     Args:
         trained: The bank of the training data.
         now: The bank of today's images.
         region: The region of the training data, as `recolorist.bank.drift` fits it.
+        group: What the tests say of all of today's images.
 
     Returns:
         The chart as SVG.
     """
     drawing = Drawing(1080, 650, "Today's images and the training data")
     distance = region.distance(now.mean, now.cov)
-    outside = int((distance > region.threshold).sum())
-    drawing.text(70, 34, f"{outside} of {len(now)} images lie outside what the model was trained on", "title")
+    figures = f"{group.outside} of {group.images} images lie outside, their mean moved by {group.shift.size:.2f} SD"
+    drawing.text(70, 34, f"{group.verdict[0].upper()}{group.verdict[1:]}: {figures}", "title")
     text = f"dashed: {region.threshold:.2f} deviations, the edge of the region; points in the images' own mean colour"
     drawing.text(70, 56, text, "muted small")
     _clouds(drawing, trained, now, region, distance)
