@@ -81,7 +81,8 @@ class TestDrift:
         """All images were inside, and the title said no more, while their mean had moved."""
         trained = bank(200)
         now = StyleBank(trained.mean[:100] + 0.08, trained.cov[:100], trained.pixels[:100], trained.keys[:100])
-        assert re.search(r">Group shifted: 0 of 100 images lie outside, their mean moved by [\d.]+ SD<", drift_chart(trained, now))
+        title = r">Group shifted: 0 of 100 images lie outside, their mean moved by [\d.]+ SD<"
+        assert re.search(title, drift_chart(trained, now))
 
     def test_both_clouds_the_edge_and_the_legend_are_drawn(self, chart: str) -> None:
         assert len(circles(chart)) == 40 + 12 + 1 + 3
