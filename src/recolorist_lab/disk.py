@@ -25,6 +25,9 @@ def refuse_full_disk(folder: Path, need: int, kind: type[RecoloristError], subje
         need: Bytes.
         kind: The class of the error.
         subject: What is written.
+
+    Raises:
+        RecoloristError: There is too little space; the error is of the class ``kind``.
     """
     free = shutil.disk_usage(folder).free
     if need > free:
@@ -54,6 +57,9 @@ def cache_place(folder: Path, name: str) -> Path:
     Args:
         folder: The folder of the files. A mark as read-only counts also for those whom the system would let write.
         name: Of what is kept; it must tell what it was computed from.
+
+    Returns:
+        The path, which need not exist.
     """
     place = folder / name
     if place.exists() or (folder.stat().st_mode & _WRITABLE and os.access(folder, os.W_OK)):

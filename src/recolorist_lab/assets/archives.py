@@ -28,15 +28,28 @@ _RESERVED: Final = {"con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com
 
 
 def unpack(archive: str | Path, target: str | Path, caps: Caps | None = None) -> int:
-    """Unpack into a folder that does not exist or is empty; returns the number of files.
+    """Unpack an archive into a folder that does not exist or is empty.
 
-    >>> import tempfile, zipfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with zipfile.ZipFile(f"{folder}/a.zip", "w") as made:
-    ...         made.writestr("../evil.txt", "x")
-    ...     unpack(f"{folder}/a.zip", f"{folder}/out")
-    Traceback (most recent call last):
-    recolorist_lab.assets.archive_formats.ArchiveError: .../a.zip is refused, and nothing of it was written: ...
+    Args:
+        archive: A zip or tar file; a tar may be packed with gzip, bzip2 or xz.
+        target: The folder to make.
+        caps: Limits on files, bytes and the ratio of compression; None for the usual ones.
+
+    Returns:
+        The number of files.
+
+    Raises:
+        ArchiveError: The folder is in use, the archive is damaged, beyond a limit, or a name in it is not safe. Nothing is left
+            behind.
+
+    Example:
+        >>> import tempfile, zipfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with zipfile.ZipFile(f"{folder}/a.zip", "w") as made:
+        ...         made.writestr("../evil.txt", "x")
+        ...     unpack(f"{folder}/a.zip", f"{folder}/out")
+        Traceback (most recent call last):
+        recolorist_lab.assets.archive_formats.ArchiveError: .../a.zip is refused, and nothing of it was written: ...
     """
     source, goal, caps = Path(archive), Path(target), caps or Caps()
     if goal.is_symlink() or (goal.exists() and (not goal.is_dir() or any(goal.iterdir()))):
@@ -80,10 +93,20 @@ def check_archive(archive: str | Path, caps: Caps | None = None) -> int:
 
 
 def safe_name(name: str) -> tuple[str, ...]:
-    """The parts of a member's name, if it is one that means the same on every system.
+    """Split a member's name into its parts, if it means the same on every system.
 
-    >>> safe_name("./a/b.png")
-    ('a', 'b.png')
+    Args:
+        name: The name as the archive has it.
+
+    Returns:
+        The parts of the path, without ``.``.
+
+    Raises:
+        ArchiveError: The name is absolute, leaves its folder, is too long, or is changed by some systems.
+
+    Example:
+        >>> safe_name("./a/b.png")
+        ('a', 'b.png')
     """
     if not name or not name.isprintable():  # NUL, newlines, direction overrides, bytes that are no text
         raise ArchiveError(f"{display_path(name)!r} has characters that do not belong in a name")

@@ -59,11 +59,18 @@ class _HttpsOnly(urllib.request.HTTPRedirectHandler):
 
 
 def refuse_address(url: str) -> None:
-    """Only https, and no names or passwords in the address.
+    """Refuse addresses that are not https, or that hold a name or password.
 
-    >>> refuse_address("http://example.org/a.zip")
-    Traceback (most recent call last):
-    recolorist_lab.assets.download.FetchError: http://example.org/a.zip is refused: downloads are https only, redirects included
+    Args:
+        url: The address.
+
+    Raises:
+        FetchError: It is refused.
+
+    Example:
+        >>> refuse_address("http://example.org/a.zip")
+        Traceback (most recent call last):
+        recolorist_lab.assets.download.FetchError: http://example.org/a.zip is refused: downloads are https ...
     """
     parts = urllib.parse.urlsplit(url)
     if parts.scheme != "https" or not parts.hostname or "@" in parts.netloc:
@@ -71,10 +78,18 @@ def refuse_address(url: str) -> None:
 
 
 def address(url: str, mirror: str | None) -> str:
-    """The address to ask, given a mirror.
+    """Return the address to ask for a file.
 
-    >>> address("https://zenodo.org/a/b.zip?download=1", "https://mirror.example/copies/")
-    'https://mirror.example/copies/zenodo.org/a/b.zip?download=1'
+    Args:
+        url: Where its publisher has it.
+        mirror: The address of a mirror, which has copies by host and path; None for the publisher.
+
+    Returns:
+        The address of the file itself, or of its copy.
+
+    Example:
+        >>> address("https://zenodo.org/a/b.zip?download=1", "https://mirror.example/copies/")
+        'https://mirror.example/copies/zenodo.org/a/b.zip?download=1'
     """
     if mirror is None:
         return url

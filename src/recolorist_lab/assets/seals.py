@@ -24,10 +24,13 @@ class SealError(RecoloristError):
 
 
 def seal_weights(data: bytes) -> bytes:
-    """Return a safetensors file with the checksum of its tensors and its metadata inside; equal content gives equal bytes.
+    """Put the checksum of tensors and metadata into a safetensors file.
 
     Args:
         data: The file, as safetensors wrote it.
+
+    Returns:
+        The sealed file. Equal content gives equal bytes.
 
     Example:
         >>> empty = b'{"__metadata__":{"a":"b"}}'

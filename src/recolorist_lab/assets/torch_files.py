@@ -80,7 +80,14 @@ def read_torch_file(path: Path, part: str | None = None) -> dict[str, Tensor]:
 
 
 def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file."""
+    """Return the SHA-256 of a file.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The checksum in hexadecimal.
+    """
     digest = hashlib.sha256()
     with path.open("rb") as stream:
         while block := stream.read(_CHUNK):
@@ -149,7 +156,20 @@ def convert(path: str, part: str | None, answer: str) -> int:
 
 
 def unpickle(path: Path, part: str | None = None) -> dict[str, Tensor]:
-    """Read the tensors of a file in this process; arguments and errors are those of :func:`read_torch_file`."""
+    """Read the tensors of a file written by torch, in this process.
+
+    Called in a process of its own by :func:`read_torch_file`, which is what others use.
+
+    Args:
+        path: The file.
+        part: The entry to take from a checkpoint that holds several dictionaries; None where the file is one dictionary.
+
+    Returns:
+        The tensors by name, on the CPU.
+
+    Raises:
+        WeightsError: The file is damaged, or holds anything but tensors.
+    """
     import torch
 
     try:
@@ -163,6 +183,14 @@ def unpickle(path: Path, part: str | None = None) -> dict[str, Tensor]:
 
 def plain_tensors(content: Any, part: str | None, path: Path) -> dict[str, Tensor]:
     """Return the tensors of what was read, floating-point ones as float32.
+
+    Args:
+        content: What torch read.
+        part: The entry to take; None for all of it.
+        path: The file, for the message.
+
+    Returns:
+        The tensors by name.
 
     Raises:
         WeightsError: It is not one dictionary of tensors, or has no such part.
@@ -181,7 +209,11 @@ def plain_tensors(content: Any, part: str | None, path: Path) -> dict[str, Tenso
 
 
 def limit_resources(size: int) -> None:
-    """Limit this process's memory by the size of its file, and its processor time; where the system has no limits, nothing."""
+    """Limit the memory and processor time of this process. Does nothing where the system has no limits.
+
+    Args:
+        size: Bytes of the file that will be read.
+    """
     try:
         import resource
     except ImportError:  # Windows
@@ -195,7 +227,15 @@ def limit_resources(size: int) -> None:
 
 
 def forbid(event: str, arguments: tuple[Any, ...]) -> None:
-    """Refuse connections, programs and files that are written (an audit hook, which Python code cannot remove)."""
+    """Refuse connections, programs and written files. This is an audit hook, which Python code cannot remove.
+
+    Args:
+        event: The name of the audit event.
+        arguments: The arguments of the event.
+
+    Raises:
+        PermissionError: The event is forbidden.
+    """
     writes = event == "open" and isinstance(arguments[2], int) and bool(arguments[2] & _WRITES)
     if writes or event.startswith(_FORBIDDEN):
         raise PermissionError(f"a file of weights may not cause {event}")

@@ -41,9 +41,20 @@ __all__ = [
 
 
 def path_of(name: str, *, link: Link | None = None, tick: Tick | None = None) -> Path:
-    """Where the checked file lies, downloading it if it lies nowhere.
+    """Return where the checked file is, downloading it if it is not on this machine.
 
-    The answer may be the larger published file that holds the same tensors; :func:`state_of` knows which to take.
+    The file may be a larger published one that holds the same tensors; :func:`state_of` takes the right ones.
+
+    Args:
+        name: A key of the table of weights.
+        link: How to download; None for the usual way.
+        tick: Called with the number of bytes that arrived.
+
+    Returns:
+        The path of a file whose checksum is right.
+
+    Raises:
+        OptionError: There is no such name.
     """
     return _placed(name, link, tick)[1]
 
@@ -65,9 +76,19 @@ def find_weights(name: str) -> Path | None:
 
 
 def state_of(name_or_path: str | Path, *, part: str | None = None) -> dict[str, torch.Tensor]:
-    """The tensors of a file of the table, or of any file: on the CPU, floating-point ones as float32.
+    """Read the tensors of a file of the table, or of any file.
 
-    ``part`` opens one entry of a checkpoint that holds several dictionaries. Nothing but tensors is ever unpickled.
+    Nothing but tensors is ever unpickled.
+
+    Args:
+        name_or_path: A key of the table of weights, or a path.
+        part: The entry to take from a checkpoint that holds several dictionaries.
+
+    Returns:
+        The tensors by name, on the CPU, floating-point ones as float32.
+
+    Raises:
+        WeightsError: The file is damaged, or holds anything but tensors.
     """
     if isinstance(name_or_path, str) and (name_or_path in WEIGHTS or not Path(name_or_path).suffix):
         name = name_or_path
@@ -78,10 +99,20 @@ def state_of(name_or_path: str | Path, *, part: str | None = None) -> dict[str, 
 
 
 def identity(name: str) -> str:
-    """What tells these weights from others, whichever file they come from: part of the key of everything cached.
+    """Return what tells these weights from others, whichever file they come from.
 
-    >>> identity("fid_inception")
-    'fid_inception:ed45cb790e0d3eb2'
+    Args:
+        name: A key of the table of weights.
+
+    Returns:
+        The name and the start of the checksum; part of the key of everything that is cached.
+
+    Raises:
+        OptionError: There is no such name.
+
+    Example:
+        >>> identity("fid_inception")
+        'fid_inception:ed45cb790e0d3eb2'
     """
     return f"{name}:{WEIGHTS[_refuse_unknown(name)].sha256[:16]}"
 

@@ -225,6 +225,12 @@ def _endpoint() -> str | None:
 def read_config(path: Path) -> dict[str, Any]:
     """Read a table from a JSON file.
 
+    Args:
+        path: The file.
+
+    Returns:
+        The table.
+
     Raises:
         ZooError: The file cannot be read, or holds something else.
     """

@@ -70,10 +70,17 @@ class Camera(Chance):
 
 
 def symmetric_exponential(matrix: Matrix) -> Matrix:
-    """Return the exponential of a symmetric matrix, which is symmetric and positive definite.
+    """Compute the exponential of a symmetric matrix.
 
-    >>> symmetric_exponential(np.diag([0.0, np.log(2.0)])).round(6).tolist()
-    [[1.0, 0.0], [0.0, 2.0]]
+    Args:
+        matrix: A symmetric matrix.
+
+    Returns:
+        A matrix that is symmetric and positive definite.
+
+    Example:
+        >>> symmetric_exponential(np.diag([0.0, np.log(2.0)])).round(6).tolist()
+        [[1.0, 0.0], [0.0, 2.0]]
     """
     values, axes = np.linalg.eigh(matrix)
     exponential: Matrix = (axes * np.exp(np.clip(values, -3.0, 3.0))) @ axes.T
@@ -81,11 +88,21 @@ def symmetric_exponential(matrix: Matrix) -> Matrix:
 
 
 def photograph(image: Bytes, matrix: Matrix, offset: Matrix, gamma: float) -> Bytes:
-    """Return 255 (M (x / 255)^gamma + o), clipped and rounded, for every pixel x.
+    """Compute 255 (M (x / 255)^gamma + o), clipped and rounded, for every pixel x.
 
-    >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
-    >>> bool((photograph(image, np.eye(3), np.zeros(3), 1.0) == image).all())
-    True
+    Args:
+        image: An 8-bit image.
+        matrix: M, 3 × 3.
+        offset: o, one number for each channel.
+        gamma: The exponent.
+
+    Returns:
+        The 8-bit image.
+
+    Example:
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> bool((photograph(image, np.eye(3), np.zeros(3), 1.0) == image).all())
+        True
     """
     levels = ((np.arange(256) / 255.0) ** gamma * 255.0).astype(np.float32)
     r, g, b = (levels[image[..., channel]] for channel in range(3))

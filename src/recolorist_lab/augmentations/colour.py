@@ -122,11 +122,20 @@ class HistogramAugmentation(Chance):
 
 
 def partners(count: int, p: float, rng: np.random.Generator) -> tuple[Any, Any]:
-    """The images of a batch that are changed, and the one each takes its style from: the next of them, and never itself.
+    """Draw the images of a batch that are changed, and the one each takes its style from: the next of them, and never itself.
 
-    >>> chosen, styles = partners(10, 0.3, np.random.default_rng(0))
-    >>> len(chosen), sorted(chosen) == sorted(styles), bool((chosen == styles).any())
-    (3, True, False)
+    Args:
+        count: Images in the batch.
+        p: The probability with which an image is changed.
+        rng: Where randomness comes from.
+
+    Returns:
+        Places of the images that are changed, and places of their styles.
+
+    Example:
+        >>> chosen, styles = partners(10, 0.3, np.random.default_rng(0))
+        >>> len(chosen), sorted(chosen) == sorted(styles), bool((chosen == styles).any())
+        (3, True, False)
     """
     order = rng.permutation(count)
     share = max(1, int(p * count))

@@ -39,11 +39,20 @@ class HedJitter(Chance):
 
 
 def jitter_dyes(image: Bytes, factors: Any, shifts: Any) -> Bytes:
-    """The image with each dye scaled and shifted; the three steps are one 3 × 3 map of densities.
+    """Scale and shift the amount of each dye. The three steps are one 3 × 3 map of densities.
 
-    >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
-    >>> bool((jitter_dyes(image, (1, 1, 1), (0, 0, 0)) == image).all())
-    True
+    Args:
+        image: An 8-bit image.
+        factors: One for each dye.
+        shifts: One for each dye.
+
+    Returns:
+        The 8-bit image.
+
+    Example:
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> bool((jitter_dyes(image, (1, 1, 1), (0, 0, 0)) == image).all())
+        True
     """
     from skimage.color import hed_from_rgb, rgb_from_hed
 

@@ -33,14 +33,21 @@ _turn: Final = threading.Lock()  # torch has one generator for all threads
 
 @contextmanager
 def torch_seeded(seed: int) -> Iterator[None]:
-    """Let torch draw from a seed, and give it its own state back; a few microseconds, and nobody else notices.
+    """Let torch draw from a seed in this block, and give it its own state back afterwards.
 
-    >>> with torch_seeded(5):
-    ...     first = torch.rand(2)
-    >>> with torch_seeded(5):
-    ...     second = torch.rand(2)
-    >>> bool((first == second).all())
-    True
+    Args:
+        seed: The seed.
+
+    Yields:
+        Nothing.
+
+    Example:
+        >>> with torch_seeded(5):
+        ...     first = torch.rand(2)
+        >>> with torch_seeded(5):
+        ...     second = torch.rand(2)
+        >>> bool((first == second).all())
+        True
     """
     generator = torch.default_generator
     with _turn:

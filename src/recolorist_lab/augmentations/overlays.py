@@ -25,7 +25,17 @@ _LEAST_LETTERS, _LEAST_FONT = 3, 0.14
 
 
 def stain_deposit(image: Bytes, strength: Strength, rng: np.random.Generator, scale: float) -> Bytes:
-    """Draw drops of black ink, at most as many as the strength."""
+    """Draw drops of black ink, at most as many as the strength.
+
+    Args:
+        image: The image.
+        strength: The largest number of drops.
+        rng: Where randomness comes from.
+        scale: The image's side divided by 224.
+
+    Returns:
+        The corrupted image.
+    """
     result = image.copy()
     for _ in range(int(rng.integers(1, int(strength[0]), endpoint=True))):
         corners = blob(rng, _BLOB * scale) + _draw_position(rng, image, (_MARGIN + _BLOB / 2) * scale)
@@ -34,11 +44,19 @@ def stain_deposit(image: Bytes, strength: Strength, rng: np.random.Generator, sc
 
 
 def blob(rng: np.random.Generator, across: float) -> Any:
-    """Corners of a rounded, irregular outline around zero, about so many pixels across.
+    """Draw a rounded, irregular outline around zero.
 
-    >>> outline = blob(np.random.default_rng(0), 24.0)
-    >>> bool(16 < np.ptp(outline[:, 0]) < 26)
-    True
+    Args:
+        rng: Where randomness comes from.
+        across: About its width in pixels.
+
+    Returns:
+        Its corners.
+
+    Example:
+        >>> outline = blob(np.random.default_rng(0), 24.0)
+        >>> bool(16 < np.ptp(outline[:, 0]) < 26)
+        True
     """
     angles = np.linspace(0, 2 * np.pi, 40, endpoint=False)
     waves = np.arange(2, 6)
@@ -49,7 +67,17 @@ def blob(rng: np.random.Generator, across: float) -> Any:
 
 
 def bubble(image: Bytes, strength: Strength, rng: np.random.Generator, scale: float) -> Bytes:
-    """Draw seven or more pale discs with a brighter rim."""
+    """Draw seven or more pale discs with a brighter rim.
+
+    Args:
+        image: The image.
+        strength: The largest radius in an image of 224 pixels, and the largest number of discs.
+        rng: Where randomness comes from.
+        scale: The image's side divided by 224.
+
+    Returns:
+        The corrupted image.
+    """
     widest, most = int(strength[0]), int(strength[1])
     height, width = image.shape[:2]
     across, down = np.arange(width), np.arange(height)[:, None]
@@ -64,7 +92,15 @@ def bubble(image: Bytes, strength: Strength, rng: np.random.Generator, scale: fl
 
 
 def black_corner(image: Bytes, strength: Strength, _: np.random.Generator, __: float) -> Bytes:
-    """Blacken all outside a centred circle; the strength is its radius as a share of half the side."""
+    """Blacken everything outside a centred circle.
+
+    Args:
+        image: The image.
+        strength: The radius as a share of half the side.
+
+    Returns:
+        The corrupted image.
+    """
     height, width = image.shape[:2]
     y, x = np.arange(height)[:, None] - height // 2, np.arange(width) - width // 2
     lens = x**2 + y**2 <= int(strength[0] * min(height, width) / 2) ** 2
@@ -72,7 +108,17 @@ def black_corner(image: Bytes, strength: Strength, _: np.random.Generator, __: f
 
 
 def characters(image: Bytes, strength: Strength, rng: np.random.Generator, scale: float) -> Bytes:
-    """Write small words of random letters in a random colour."""
+    """Write small words of random letters in a random colour.
+
+    Args:
+        image: The image.
+        strength: The largest number of words, of letters in one, and the largest size of the font in an image of 224 pixels.
+        rng: Where randomness comes from.
+        scale: The image's side divided by 224.
+
+    Returns:
+        The corrupted image.
+    """
     result = np.ascontiguousarray(image.copy())
     words, letters = int(strength[0]), int(strength[1])
     for _ in range(int(rng.integers(1, words, endpoint=True))):

@@ -180,11 +180,21 @@ class Part(NamedTuple):
 def parse(text: str) -> tuple[Part, ...]:
     """Read one or several augmentations, joined by ``+`` and applied from left to right, with options in parentheses.
 
-    >>> parse("colorist(p=0.5)+random_flip")[0].p
-    0.5
-    >>> parse("colour_jitter")
-    Traceback (most recent call last):
-    recolorist.errors.OptionError: augmentation: 'colour_jitter' is unknown; did you mean 'color_jitter'? Accepted: ...
+    Args:
+        text: Such as ``"colorist(p=0.5)+randaugment"``.
+
+    Returns:
+        The parts in their order.
+
+    Raises:
+        OptionError: The text cannot be read, or names an unknown augmentation or option.
+
+    Example:
+        >>> parse("colorist(p=0.5)+random_flip")[0].p
+        0.5
+        >>> parse("colour_jitter")
+        Traceback (most recent call last):
+        recolorist.errors.OptionError: augmentation: 'colour_jitter' is unknown; did you mean 'color_jitter'? Accepted: ...
     """
     try:
         tree = ast.parse(text.strip(), mode="eval").body

@@ -50,10 +50,21 @@ class Targeted(Chance):
 
 
 def corruptions_for(dataset: str, name: str = "auto") -> str:
-    """The set of corruptions of a dataset.
+    """Return the set of corruptions of a dataset.
 
-    >>> corruptions_for("camelyon17"), corruptions_for("my_slides", "pathmnist")
-    ('pathmnist', 'pathmnist')
+    Args:
+        dataset: The dataset as a configuration names it.
+        name: The name of a set; ``"auto"`` for that of the dataset.
+
+    Returns:
+        The name of the set.
+
+    Raises:
+        OptionError: No set is known.
+
+    Example:
+        >>> corruptions_for("camelyon17"), corruptions_for("my_slides", "pathmnist")
+        ('pathmnist', 'pathmnist')
     """
     if name != "auto":
         unknown([name], SETS, "the corruptions of targeted")
@@ -67,10 +78,18 @@ def corruptions_for(dataset: str, name: str = "auto") -> str:
 
 
 def draw_strength(levels: Levels, rng: np.random.Generator) -> Strength:
-    """Each parameter by itself, uniform between its first and last value.
+    """Draw each parameter by itself, uniform between its first and last value.
 
-    >>> draw_strength(((50.0,), (7.0,)), np.random.default_rng(0))[0] < 50
-    True
+    Args:
+        levels: The levels of a corruption, the weakest first.
+        rng: Where randomness comes from.
+
+    Returns:
+        The strength.
+
+    Example:
+        >>> draw_strength(((50.0,), (7.0,)), np.random.default_rng(0))[0] < 50
+        True
     """
     pairs = zip(levels[0], levels[-1], strict=True)
     return tuple(float(rng.uniform(min(first, last), max(first, last))) for first, last in pairs)

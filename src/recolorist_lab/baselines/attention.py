@@ -164,10 +164,21 @@ class AttentionBaseline(Baseline):
 
 
 def weighted(parts: Mapping[str, Tensor], weights: Mapping[str, float]) -> Tensor:
-    """The sum of the parts, each times its weight; a part without a weight, or a weight without a part, is an error.
+    """Add up the parts of a loss, each times its weight.
 
-    >>> weighted({"a": torch.tensor(2.0), "b": torch.tensor(1.0)}, {"a": 3.0, "b": 0.5}).item()
-    6.5
+    Args:
+        parts: The parts by name.
+        weights: The weights by name.
+
+    Returns:
+        The loss.
+
+    Raises:
+        OptionError: A part has no weight, or a weight no part.
+
+    Example:
+        >>> weighted({"a": torch.tensor(2.0), "b": torch.tensor(1.0)}, {"a": 3.0, "b": 0.5}).item()
+        6.5
     """
     if parts.keys() != weights.keys():
         raise OptionError(f"losses {', '.join(parts)} came with weights for {', '.join(weights)}; they must be the same")

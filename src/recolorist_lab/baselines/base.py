@@ -229,10 +229,17 @@ def _state(path: Path, entry: str | None) -> dict[str, Tensor]:
 
 
 def frozen(module: nn.Module) -> nn.Module:
-    """The module, with nothing in it to be trained.
+    """Exclude every parameter of a module from training.
 
-    >>> any(value.requires_grad for value in frozen(nn.Linear(2, 2)).parameters())
-    False
+    Args:
+        module: The module.
+
+    Returns:
+        The same module.
+
+    Example:
+        >>> any(value.requires_grad for value in frozen(nn.Linear(2, 2)).parameters())
+        False
     """
     return module.requires_grad_(False)
 

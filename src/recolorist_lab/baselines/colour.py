@@ -9,13 +9,21 @@ __all__ = ["coral"]
 
 
 def coral(style: Tensor, content: Tensor) -> Tensor:
-    """The style image with the content's colour covariance and means, image by image: ``(B, 3, H, W)``, sizes may differ.
+    """Give style images the colour covariance and means of content images.
 
     A channel that is constant has no deviation to divide by; it is taken as it is, so the result is finite for every image.
 
-    >>> x = torch.rand(1, 3, 16, 16)
-    >>> bool((coral(x, x) - x).abs().max() < 1e-3)
-    True
+    Args:
+        style: `(B, 3, H, W)`; its size may differ from the content's.
+        content: `(B, 3, H, W)`.
+
+    Returns:
+        The style images, recoloured.
+
+    Example:
+        >>> x = torch.rand(1, 3, 16, 16)
+        >>> bool((coral(x, x) - x).abs().max() < 1e-3)
+        True
     """
     moved, _, _ = _standardised(style)
     _, mean, std = _standardised(content)

@@ -193,10 +193,17 @@ def view(image: Bytes, recipe: TrainingRecipe, random: np.random.Generator) -> B
 
 
 def tensor_of(images: Sequence[NDArray[Any]]) -> Tensor:
-    """8-bit images of one size as floats in [0, 1], (B, 3, H, W).
+    """Convert 8-bit images of one size to floats in [0, 1].
 
-    >>> tensor_of([np.full((2, 2, 3), 255, np.uint8)]).shape
-    torch.Size([1, 3, 2, 2])
+    Args:
+        images: The images.
+
+    Returns:
+        `(B, 3, H, W)`.
+
+    Example:
+        >>> tensor_of([np.full((2, 2, 3), 255, np.uint8)]).shape
+        torch.Size([1, 3, 2, 2])
     """
     return torch.from_numpy(np.stack(images)).permute(0, 3, 1, 2).float().div(255.0).contiguous()
 

@@ -61,11 +61,19 @@ def check(state: Mapping[str, Tensor], expected: Mapping[str, Tensor], source: s
 
 
 def without_prefix(state: Mapping[str, Tensor], prefix: str = "module.") -> dict[str, Tensor]:
-    """Names without what wrappers for several GPUs put in front, where all of them have it.
+    """Remove what wrappers for several GPUs put in front of names, where all names have it.
 
-    >>> import torch
-    >>> list(without_prefix({"module.a": torch.zeros(1)}))
-    ['a']
+    Args:
+        state: The tensors by name.
+        prefix: What to remove.
+
+    Returns:
+        The tensors by their shorter names.
+
+    Example:
+        >>> import torch
+        >>> list(without_prefix({"module.a": torch.zeros(1)}))
+        ['a']
     """
     if state and all(name.startswith(prefix) for name in state):
         return {name[len(prefix) :]: tensor for name, tensor in state.items()}

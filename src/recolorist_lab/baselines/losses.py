@@ -21,12 +21,20 @@ mse = mse_loss
 
 
 def moment_loss(features: Tensor, target: Tensor) -> Tensor:
-    """Squared differences of channel means and of channel deviations, at one tap.
+    """Compute squared differences of channel means and of channel deviations, at one tap.
 
-    >>> import torch
-    >>> x = torch.randn(2, 3, 5, 5)
-    >>> round(moment_loss(x, x + 2).item(), 5)
-    4.0
+    Args:
+        features: `(B, C, H, W)`.
+        target: Features to compare with.
+
+    Returns:
+        The loss.
+
+    Example:
+        >>> import torch
+        >>> x = torch.randn(2, 3, 5, 5)
+        >>> round(moment_loss(x, x + 2).item(), 5)
+        4.0
     """
     mean, std = mean_std(features)
     wanted_mean, wanted_std = mean_std(target)
@@ -99,9 +107,16 @@ def content_loss(features: Taps, target: Taps) -> Tensor:
 
 
 def identity_loss(images: tuple[Tensor, Tensor], features: tuple[Taps, Taps]) -> tuple[Tensor, Tensor]:
-    """How far an image is from its own stylisation by itself: in pixels, and in features summed over the taps.
+    """Compute how far an image is from its own stylisation by itself.
 
     Each pair is (what came out, what went in); pixels are not clamped.
+
+    Args:
+        images: A pair of images.
+        features: The features of the pair at every tap.
+
+    Returns:
+        The loss in pixels, and in features summed over the taps.
     """
     return mse(*images), feature_loss(*features)
 

@@ -16,10 +16,21 @@ _WORDS: Final = {"yes": True, "true": True, "on": True, "no": False, "false": Fa
 
 
 def parsed(method: str, texts: Iterable[str]) -> dict[str, Any]:
-    """The options with values of the type their default has.
+    """Read options as values of the type their default has.
 
-    >>> parsed("adain", ["alpha=0.5", "preserve_colour=yes"])
-    {'alpha': 0.5, 'preserve_colour': True}
+    Args:
+        method: The name of the network.
+        texts: Options as ``name=value``.
+
+    Returns:
+        The values by name.
+
+    Raises:
+        OptionError: An option is unknown, or its value is not of its type.
+
+    Example:
+        >>> parsed("adain", ["alpha=0.5", "preserve_colour=yes"])
+        {'alpha': 0.5, 'preserve_colour': True}
     """
     method = name_of(method)
     defaults = options_of(method)
@@ -29,10 +40,21 @@ def parsed(method: str, texts: Iterable[str]) -> dict[str, Any]:
 
 
 def pairs(texts: Iterable[str], option: str) -> dict[str, str]:
-    """``name=value`` taken apart; each name once.
+    """Take texts of the form ``name=value`` apart.
 
-    >>> pairs(["decoder=a.pth"], "--from")
-    {'decoder': 'a.pth'}
+    Args:
+        texts: The texts.
+        option: The option of the command line they came from, for the message.
+
+    Returns:
+        The values by name.
+
+    Raises:
+        OptionError: A text has another form, or a name comes twice.
+
+    Example:
+        >>> pairs(["decoder=a.pth"], "--from")
+        {'decoder': 'a.pth'}
     """
     values: dict[str, str] = {}
     for text in texts:

@@ -9,10 +9,19 @@ __all__ = ["mirrored", "padded"]
 
 
 def padded(image: Tensor, least: int, multiple: int) -> Tensor:
-    """The image with each side at least ``least`` and a multiple of ``multiple``; itself where it is so already.
+    """Pad an image by reflection until each side is long enough and a multiple of a number.
 
-    >>> padded(torch.zeros(1, 3, 5, 16), 9, 8).shape
-    torch.Size([1, 3, 16, 16])
+    Args:
+        image: `(B, C, H, W)`.
+        least: The least side.
+        multiple: What each side is a multiple of.
+
+    Returns:
+        The padded image; the image itself where nothing is missing.
+
+    Example:
+        >>> padded(torch.zeros(1, 3, 5, 16), 9, 8).shape
+        torch.Size([1, 3, 16, 16])
     """
     for dim in (-2, -1):
         have = image.shape[dim]
@@ -23,12 +32,20 @@ def padded(image: Tensor, least: int, multiple: int) -> Tensor:
 
 
 def mirrored(have: int, want: int) -> Tensor:
-    """Where each of ``want`` positions looks among ``have``: forth and back, edges not repeated, as often as it takes.
+    """Return where each of ``want`` positions looks among ``have``: forth and back, edges not repeated, as often as it takes.
 
     torch's own reflection cannot pad by more than the image is wide, and small images are exactly those that need it.
 
-    >>> mirrored(3, 8).tolist(), mirrored(1, 3).tolist()
-    ([0, 1, 2, 1, 0, 1, 2, 1], [0, 0, 0])
+    Args:
+        have: Positions of the image.
+        want: Positions after padding.
+
+    Returns:
+        Places in the image.
+
+    Example:
+        >>> mirrored(3, 8).tolist(), mirrored(1, 3).tolist()
+        ([0, 1, 2, 1, 0, 1, 2, 1], [0, 0, 0])
     """
     period = max(1, 2 * (have - 1))
     place = torch.arange(want) % period

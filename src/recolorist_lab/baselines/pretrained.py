@@ -103,10 +103,20 @@ def digest_of(path: Path) -> str:
 def git_blob_of(path: Path) -> str:
     """Return the id that git gives a file's content, as ``git hash-object`` prints it.
 
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile() as empty:
-    ...     git_blob_of(Path(empty.name))
-    'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
+    Args:
+        path: The file.
+
+    Returns:
+        The id in hexadecimal.
+
+    Raises:
+        OptionError: The file cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile() as empty:
+        ...     git_blob_of(Path(empty.name))
+        'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
     """
     try:
         size = path.stat().st_size

@@ -118,8 +118,16 @@ class TrainingRecipe:
 def inverse_time(rate: float, decay: float) -> Rate:
     """Return the rate ``rate / (1 + decay × step)`` of the AdaIN family.
 
-    >>> inverse_time(1e-4, 5e-5)(20_000)
-    5e-05
+    Args:
+        rate: At the first step.
+        decay: How fast it falls.
+
+    Returns:
+        The rate by number of step.
+
+    Example:
+        >>> inverse_time(1e-4, 5e-5)(20_000)
+        5e-05
     """
     return lambda step: rate / (1.0 + decay * step)
 
@@ -127,8 +135,15 @@ def inverse_time(rate: float, decay: float) -> Rate:
 def constant(rate: float) -> Rate:
     """Return one rate for every step.
 
-    >>> constant(1e-4)(7)
-    0.0001
+    Args:
+        rate: The rate.
+
+    Returns:
+        The rate by number of step.
+
+    Example:
+        >>> constant(1e-4)(7)
+        0.0001
     """
     return lambda _: rate
 
@@ -136,7 +151,16 @@ def constant(rate: float) -> Rate:
 def cosine_by_epoch(rate: float, epochs: int, epoch_steps: int) -> Rate:
     """Return half a cosine down to zero, changed between epochs only.
 
-    >>> [round(cosine_by_epoch(1.0, 2, 3)(step), 3) for step in range(6)]
-    [1.0, 1.0, 1.0, 0.5, 0.5, 0.5]
+    Args:
+        rate: At the first step.
+        epochs: How many there are.
+        epoch_steps: Steps of an epoch.
+
+    Returns:
+        The rate by number of step.
+
+    Example:
+        >>> [round(cosine_by_epoch(1.0, 2, 3)(step), 3) for step in range(6)]
+        [1.0, 1.0, 1.0, 0.5, 0.5, 0.5]
     """
     return lambda step: 0.5 * rate * (1.0 + math.cos(math.pi * min(step // epoch_steps, epochs) / epochs))

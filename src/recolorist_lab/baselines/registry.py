@@ -99,6 +99,12 @@ def name_of(text: str, *, must_exist: bool = True) -> str:
 def class_of(name: str) -> type[Baseline]:
     """Import and return the class of a network.
 
+    Args:
+        name: The name of the network.
+
+    Returns:
+        The class.
+
     Raises:
         OptionError: If there is no network of this name.
     """

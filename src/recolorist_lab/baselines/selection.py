@@ -85,8 +85,15 @@ class Selection:
 def validation_recipe(recipe: TrainingRecipe) -> TrainingRecipe:
     """Return the recipe with a view in which nothing is random.
 
-    >>> validation_recipe(TrainingRecipe(view="distorted_crop")).view, validation_recipe(TrainingRecipe(view="padded")).view
-    ('centre_crop', 'padded')
+    Args:
+        recipe: The recipe of the training.
+
+    Returns:
+        The recipe of the validation.
+
+    Example:
+        >>> validation_recipe(TrainingRecipe(view="distorted_crop")).view, validation_recipe(TrainingRecipe(view="padded")).view
+        ('centre_crop', 'padded')
     """
     fixed = {"resized_crop": "centre_crop", "distorted_crop": "centre_crop", "padded": "padded"}
     return replace(recipe, view=fixed.get(recipe.view, "whole"))

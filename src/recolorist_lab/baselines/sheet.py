@@ -22,21 +22,39 @@ _CONTENT, _STYLE = 2, 3  # shuffles of their own, so that samples stay the same 
 
 
 def pictures(images: Tensor) -> list[Bytes]:
-    """Images in [0, 1] as 8-bit arrays, rounded.
+    """Convert images in [0, 1] to 8-bit arrays, rounded.
 
-    >>> import torch
-    >>> pictures(torch.full((1, 3, 2, 2), 0.5))[0][0, 0].tolist()
-    [128, 128, 128]
+    Args:
+        images: `(B, 3, H, W)`.
+
+    Returns:
+        The images, `(H, W, 3)` each.
+
+    Example:
+        >>> import torch
+        >>> pictures(torch.full((1, 3, 2, 2), 0.5))[0][0, 0].tolist()
+        [128, 128, 128]
     """
     levels = images.detach().float().clamp(0.0, 1.0).mul(255.0).round().byte()
     return list(levels.permute(0, 2, 3, 1).cpu().numpy())
 
 
 def contact_sheet(rows: Sequence[Sequence[Bytes]], gap: int = 2) -> bytes:
-    """The rows one above the other; every row has as many pictures, all of one size.
+    """Arrange pictures in rows, one above the other, as a PNG.
 
-    >>> contact_sheet([[np.zeros((4, 4, 3), np.uint8)] * 3] * 2)[1:4]
-    b'PNG'
+    Args:
+        rows: Rows of as many pictures, all of one size.
+        gap: Pixels between pictures.
+
+    Returns:
+        The file.
+
+    Raises:
+        ImageError: Rows or pictures differ in size.
+
+    Example:
+        >>> contact_sheet([[np.zeros((4, 4, 3), np.uint8)] * 3] * 2)[1:4]
+        b'PNG'
     """
     shapes = {picture.shape for row in rows for picture in row}
     if len(shapes) != 1 or len({len(row) for row in rows}) != 1:

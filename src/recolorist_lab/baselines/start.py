@@ -18,11 +18,20 @@ __all__ = ["begin_with"]
 
 
 def begin_with(model: Baseline, source: str | Path) -> tuple[str, ...]:
-    """Give the model every part it trains and ``source`` has too; the names of those parts.
+    """Give the model every part that it trains and that ``source`` has too.
 
-    ``source`` is a file of weights written here, of whatever method, or the name of a method with published weights. A part is
-    taken if it has the same name in both; then every tensor of it must fit, or nothing is taken. AdaIN, EFDM, SANet, MAST,
-    IEContrAST and StyTr2 have one decoder in common, so any of them can begin with another's.
+    A part is taken if it has the same name in both; then every tensor of it must fit, or nothing is taken. AdaIN, EFDM, SANet,
+    MAST, IEContrAST and StyTr2 have one decoder in common, so any of them can begin with another's.
+
+    Args:
+        model: The network.
+        source: A file of weights written here, of whatever method, or the name of a method with published weights.
+
+    Returns:
+        The names of the parts.
+
+    Raises:
+        OptionError: They have no part in common.
     """
     tensors = _tensors_of(source)
     parts = {name.partition("/")[0] for name in tensors}

@@ -15,20 +15,38 @@ EPS = 1e-5  #: added to the variance, inside the root: a constant channel then h
 def widened(features: Tensor) -> Tensor:
     """Return features in float32 at least.
 
-    >>> widened(torch.zeros(1, dtype=torch.float16)).dtype, widened(torch.zeros(1, dtype=torch.float64)).dtype
-    (torch.float32, torch.float64)
+    Args:
+        features: Of any precision.
+
+    Returns:
+        The features, in float32 or float64.
+
+    Example:
+        >>> widened(torch.zeros(1, dtype=torch.float16)).dtype, widened(torch.zeros(1, dtype=torch.float64)).dtype
+        (torch.float32, torch.float64)
     """
     return features if features.dtype == torch.float64 else features.float()
 
 
 def mean_std(features: Tensor, eps: float = EPS) -> tuple[Tensor, Tensor]:
-    """Mean and ``sqrt(variance + eps)`` of each channel of each sample, ``(N, C, 1, 1)``; the variance divides by n - 1.
+    """Compute mean and ``sqrt(variance + eps)`` of each channel of each sample; the variance divides by n - 1.
 
     At least float32, also under autocast: half precision loses the variance of large features.
 
-    >>> mean, std = mean_std(torch.tensor([[[[1.0, 3.0]]]]), eps=0.0)
-    >>> mean.item(), round(std.item(), 4)
-    (2.0, 1.4142)
+    Args:
+        features: `(N, C, H, W)`.
+        eps: Added to the variance.
+
+    Returns:
+        Both as `(N, C, 1, 1)`.
+
+    Raises:
+        ImageError: There is one position only, and so no variance.
+
+    Example:
+        >>> mean, std = mean_std(torch.tensor([[[[1.0, 3.0]]]]), eps=0.0)
+        >>> mean.item(), round(std.item(), 4)
+        (2.0, 1.4142)
     """
     if features.shape[-2] * features.shape[-1] < 2:
         raise ImageError(
@@ -53,11 +71,20 @@ def normalised(features: Tensor, eps: float = EPS) -> Tensor:
 
 
 def adain(content: Tensor, style: Tensor, eps: float = EPS) -> Tensor:
-    """Content features with the channel means and deviations of the style's; positions may differ in number.
+    """Give content features the channel means and deviations of the style's.
 
-    >>> x = torch.randn(1, 4, 6, 6)
-    >>> bool((adain(x, x) - x).abs().max() < 1e-5)
-    True
+    Args:
+        content: `(N, C, H, W)`.
+        style: Features of as many samples and channels; positions may differ in number.
+        eps: Added to the variance.
+
+    Returns:
+        Features of the content's shape.
+
+    Example:
+        >>> x = torch.randn(1, 4, 6, 6)
+        >>> bool((adain(x, x) - x).abs().max() < 1e-5)
+        True
     """
     mean, std = mean_std(style, eps)
     return normalised(content, eps) * std + mean

@@ -248,8 +248,18 @@ class BaselineTrainer:
 def device_of(name: str) -> str:
     """Return the device of a name; ``auto`` is a GPU where there is one.
 
-    >>> device_of("cpu")
-    'cpu'
+    Args:
+        name: ``"auto"``, ``"cpu"``, ``"cuda"``, ``"cuda:1"`` and so on.
+
+    Returns:
+        The device.
+
+    Raises:
+        OptionError: There is no such device here.
+
+    Example:
+        >>> device_of("cpu")
+        'cpu'
     """
     if name == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"

@@ -126,10 +126,17 @@ def truncated(state: dict[str, Tensor], stages: int) -> dict[str, Tensor]:
 
 
 def fingerprint(network: nn.Module) -> str:
-    """Sixteen digits that tell encoders apart; a file rounded to half precision counts as the same.
+    """Return sixteen digits that tell encoders apart. A file rounded to half precision counts as the same.
 
-    >>> fingerprint(encoder(1, "random")) == fingerprint(encoder(1, "random"))
-    False
+    Args:
+        network: The encoder.
+
+    Returns:
+        Hexadecimal digits.
+
+    Example:
+        >>> fingerprint(encoder(1, "random")) == fingerprint(encoder(1, "random"))
+        False
     """
     digest = hashlib.sha256()
     for name, tensor in network.state_dict().items():

@@ -61,10 +61,18 @@ class Normalisation(nn.Module):
 
 
 def places(side: int, width: int) -> Tensor:
-    """Sines and cosines of a patch's column, then of its row; the first row, for the class token, is zero: (1, side² + 1, width).
+    """Compute the positional code: sines and cosines of a patch's column, then of its row. The class token's row is zero.
 
-    >>> places(14, 768).shape
-    torch.Size([1, 197, 768])
+    Args:
+        side: Patches in a row.
+        width: Of the code.
+
+    Returns:
+        `(1, side² + 1, width)`.
+
+    Example:
+        >>> places(14, 768).shape
+        torch.Size([1, 197, 768])
     """
     quarter = width // 4
     speeds = 1.0 / 10000 ** (torch.arange(quarter, dtype=torch.float64) / quarter)
@@ -76,10 +84,17 @@ def places(side: int, width: int) -> Tensor:
 
 
 def synthesise(first: Tensor, second: Tensor) -> Tensor:
-    """Pictures from two halves of every token, (B, 1 + patches, width / 2) each, the class token left out.
+    """Make pictures from two halves of every token; the class token is left out.
 
     A patch is the product of a 16 × L and an L × 16 matrix for each of three planes. The planes are then read as if they were
     (row, column, channel), which is not how they were made; the published networks have learnt around it, so it stays.
+
+    Args:
+        first: `(B, 1 + patches, width / 2)`.
+        second: Of the same shape.
+
+    Returns:
+        `(B, 3, H, W)`.
     """
     batch, tokens, half = first.shape
     inner, side = half // (3 * PATCH), round((tokens - 1) ** 0.5)

@@ -56,7 +56,15 @@ class _Root(torch.autograd.Function):
 
 
 def root(matrix: Tensor, *, inverse: bool = False, floor: float = FLOOR) -> Tensor:
-    """The symmetric square root of symmetric matrices, or its pseudo-inverse; eigenvalues below ``floor`` count as nought.
+    """Compute the symmetric square root of symmetric matrices, or its pseudo-inverse.
+
+    Args:
+        matrix: `(..., C, C)`.
+        inverse: Compute the pseudo-inverse of the root.
+        floor: Eigenvalues below it count as zero.
+
+    Returns:
+        Matrices of the same shape.
 
     Example:
         >>> root(torch.diag(torch.tensor([4.0, 0.0])), inverse=True)
@@ -68,7 +76,13 @@ def root(matrix: Tensor, *, inverse: bool = False, floor: float = FLOOR) -> Tens
 
 
 def moments(columns: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean (B, C, 1) and covariance (B, C, C), divided by n - 1, of features (B, C, n), in float64.
+    """Compute mean and covariance of features, in float64.
+
+    Args:
+        columns: `(B, C, n)`.
+
+    Returns:
+        Mean `(B, C, 1)` and covariance `(B, C, C)`, divided by n - 1.
 
     Example:
         >>> mean, covariance = moments(torch.tensor([[[1.0, 3.0]]]))
@@ -95,6 +109,9 @@ def wct(
         floor: Directions with less variance than this are left out.
         clamp: Keep every value between the smallest and the largest value of the same sample's content features.
         alpha: 1 for the result, 0 for the content, between them a blend.
+
+    Returns:
+        Features of the content's shape.
 
     Example:
         >>> generator = torch.Generator().manual_seed(0)
@@ -141,7 +158,14 @@ def wct_regions(content: Tensor, style: Tensor, content_labels: Tensor, style_la
 
 
 def usable_labels(content_labels: Tensor, style_labels: Tensor) -> tuple[int, ...]:
-    """Labels with more than 10 pixels in both maps, and in neither 100 times as many as in the other.
+    """Choose labels with more than 10 pixels in both maps, and in neither 100 times as many as in the other.
+
+    Args:
+        content_labels: The content's map of regions.
+        style_labels: The style's map of regions.
+
+    Returns:
+        The labels.
 
     Example:
         >>> usable_labels(torch.zeros(4, 4), torch.zeros(5, 5)), usable_labels(torch.zeros(3, 3), torch.zeros(5, 5))

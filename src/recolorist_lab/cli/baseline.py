@@ -20,10 +20,14 @@ __all__ = ["register"]
 def register(app: typer.Typer) -> None:
     """Add the commands.
 
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [group.name for group in app.registered_groups]
-    ['baseline']
+    Args:
+        app: The command line to add to.
+
+    Example:
+        >>> app = typer.Typer()
+        >>> register(app)
+        >>> [group.name for group in app.registered_groups]
+        ['baseline']
     """
     group = App(help="The thirteen style-transfer networks of the paper.")
     for name, command in (

@@ -112,7 +112,12 @@ def convert(
 
 
 def columns(rows: Sequence[Sequence[str]], right: tuple[int, ...] = ()) -> None:
-    """Print a table; columns in ``right`` are set to the right."""
+    """Print a table.
+
+    Args:
+        rows: Rows of cells; the first is the head.
+        right: Columns that are set to the right.
+    """
     if not rows:
         return
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]

@@ -43,10 +43,14 @@ _HERE: Final = Path("compare")
 def register(app: typer.Typer) -> None:
     """Add the command.
 
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [command.name for command in app.registered_commands]
-    ['compare']
+    Args:
+        app: The command line to add to.
+
+    Example:
+        >>> app = typer.Typer()
+        >>> register(app)
+        >>> [command.name for command in app.registered_commands]
+        ['compare']
     """
     app.command("compare")(compare)
 

@@ -57,10 +57,14 @@ _Multi = Annotated[bool, typer.Option("--multilabel", help="Labels in a table ar
 def register(app: typer.Typer) -> None:
     """Add the commands.
 
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [group.name for group in app.registered_groups]
-    ['data']
+    Args:
+        app: The command line to add to.
+
+    Example:
+        >>> app = typer.Typer()
+        >>> register(app)
+        >>> [group.name for group in app.registered_groups]
+        ['data']
     """
     group = App(help="The nineteen datasets, your own, and synthetic ones.")
     for name, command in (

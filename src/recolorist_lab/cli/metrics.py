@@ -61,10 +61,14 @@ class Files(NamedTuple):
 def register(app: typer.Typer) -> None:
     """Add the command.
 
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [command.name for command in app.registered_commands]
-    ['metrics']
+    Args:
+        app: The command line to add to.
+
+    Example:
+        >>> app = typer.Typer()
+        >>> register(app)
+        >>> [command.name for command in app.registered_commands]
+        ['metrics']
     """
     app.command("metrics")(metrics)
 
@@ -116,7 +120,20 @@ def metrics(
 
 
 def paired(content: Path, style: Path, output: Path, *, by: str = "name") -> list[Files]:
-    """Which content, style and output belong together."""
+    """Find out which content, style and output belong together.
+
+    Args:
+        content: A file or folder.
+        style: A file or folder; one style serves all contents.
+        output: A file or folder.
+        by: ``"name"`` or ``"order"``.
+
+    Returns:
+        Files that belong together.
+
+    Raises:
+        OptionError: They are not as many, or a name has no partner.
+    """
     contents, styles, outputs = (_files(paths) for paths in (content, style, output))
     by_name = by == "name" and content.is_dir()
     if by_name:

@@ -44,10 +44,14 @@ _RETRIES: Final = 3
 def register(app: typer.Typer) -> None:
     """Add the command.
 
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [command.name for command in app.registered_commands]
-    ['reproduce']
+    Args:
+        app: The command line to add to.
+
+    Example:
+        >>> app = typer.Typer()
+        >>> register(app)
+        >>> [command.name for command in app.registered_commands]
+        ['reproduce']
     """
     app.command("reproduce")(reproduce)
 
@@ -130,7 +134,14 @@ def _device() -> str:
 
 
 def lines_of(needs: Needs) -> list[str]:
-    """What is needed, as text."""
+    """Write what is needed as text.
+
+    Args:
+        needs: Time, space and data.
+
+    Returns:
+        Lines for people.
+    """
     lines = ["Data:"]
     for dataset in needs.data:
         size = "size not published" if dataset.bytes is None else _bytes(dataset.bytes)

@@ -42,10 +42,14 @@ _HERE: Final = Path("ledger")
 def register(app: typer.Typer) -> None:
     """Add the group of commands.
 
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [group.name for group in app.registered_groups]
-    ['sweep']
+    Args:
+        app: The command line to add to.
+
+    Example:
+        >>> app = typer.Typer()
+        >>> register(app)
+        >>> [group.name for group in app.registered_groups]
+        ['sweep']
     """
     group = App(help="Run studies, see how far they are, verify them, make their tables.")
     for command in (run, status, retry, verify, gc, export):
@@ -229,6 +233,9 @@ def engine_of(name: str, ledger: Any, jobs: int, address: str | None, retries: i
         address: Of a Ray cluster.
         retries: Times a cell is tried again.
         trains: Whether cells train networks: torch is then loaded once, in the process that they are forked from.
+
+    Returns:
+        The engine.
     """
     if name == "ray":
         from recolorist_lab.runs.engines.ray import RayEngine
@@ -241,7 +248,15 @@ def engine_of(name: str, ledger: Any, jobs: int, address: str | None, retries: i
 
 @contextmanager
 def bar(name: str, *, shown: bool) -> Iterator[Callable[[Any], None]]:
-    """Show how far a sweep is, unless nothing is to be shown."""
+    """Show how far a sweep is, unless nothing is to be shown.
+
+    Args:
+        name: Of the study.
+        shown: Show it.
+
+    Yields:
+        A function that takes a sweep's state and shows it.
+    """
     from recolorist_lab.progress import steps_bar
 
     if not shown:

@@ -43,10 +43,14 @@ _SETS: Final = ("source", "val", "val_split", "test", "test_harmonised", "test_g
 def register(app: typer.Typer) -> None:
     """Add the command.
 
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [command.name for command in app.registered_commands]
-    ['train']
+    Args:
+        app: The command line to add to.
+
+    Example:
+        >>> app = typer.Typer()
+        >>> register(app)
+        >>> [command.name for command in app.registered_commands]
+        ['train']
     """
     app.command("train")(train)
 
@@ -101,7 +105,16 @@ def _refuse_folder(dataset: str, root: str) -> None:
 
 
 def cell_of(name: str, values: Mapping[str, Any], axes: tuple[str, ...]) -> Cell:
-    """Return the very cell that a study of this kind with these settings has."""
+    """Return the very cell that a study of this kind with these settings has.
+
+    Args:
+        name: Of the kind of study.
+        values: Settings, as a study's file has them.
+        axes: Settings that a study varies.
+
+    Returns:
+        The cell.
+    """
     from recolorist_lab.runs.config import parse
     from recolorist_lab.runs.kinds import KINDS
     from recolorist_lab.runs.study import Cell
@@ -126,7 +139,19 @@ def _parse_settings(items: list[str], from_options: Mapping[str, Any]) -> dict[s
 
 
 def run_by_hand(cell: Cell, book: Ledger, bar: AbstractContextManager[None]) -> Result:
-    """Run a cell in this process, in the context of a progress bar; return its result, whether finished now or before."""
+    """Run a cell in this process, in the context of a progress bar; return its result, whether finished now or before.
+
+    Args:
+        cell: The cell.
+        book: Where its result is kept.
+        bar: Shows progress.
+
+    Returns:
+        The result.
+
+    Raises:
+        RecoloristError: Another process is at it, or it failed.
+    """
     from recolorist.collections.run import interrupt_on_termination
     from recolorist_lab.runs.cell import run_cell
 
@@ -146,7 +171,12 @@ def run_by_hand(cell: Cell, book: Ledger, bar: AbstractContextManager[None]) -> 
 
 
 def copy_files(result: Result, out: Path) -> None:
-    """Copy a result and the files kept with it into a folder."""
+    """Copy a result and the files kept with it into a folder.
+
+    Args:
+        result: The result.
+        out: The folder; made where it is missing.
+    """
     from recolorist.io.files import atomic_write
 
     out.mkdir(parents=True, exist_ok=True)

@@ -22,10 +22,14 @@ _Mirror = Annotated[str | None, typer.Option("--mirror", help="Https address wit
 def register(app: typer.Typer) -> None:
     """Add the commands.
 
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [group.name for group in app.registered_groups]
-    ['weights']
+    Args:
+        app: The command line to add to.
+
+    Example:
+        >>> app = typer.Typer()
+        >>> register(app)
+        >>> [group.name for group in app.registered_groups]
+        ['weights']
     """
     group = App(help="Weights of networks: what there is, what is here, downloads.")
     for name, command in (("list", list_), ("fetch", fetch), ("check", check)):

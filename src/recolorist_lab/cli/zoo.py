@@ -32,10 +32,14 @@ _Workers = Annotated[int, typer.Option("--workers", min=0, help="Processes that 
 def register(app: typer.Typer) -> None:
     """Add the group of commands.
 
-    >>> app = typer.Typer()
-    >>> register(app)
-    >>> [group.name for group in app.registered_groups]
-    ['zoo']
+    Args:
+        app: The command line to add to.
+
+    Example:
+        >>> app = typer.Typer()
+        >>> register(app)
+        >>> [group.name for group in app.registered_groups]
+        ['zoo']
     """
     group = App(help="The authors' 57 published classifiers: list, load, evaluate.")
     group.command("list")(list_all)

@@ -114,8 +114,15 @@ def collect(study: Study, ledger: Ledger, folds: Sequence[Fold], training: Train
 def title_of(method: str) -> str:
     """Name a method for people.
 
-    >>> title_of("none"), title_of("colorist+randaugment"), title_of("hed_jitter")
-    ('no augmentation', 'Colorist + RandAugment', 'hed_jitter')
+    Args:
+        method: An augmentation as `--method` takes it.
+
+    Returns:
+        The name that the paper uses where it has one.
+
+    Example:
+        >>> title_of("none"), title_of("colorist+randaugment"), title_of("hed_jitter")
+        ('no augmentation', 'Colorist + RandAugment', 'hed_jitter')
     """
     if method == BASELINE:
         return "no augmentation"

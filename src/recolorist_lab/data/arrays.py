@@ -168,13 +168,25 @@ def _is_abandoned(part: Path) -> bool:
 
 
 def open_array(path: Path) -> NDArray[Any]:
-    """Map a .npy into memory, read-only. Pages are shared by all processes that do so, and read when touched.
+    """Map a .npy file into memory, read-only.
 
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     np.save(Path(folder, "a.npy"), np.arange(6, dtype=np.uint8).reshape(3, 2))
-    ...     open_array(Path(folder, "a.npy"))[1].tolist()
-    [2, 3]
+    Its pages are shared by all processes that do so, and read when touched.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The array.
+
+    Raises:
+        ArrayError: The file is damaged, or holds Python objects.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     np.save(Path(folder, "a.npy"), np.arange(6, dtype=np.uint8).reshape(3, 2))
+        ...     open_array(Path(folder, "a.npy"))[1].tolist()
+        [2, 3]
     """
     try:
         array: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")  # of .npy only, and never Python objects

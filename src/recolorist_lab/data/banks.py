@@ -35,6 +35,9 @@ def cached_bank(samples: Samples, space: str = "rgb") -> StyleBank:
         samples: The images.
         space: The colour space of the styles.
 
+    Returns:
+        The bank.
+
     Raises:
         ImageError: An image is not the one that was indexed.
     """
@@ -85,6 +88,9 @@ def style_bank(samples: Samples, space: str = "rgb") -> StyleBank:
     Args:
         samples: The images.
         space: The colour space of the styles.
+
+    Returns:
+        The bank.
 
     Raises:
         ImageError: An image cannot be read, or is not the one that was indexed.

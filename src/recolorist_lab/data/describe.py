@@ -11,11 +11,18 @@ __all__ = ["describe_card", "stats_rows"]
 
 
 def describe_card(card: Card) -> str:
-    """A card as a page of text.
+    """Write a card as a page of text.
 
-    >>> from recolorist_lab.data.registry import card_of
-    >>> print(describe_card(card_of("ddi")).splitlines()[0])
-    DDI (ddi): binary, 2 classes, Dermatoscopy, RGB
+    Args:
+        card: The card.
+
+    Returns:
+        Lines for people.
+
+    Example:
+        >>> from recolorist_lab.data.registry import card_of
+        >>> print(describe_card(card_of("ddi")).splitlines()[0])
+        DDI (ddi): binary, 2 classes, Dermatoscopy, RGB
     """
     kind = f"{card.task}, {len(card.classes)} {'labels' if card.multilabel else 'classes'}, {card.modality}, {card.colour}"
     want = card.expected

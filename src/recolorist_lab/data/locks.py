@@ -21,6 +21,9 @@ def locked(path: Path) -> Iterator[None]:
     Args:
         path: What is about to be made; the lock is a hidden file beside it while it is held.
 
+    Yields:
+        Nothing.
+
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:

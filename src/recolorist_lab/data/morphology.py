@@ -45,10 +45,19 @@ MORPHOLOGIES: Final[dict[str, Morphology]] = {
 
 
 def dyes(rng: np.random.Generator, kind: Morphology, size: int) -> Array:
-    """Amounts of haematoxylin and eosin of one tile, `(size, size, 2)`; scan it with `recolorist.demo.synthetic.scan`.
+    """Draw the amounts of haematoxylin and eosin of one tile.
 
-    >>> dyes(np.random.default_rng(1), MORPHOLOGIES["round"], 32).shape
-    (32, 32, 2)
+    Args:
+        rng: Where randomness comes from.
+        kind: The kind of tissue.
+        size: Side in pixels.
+
+    Returns:
+        Amounts of shape `(size, size, 2)`; `recolorist.demo.synthetic.scan` makes an image of them.
+
+    Example:
+        >>> dyes(np.random.default_rng(1), MORPHOLOGIES["round"], 32).shape
+        (32, 32, 2)
     """
     blue, pink, chromatin = _ground(rng, size)
     level = _Levels.draw(rng)

@@ -94,9 +94,21 @@ def open_dataset(dataset: str, root: str | Path | None = None) -> NamedDataset:
     data index` writes it); and the path of a manifest, ending in `.parquet`: absolute, relative to the data's folder, or relative
     to the present folder.
 
-    >>> found = open_dataset("synthetic:hospitals=3,tiles=4,size=16")
-    >>> found.title, len(found.samples("train")), found.samples("train", size=32)[0].image.shape
-    ('Synthetic hospitals', 4, (32, 32, 3))
+    Args:
+        dataset: The name, recipe or path.
+        root: The data's folder; None for the usual one.
+
+    Returns:
+        The dataset.
+
+    Raises:
+        MissingDataError: The data are not here.
+        OptionError: The text is neither a name nor a path of a manifest.
+
+    Example:
+        >>> found = open_dataset("synthetic:hospitals=3,tiles=4,size=16")
+        >>> found.title, len(found.samples("train")), found.samples("train", size=32)[0].image.shape
+        ('Synthetic hospitals', 4, (32, 32, 3))
     """
     if _is_synthetic(dataset):
         recipe = _recipe(dataset)
@@ -115,12 +127,20 @@ def open_dataset(dataset: str, root: str | Path | None = None) -> NamedDataset:
 
 
 def fingerprint_of(dataset: str, root: str | Path | None = None) -> str:
-    """What a cell's data are, for its run id; :data:`ABSENT` where they are not here, so that studies can be read without them.
+    """Return what a cell's data are, for its run id.
 
-    >>> fingerprint_of("synthetic") == fingerprint_of("synthetic:hospitals=5") != fingerprint_of("synthetic:seed=1")
-    True
-    >>> fingerprint_of("nowhere/to_be_found.parquet")
-    'absent'
+    Args:
+        dataset: As :func:`open_dataset` takes it.
+        root: The data's folder; None for the usual one.
+
+    Returns:
+        The fingerprint; :data:`ABSENT` where the data are not here, so that studies can be read without them.
+
+    Example:
+        >>> fingerprint_of("synthetic") == fingerprint_of("synthetic:hospitals=5") != fingerprint_of("synthetic:seed=1")
+        True
+        >>> fingerprint_of("nowhere/to_be_found.parquet")
+        'absent'
     """
     if _is_synthetic(dataset):
         return _of_recipe(_recipe(dataset))
@@ -130,10 +150,17 @@ def fingerprint_of(dataset: str, root: str | Path | None = None) -> str:
 
 
 def is_folder(dataset: str) -> bool:
-    """Whether a text names a folder of images rather than a dataset: it is one, and has a slash.
+    """Return whether a text names a folder of images rather than a dataset: it is one, and has a slash.
 
-    >>> is_folder("synthetic"), is_folder("./")
-    (False, True)
+    Args:
+        dataset: The text.
+
+    Returns:
+        True for a folder.
+
+    Example:
+        >>> is_folder("synthetic"), is_folder("./")
+        (False, True)
     """
     return dataset.endswith(("/", os.sep)) or (Path(dataset).name != dataset and Path(dataset).is_dir())
 
@@ -208,8 +235,19 @@ def _values(recipe: synthetic.Recipe) -> list[Any]:
 def manifest_path(dataset: str, root: str | Path | None = None) -> Path:
     """Return where the manifest of a dataset should be.
 
-    >>> manifest_path("pathmnist", "data").as_posix()
-    'data/pathmnist.parquet'
+    Args:
+        dataset: A name, or a path that ends in `.parquet`.
+        root: The data's folder; None for the usual one.
+
+    Returns:
+        The path, which need not exist.
+
+    Raises:
+        OptionError: The text is neither.
+
+    Example:
+        >>> manifest_path("pathmnist", "data").as_posix()
+        'data/pathmnist.parquet'
     """
     if dataset.endswith(_SUFFIX):
         below = data_root(root) / dataset  # an absolute one replaces the folder

@@ -148,9 +148,24 @@ def index_table(
     jobs: int = 2,
     bar: Bar | None = None,
 ) -> Manifest:
-    """Index the images that a CSV lists; paths in it are relative to ``root``, or else to the table.
+    """Index the images that a CSV lists.
 
     Columns x0, y0, x1, y1, if there, are the part of each picture to use.
+
+    Args:
+        path: The CSV.
+        plan: Names, splits and groups.
+        root: The folder that paths in it are relative to; None for that of the table.
+        columns: The columns that hold path, label and so on.
+        jobs: Threads.
+        bar: Shows progress.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        OptionError: A column is missing, or a label is not among the classes.
+        MissingDataError: No image can be used.
     """
     file = Path(path)
     base = Path(root if root is not None else file.parent).resolve()
@@ -213,6 +228,9 @@ def build_manifest(
         jobs: Threads.
         bar: Shows progress.
         classes: In index order, where the data name them; otherwise those that occur, by name.
+
+    Returns:
+        The manifest, with the images that cannot be used and why.
 
     Raises:
         OptionError: A label is not among the classes.

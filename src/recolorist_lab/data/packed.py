@@ -80,6 +80,9 @@ def find_packed(manifest: Manifest, root: Path, size: int | None, resize: Resize
         root: Their folder. A pack lies in it, or in the cache where the folder is read-only.
         size: Side of the images in the pack.
         resize: How they became square.
+
+    Returns:
+        The pack, or None.
     """
     if size is None or not any(True for _ in _packs(manifest, root)):  # before the fingerprint, which takes a while
         return None

@@ -36,9 +36,21 @@ def draw_pairs(images: int, seed: int, count: int = COUNT) -> Pairs:
     A set that is too small is gone through in whole shuffled passes, and the last is cut. No image is paired with itself unless
     it is the only one.
 
-    >>> pairs = draw_pairs(208, seed=1)
-    >>> len(pairs), pairs.repeats, bool((pairs.content != pairs.style).all())
-    (800, True, True)
+    Args:
+        images: How many images there are.
+        seed: Of the random stream.
+        count: How many pairs to draw.
+
+    Returns:
+        The numbers of contents and styles.
+
+    Raises:
+        OptionError: There is no image, or no pair was asked for.
+
+    Example:
+        >>> pairs = draw_pairs(208, seed=1)
+        >>> len(pairs), pairs.repeats, bool((pairs.content != pairs.style).all())
+        (800, True, True)
     """
     if images < 1 or count < 1:
         raise OptionError(f"{count} pairs of {images} images were asked for; both must be at least 1")

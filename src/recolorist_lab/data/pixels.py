@@ -22,17 +22,31 @@ Resize: TypeAlias = Literal["squash", "letterbox"]
 def shape_of(pixels: NDArray[Any]) -> str:
     """Return height, width and channels as a manifest holds them.
 
-    >>> shape_of(np.zeros((28, 20), np.uint8)), shape_of(np.zeros((28, 20, 3), np.uint8))
-    ('28x20x1', '28x20x3')
+    Args:
+        pixels: The image.
+
+    Returns:
+        A text such as ``28x28x3``.
+
+    Example:
+        >>> shape_of(np.zeros((28, 20), np.uint8)), shape_of(np.zeros((28, 20, 3), np.uint8))
+        ('28x20x1', '28x20x3')
     """
     return "x".join(map(str, pixels.shape if pixels.ndim > 2 else (*pixels.shape, 1)))
 
 
 def digest_of(stored: NDArray[Any] | Path) -> str:
-    """Return a BLAKE2 of an image as it is stored, in 32 digits: of the bytes of its file, or of the pixels of its row.
+    """Hash an image as it is stored.
 
-    >>> digest_of(np.zeros((2, 2), np.uint8)) == digest_of(np.ones((2, 2), np.uint8))
-    False
+    Args:
+        stored: The file, whose bytes count, or the pixels of a row of an array.
+
+    Returns:
+        A BLAKE2 in 32 hexadecimal digits.
+
+    Example:
+        >>> digest_of(np.zeros((2, 2), np.uint8)) == digest_of(np.ones((2, 2), np.uint8))
+        False
     """
     if isinstance(stored, Path):
         with stored.open("rb") as file:
@@ -41,10 +55,20 @@ def digest_of(stored: NDArray[Any] | Path) -> str:
 
 
 def to_rgb8(pixels: NDArray[Any]) -> Bytes:
-    """Grey three times over, alpha dropped, 16 bits brought down to 8 by rounding.
+    """Convert an image to 8-bit RGB: grey is repeated, alpha dropped, 16 bits are rounded to 8.
 
-    >>> to_rgb8(np.array([[0, 65535]], np.uint16)).tolist()
-    [[[0, 0, 0], [255, 255, 255]]]
+    Args:
+        pixels: Grey, RGB or RGBA of 8 or 16 bits.
+
+    Returns:
+        The image, `(H, W, 3)`.
+
+    Raises:
+        ImageError: It is of another type or shape.
+
+    Example:
+        >>> to_rgb8(np.array([[0, 65535]], np.uint16)).tolist()
+        [[[0, 0, 0], [255, 255, 255]]]
     """
     if pixels.dtype == np.uint16:
         pixels = np.rint(pixels / 257.0).astype(np.uint8)
@@ -60,13 +84,25 @@ def to_rgb8(pixels: NDArray[Any]) -> Bytes:
 
 
 def resize_square(image: Bytes, size: int | None, how: Resize = "squash") -> tuple[Bytes, Box]:
-    """The image on a square of this side, bilinear, and the box in which the picture lies.
+    """Resize an image to a square, bilinear.
 
     ``squash`` fills the square; ``letterbox`` keeps the shape, centred on black, so colour statistics belong to the box only.
 
-    >>> canvas, box = resize_square(np.full((10, 20, 3), 200, np.uint8), 8, "letterbox")
-    >>> canvas.shape, box, int(canvas[0].max()), int(canvas[4].min())
-    ((8, 8, 3), (0, 2, 8, 6), 0, 200)
+    Args:
+        image: The image.
+        size: Side of the square; None keeps the image as it is.
+        how: ``"squash"`` or ``"letterbox"``.
+
+    Returns:
+        The square, and the box in which the picture lies.
+
+    Raises:
+        OptionError: The side or the way is not accepted.
+
+    Example:
+        >>> canvas, box = resize_square(np.full((10, 20, 3), 200, np.uint8), 8, "letterbox")
+        >>> canvas.shape, box, int(canvas[0].max()), int(canvas[4].min())
+        ((8, 8, 3), (0, 2, 8, 6), 0, 200)
     """
     height, width = image.shape[:2]
     if how not in ("squash", "letterbox"):

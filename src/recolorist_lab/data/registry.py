@@ -98,6 +98,9 @@ def card_of(name: str) -> Card:
     Args:
         name: A key of ``CARDS``, or one of MedMNIST with a side, such as ``"pathmnist_28"``.
 
+    Returns:
+        The card.
+
     Raises:
         OptionError: There is no such dataset.
 

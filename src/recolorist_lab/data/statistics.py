@@ -14,19 +14,33 @@ __all__ = ["Summary", "differences", "entropy", "imbalance", "summary"]
 
 
 def imbalance(counts: Sequence[int]) -> float:
-    """Largest class over smallest; infinite if a class has no image.
+    """Divide the largest class by the smallest.
 
-    >>> imbalance([30, 10, 20])
-    3.0
+    Args:
+        counts: Images of each class.
+
+    Returns:
+        The ratio; infinite if a class has no image.
+
+    Example:
+        >>> imbalance([30, 10, 20])
+        3.0
     """
     return max(counts) / min(counts) if min(counts) else math.inf
 
 
 def entropy(counts: Sequence[int]) -> float:
-    """Shannon entropy of the classes over its largest value, the logarithm of their number.
+    """Return the Shannon entropy of the classes as a share of its largest value, the logarithm of their number.
 
-    >>> entropy([5, 5]), round(entropy([159, 49]), 4)
-    (1.0, 0.7876)
+    Args:
+        counts: Images of each class.
+
+    Returns:
+        A number from 0 to 1.
+
+    Example:
+        >>> entropy([5, 5]), round(entropy([159, 49]), 4)
+        (1.0, 0.7876)
     """
     total = sum(counts)
     if len(counts) < 2 or total == 0:

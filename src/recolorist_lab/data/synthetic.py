@@ -72,10 +72,23 @@ class Recipe:
 
 
 def hospital(number: int, seed: int = 0) -> Scanner:
-    """The laboratory and scanner of a hospital: the four of the demo first, then as many as are wanted, drawn around them.
+    """Return the laboratory and scanner of a hospital.
 
-    >>> hospital(0).name, hospital(7).name, hospital(7) == hospital(7), hospital(7) == hospital(8)
-    ('north', 'hospital_7', True, False)
+    The first four are those of the demo; further ones are drawn around them.
+
+    Args:
+        number: Counted from 0.
+        seed: Of the random stream.
+
+    Returns:
+        The scanner.
+
+    Raises:
+        OptionError: The number is negative.
+
+    Example:
+        >>> hospital(0).name, hospital(7).name, hospital(7) == hospital(7), hospital(7) == hospital(8)
+        ('north', 'hospital_7', True, False)
     """
     if number < 0:
         raise OptionError(f"hospital {number} was asked for; they are counted from 0")
@@ -102,10 +115,19 @@ def hospital(number: int, seed: int = 0) -> Scanner:
 
 
 def tile(recipe: Recipe, number: int, index: int) -> Bytes:
-    """One tile of a hospital, on its own: the same pixels as in the whole set.
+    """Make one tile of a hospital on its own, with the same pixels as in the whole set.
 
-    >>> tile(Recipe(size=32), 4, 0).shape
-    (32, 32, 3)
+    Args:
+        recipe: Of the set.
+        number: Of the hospital, counted from 0.
+        index: Of the tile, counted from 0.
+
+    Returns:
+        The tile.
+
+    Example:
+        >>> tile(Recipe(size=32), 4, 0).shape
+        (32, 32, 3)
     """
     kind = MORPHOLOGIES[recipe.classes[recipe.label_of(index)]]
     key = f"{number}/{index}"

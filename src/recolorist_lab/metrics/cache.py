@@ -25,11 +25,18 @@ _FORMAT: Final = "recolorist.features/1"
 
 
 def digest_of(image: NDArray[np.uint8]) -> str:
-    """What an image holds, in 32 digits: its shape and every level.
+    """Hash the shape and every level of an image.
 
-    >>> image = np.zeros((2, 3, 3), np.uint8)
-    >>> digest_of(image) == digest_of(image.copy()), digest_of(image) == digest_of(image.reshape(3, 2, 3))
-    (True, False)
+    Args:
+        image: An 8-bit image.
+
+    Returns:
+        32 hexadecimal digits.
+
+    Example:
+        >>> image = np.zeros((2, 3, 3), np.uint8)
+        >>> digest_of(image) == digest_of(image.copy()), digest_of(image) == digest_of(image.reshape(3, 2, 3))
+        (True, False)
     """
     digest = hashlib.blake2b(repr(image.shape).encode(), digest_size=16)
     digest.update(np.ascontiguousarray(image).data)

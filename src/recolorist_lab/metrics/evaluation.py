@@ -55,8 +55,15 @@ METRICS: Final[Registry[Metric]] = Registry("metrics", {}, lambda plugin: cast("
 def with_parts(metrics: Iterable[str]) -> frozenset[str]:
     """Add the metrics that others are made of.
 
-    >>> sorted(with_parts(["artfid"]))
-    ['artfid', 'fid', 'lpips']
+    Args:
+        metrics: Names of metrics.
+
+    Returns:
+        The names given, and those of the metrics that they are computed from.
+
+    Example:
+        >>> sorted(with_parts(["artfid"]))
+        ['artfid', 'fid', 'lpips']
     """
     names = frozenset(metrics)
     return names | {"lpips", "fid"} if "artfid" in names else names

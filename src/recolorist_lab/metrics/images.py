@@ -16,13 +16,25 @@ _ACCEPTED: Final = "images are float tensors of shape (N, 3, H, W) with values i
 
 
 def unit(images: Any, name: str = "images", *, least: int = 1) -> torch.Tensor:
-    """Images as every metric takes them, or a sentence about why not; ``least`` is the shortest side that the metric can use.
+    """Check that images are float tensors in [0, 1], as every metric takes them.
 
-    >>> unit(torch.zeros(1, 3, 4, 4)).shape
-    torch.Size([1, 3, 4, 4])
-    >>> unit(torch.full((1, 3, 4, 4), 200.0))
-    Traceback (most recent call last):
-    recolorist_lab.metrics.errors.RangeError: images hold values from 200 to 200; images are float tensors of shape ...
+    Args:
+        images: The images, `(N, 3, H, W)`.
+        name: What to call them in an error.
+        least: The shortest side that the metric can use.
+
+    Returns:
+        The same tensor, detached.
+
+    Raises:
+        RangeError: They are of another type, shape or range.
+
+    Example:
+        >>> unit(torch.zeros(1, 3, 4, 4)).shape
+        torch.Size([1, 3, 4, 4])
+        >>> unit(torch.full((1, 3, 4, 4), 200.0))
+        Traceback (most recent call last):
+        recolorist_lab.metrics.errors.RangeError: images hold values from 200 to 200; images are float tensors of shape ...
     """
     if not isinstance(images, torch.Tensor):
         raise RangeError(f"{name} are a {type(images).__name__}; {_ACCEPTED}: use torch.from_numpy, channels first")
@@ -36,11 +48,23 @@ def unit(images: Any, name: str = "images", *, least: int = 1) -> torch.Tensor:
 
 
 def pair(a: Any, b: Any, *, least: int = 1) -> tuple[torch.Tensor, torch.Tensor]:
-    """Two batches of the same shape on the same device.
+    """Check two batches of one shape on one device.
 
-    >>> pair(torch.zeros(1, 3, 4, 4), torch.zeros(2, 3, 4, 4))
-    Traceback (most recent call last):
-    recolorist_lab.metrics.errors.RangeError: a has shape (1, 3, 4, 4) and b (2, 3, 4, 4); pairs are of one shape
+    Args:
+        a: The first batch.
+        b: The second batch.
+        least: The shortest side that the metric can use.
+
+    Returns:
+        Both, detached.
+
+    Raises:
+        RangeError: One of them is not accepted by :func:`unit`, or they differ in shape or device.
+
+    Example:
+        >>> pair(torch.zeros(1, 3, 4, 4), torch.zeros(2, 3, 4, 4))
+        Traceback (most recent call last):
+        recolorist_lab.metrics.errors.RangeError: a has shape (1, 3, 4, 4) and b (2, 3, 4, 4); pairs are of one shape
     """
     first, second = unit(a, "a", least=least), unit(b, "b", least=least)
     if first.shape != second.shape:
@@ -51,11 +75,22 @@ def pair(a: Any, b: Any, *, least: int = 1) -> tuple[torch.Tensor, torch.Tensor]
 
 
 def levels(image: Any, name: str = "image") -> NDArray[np.uint8]:
-    """An 8-bit colour image as it is read from a file.
+    """Check an 8-bit colour image, as it is read from a file.
 
-    >>> levels(np.zeros((2, 2), np.uint8))
-    Traceback (most recent call last):
-    recolorist_lab.metrics.errors.RangeError: image is uint8 of shape (2, 2); it must be uint8 of shape (H, W, 3): ...
+    Args:
+        image: The image, `(H, W, 3)`.
+        name: What to call it in an error.
+
+    Returns:
+        The image as a contiguous array.
+
+    Raises:
+        RangeError: It is of another type or shape.
+
+    Example:
+        >>> levels(np.zeros((2, 2), np.uint8))
+        Traceback (most recent call last):
+        recolorist_lab.metrics.errors.RangeError: image is uint8 of shape (2, 2); it must be uint8 of shape (H, W, 3): ...
     """
     array = np.asarray(image)
     if array.dtype != np.uint8 or array.ndim != 3 or array.shape[2] != 3 or 0 in array.shape:
@@ -67,11 +102,23 @@ def levels(image: Any, name: str = "image") -> NDArray[np.uint8]:
 
 
 def finite(values: NDArray[np.float64], name: str, first: int = 0) -> NDArray[np.float64]:
-    """The values, unless one of them is not a number.
+    """Return the values, unless one of them is not a finite number.
 
-    >>> finite(np.array([0.5, np.nan]), "LPIPS", first=16)
-    Traceback (most recent call last):
-    recolorist_lab.metrics.errors.MetricError: LPIPS of pair 17 is nan; no value is reported
+    Args:
+        values: One value for each pair.
+        name: The metric.
+        first: The number of the first pair, for the message.
+
+    Returns:
+        The values, unchanged.
+
+    Raises:
+        MetricError: One of them is infinite or not a number.
+
+    Example:
+        >>> finite(np.array([0.5, np.nan]), "LPIPS", first=16)
+        Traceback (most recent call last):
+        recolorist_lab.metrics.errors.MetricError: LPIPS of pair 17 is nan; no value is reported
     """
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):

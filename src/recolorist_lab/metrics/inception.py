@@ -95,10 +95,17 @@ def load(backend: str, device: str | torch.device) -> None:
 
 
 def identity(backend: str) -> str:
-    """Which network this is, for records and for the cache.
+    """Return which network a backend is, for records and for the cache.
 
-    >>> identity("classic")
-    'classic.1/fid_inception:ed45cb790e0d3eb2'
+    Args:
+        backend: The name of the backend.
+
+    Returns:
+        A text with the checksum of its weights.
+
+    Example:
+        >>> identity("classic")
+        'classic.1/fid_inception:ed45cb790e0d3eb2'
     """
     spec = BACKENDS[option(backend, tuple(BACKENDS), "fid_backend")]
     return f"{backend}.{_REVISION}/{weights.identity(spec.weights)}"

@@ -63,10 +63,17 @@ def load(net: str, device: str | torch.device) -> None:
 
 
 def identity(net: str) -> str:
-    """Which network this is, for records.
+    """Return which network LPIPS uses, for records.
 
-    >>> identity("alex")
-    'alex/alexnet_features:977ab27536b0aba2'
+    Args:
+        net: The name of the network.
+
+    Returns:
+        A text with the checksum of its backbone.
+
+    Example:
+        >>> identity("alex")
+        'alex/alexnet_features:977ab27536b0aba2'
     """
     return f"{net}/{weights.identity(BACKBONES[net])}"
 

@@ -159,6 +159,9 @@ def save(picture: Any, path: str | Path, formats: Sequence[str] = FORMATS) -> li
 
     Returns:
         The files, in the order of the formats.
+
+    Raises:
+        OptionError: The path has a suffix already.
     """
     base = Path(path)
     if base.suffix.lstrip(".") in FORMATS:
@@ -168,12 +171,21 @@ def save(picture: Any, path: str | Path, formats: Sequence[str] = FORMATS) -> li
 
 
 def critical_difference(ranking: CriticalDifference, title: str, best: str = "best") -> Any:
-    r"""Mean ranks on a line, best on the left; a bar joins what the test does not tell apart.
+    r"""Draw mean ranks on a line, the best on the left. A bar joins methods that the test does not tell apart.
 
-    >>> from recolorist_lab.report.stats import critical_difference as test
-    >>> scores = {"a": [1, 1, 1, 1], "b": [2, 2, 3, 2], "c": [3, 3, 2, 3]}
-    >>> render(critical_difference(test(scores), "Three methods"), "png")[:4]
-    b'\x89PNG'
+    Args:
+        ranking: Mean ranks and the critical difference.
+        title: Of the figure.
+        best: What to call the left end.
+
+    Returns:
+        The figure.
+
+    Example:
+        >>> from recolorist_lab.report.stats import critical_difference as test
+        >>> scores = {"a": [1, 1, 1, 1], "b": [2, 2, 3, 2], "c": [3, 3, 2, 3]}
+        >>> render(critical_difference(test(scores), "Three methods"), "png")[:4]
+        b'\x89PNG'
     """
     names, ranks = list(ranking.ranks), list(ranking.ranks.values())
     left = (len(names) + 1) // 2

@@ -40,10 +40,21 @@ def tables_of(page: str) -> dict[str, str]:
 
 
 def fill(page: str, tables: Mapping[str, Table | str]) -> str:
-    r"""Return the page with every table between marks replaced; a mark without a table, or a table without a mark, is an error.
+    r"""Replace every table of a page that stands between marks.
 
-    >>> fill("Text.\n<!-- table: a -->\nold\n<!-- end -->\n", {"a": "new\n"})
-    'Text.\n<!-- table: a -->\nnew\n<!-- end -->\n'
+    Args:
+        page: The page, as Markdown.
+        tables: A table or its text, by the name of its mark.
+
+    Returns:
+        The page with the new tables.
+
+    Raises:
+        OptionError: A mark has no table, or a table no mark.
+
+    Example:
+        >>> fill("Text.\n<!-- table: a -->\nold\n<!-- end -->\n", {"a": "new\n"})
+        'Text.\n<!-- table: a -->\nnew\n<!-- end -->\n'
     """
     marks = tables_of(page)
     unknown(marks, tables, "a mark of the page")

@@ -91,10 +91,17 @@ def _flat(value: dict[str, Json], prefix: str) -> Row:
 
 
 def has_result(row: Mapping[str, Any]) -> bool:
-    """Return whether a row is of a finished run; a row without a result has its coordinates only.
+    """Return whether a row is of a finished run. Other rows have coordinates only.
 
-    >>> has_result({"seed": 0}), has_result({"seed": 0, "result.ssim": 0.8})
-    (False, True)
+    Args:
+        row: A row of a study's table.
+
+    Returns:
+        True if it has a column that begins with ``result.``.
+
+    Example:
+        >>> has_result({"seed": 0}), has_result({"seed": 0, "result.ssim": 0.8})
+        (False, True)
     """
     return any(name.startswith("result.") for name in row)
 
@@ -112,10 +119,21 @@ def finished(rows: Iterable[_AnyRow]) -> list[_AnyRow]:
 
 
 def render(table: list[Row], suffix: str) -> bytes:
-    r"""The table as a file of this kind; the same rows always give the same bytes.
+    r"""Write rows as a file of a format. The same rows always give the same bytes.
 
-    >>> render([{"seed": 0, "error": 0.5}, {"seed": 1}], ".csv")
-    b'seed,error\n0,0.5\n1,\n'
+    Args:
+        table: The rows.
+        suffix: One of ``FORMATS``, with its dot.
+
+    Returns:
+        The bytes of the file.
+
+    Raises:
+        OptionError: The format is not known.
+
+    Example:
+        >>> render([{"seed": 0, "error": 0.5}, {"seed": 1}], ".csv")
+        b'seed,error\n0,0.5\n1,\n'
     """
     if suffix not in FORMATS:
         raise OptionError(f"a table cannot be written as {suffix!r}; accepted are {', '.join(FORMATS)}")

@@ -60,9 +60,20 @@ class Section:
 
 
 def section_of(study: Study, ledger: Ledger, *, partial: bool = False) -> Section:
-    """Everything there is to show of a study. A cell without a result is an error that names it, unless gaps are allowed.
+    """Collect everything there is to show of a study.
 
     With gaps, rows without a result take part as well: a table knows from them what it lacks, and marks it.
+
+    Args:
+        study: The study.
+        ledger: Where its results are.
+        partial: Allow cells without a result.
+
+    Returns:
+        Tables, figures and sentences.
+
+    Raises:
+        IncompleteError: A cell has no result, and gaps are not allowed.
     """
     cells = list(zip(study.cells, table_rows(study, ledger, partial=partial), strict=True))
     gaps = [(cell, row) for cell, row in cells if not has_result(row)]
@@ -123,11 +134,19 @@ def _cell(value: Json) -> TableCell:
 
 
 def basis_of(rows: Sequence[Row], *, spread: bool = False) -> str:
-    """What numbers from these rows rest on: how many runs of how many images, which seeds, what ± is, what was chosen and how.
+    """Say what numbers from these rows rest on: runs, images, seeds, the meaning of ± and the rule of selection.
 
-    >>> rows = [{"seed": seed, "selection": "none", "result.pairs": 800} for seed in (1, 2, 3)]
-    >>> basis_of(rows, spread=True)[:86]
-    'n = 3 runs of 800 pairs each; seeds 1, 2, 3; ± is the standard deviation between seeds'
+    Args:
+        rows: Rows of a study's table.
+        spread: Whether a ± is shown.
+
+    Returns:
+        One sentence; empty without rows.
+
+    Example:
+        >>> rows = [{"seed": seed, "selection": "none", "result.pairs": 800} for seed in (1, 2, 3)]
+        >>> basis_of(rows, spread=True)[:86]
+        'n = 3 runs of 800 pairs each; seeds 1, 2, 3; ± is the standard deviation between seeds'
     """
     if not rows:
         return ""

@@ -135,8 +135,15 @@ class Column:
 def label(name: str) -> Column:
     """Return a column of words.
 
-    >>> label("method").words
-    True
+    Args:
+        name: The heading.
+
+    Returns:
+        The column.
+
+    Example:
+        >>> label("method").words
+        True
     """
     return Column(name, words=True)
 
@@ -202,8 +209,16 @@ class Table:
 def text_of(cell: Cell, column: Column) -> str:
     """Return a cell as text without emphasis.
 
-    >>> text_of(Number(None, beside=Number(0.79, digits=Digits(2))), Column("MM"))
-    '— [0.79]'
+    Args:
+        cell: The cell.
+        column: Its column, which says how many digits to write.
+
+    Returns:
+        The text.
+
+    Example:
+        >>> text_of(Number(None, beside=Number(0.79, digits=Digits(2))), Column("MM"))
+        '— [0.79]'
     """
     if isinstance(cell, Number):
         return _number(cell, column)

@@ -82,14 +82,21 @@ def write(table: Table, form: str) -> str:
 
 
 def markdown(table: Table) -> str:
-    """Return a Markdown table; a vertical bar in a head or cell becomes a slash.
+    """Write a table as Markdown. A vertical bar in a head or cell becomes a slash.
 
-    >>> from recolorist_lab.report.table import Digits, Number, label
-    >>> columns = (label("space"), Column("SSIM", better="higher", digits=Digits(2)))
-    >>> print(markdown(Table(columns, [("rgb", Number(0.84))])), end="")
-    | space | SSIM ↑ |
-    |:---|---:|
-    | rgb | 0.84 |
+    Args:
+        table: The table.
+
+    Returns:
+        The lines, with a line break at the end.
+
+    Example:
+        >>> from recolorist_lab.report.table import Digits, Number, label
+        >>> columns = (label("space"), Column("SSIM", better="higher", digits=Digits(2)))
+        >>> print(markdown(Table(columns, [("rgb", Number(0.84))])), end="")
+        | space | SSIM ↑ |
+        |:---|---:|
+        | rgb | 0.84 |
     """
     rule = "|".join(":---" if column.words else "---:" for column in table.columns)
     rows = [[_marked(cell, column, _MARKDOWN) for cell, column in zip(row, table.columns, strict=True)] for row in table.rows]
@@ -116,18 +123,25 @@ def csv(table: Table) -> str:
 
 
 def latex(table: Table) -> str:
-    r"""Return a ``tabular`` for the package booktabs.
+    r"""Write a table as a ``tabular`` for the package booktabs.
 
-    >>> from recolorist_lab.report.table import Number, label
-    >>> columns = (label("method"), Column("SSIM", better="higher"))
-    >>> print(latex(Table(columns, [((Strong("ours"),), Number(84, unit="%"))])), end="")
-    \begin{tabular}{lr}
-    \toprule
-    method & SSIM $\uparrow$ \\
-    \midrule
-    \textbf{ours} & 84 \% \\
-    \bottomrule
-    \end{tabular}
+    Args:
+        table: The table.
+
+    Returns:
+        The lines, with a line break at the end.
+
+    Example:
+        >>> from recolorist_lab.report.table import Number, label
+        >>> columns = (label("method"), Column("SSIM", better="higher"))
+        >>> print(latex(Table(columns, [((Strong("ours"),), Number(84, unit="%"))])), end="")
+        \begin{tabular}{lr}
+        \toprule
+        method & SSIM $\uparrow$ \\
+        \midrule
+        \textbf{ours} & 84 \% \\
+        \bottomrule
+        \end{tabular}
     """
     rows = [[_marked(cell, column, _LATEX_MARKS) for cell, column in zip(row, table.columns, strict=True)] for row in table.rows]
     lines = [" & ".join(row) + r" \\" for row in ([_escape_latex(name) for name in table.head], *rows)]

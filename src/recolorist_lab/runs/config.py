@@ -65,14 +65,26 @@ def operational(default: Any = _MISSING) -> Any:
 
 
 def roles(config: type) -> dict[str, Role]:
-    """The role of every field; a field without one is an error, because guessing it would corrupt every run id.
+    """Return the role of every field of a configuration.
 
-    >>> @dataclasses.dataclass(frozen=True)
-    ... class Example:
-    ...     seed: int = identity()
-    ...     workers: int = operational(2)
-    >>> roles(Example)
-    {'seed': 'identity', 'workers': 'operational'}
+    A field without a role is an error, because guessing it would corrupt every run id.
+
+    Args:
+        config: A frozen dataclass.
+
+    Returns:
+        The roles by name of field.
+
+    Raises:
+        OptionError: It is not a frozen dataclass, or a field has no role.
+
+    Example:
+        >>> @dataclasses.dataclass(frozen=True)
+        ... class Example:
+        ...     seed: int = identity()
+        ...     workers: int = operational(2)
+        >>> roles(Example)
+        {'seed': 'identity', 'workers': 'operational'}
     """
     if not dataclasses.is_dataclass(config) or not config.__dataclass_params__.frozen:  # type: ignore[attr-defined]
         raise OptionError(f"{config.__name__} is not a frozen dataclass; a configuration must not change after it was hashed")
@@ -87,14 +99,21 @@ def roles(config: type) -> dict[str, Role]:
 
 
 def identity_of(config: Any) -> dict[str, Json]:
-    """The identity fields and their values: what the run id is made of.
+    """Return the identity fields and their values: what the run id is made of.
 
-    >>> @dataclasses.dataclass(frozen=True)
-    ... class Example:
-    ...     sides: tuple[int, ...] = identity()
-    ...     workers: int = operational(2)
-    >>> identity_of(Example((3, 4), workers=8))
-    {'sides': [3, 4]}
+    Args:
+        config: The configuration.
+
+    Returns:
+        The values by name of field, tuples as lists.
+
+    Example:
+        >>> @dataclasses.dataclass(frozen=True)
+        ... class Example:
+        ...     sides: tuple[int, ...] = identity()
+        ...     workers: int = operational(2)
+        >>> identity_of(Example((3, 4), workers=8))
+        {'sides': [3, 4]}
     """
     marked = roles(type(config))
     values = {name: getattr(config, name) for name, role in marked.items() if role == "identity"}
@@ -102,10 +121,20 @@ def identity_of(config: Any) -> dict[str, Json]:
 
 
 def canonical(value: Any) -> bytes:
-    r"""The one way to write a value as JSON, so that equal values have equal hashes whatever the order of their keys.
+    r"""Write a value as JSON in one way only, so that equal values have equal hashes whatever the order of their keys.
 
-    >>> canonical({"b": 0.1, "a": [1, "é"]})
-    b'{"a":[1,"\\u00e9"],"b":0.1}'
+    Args:
+        value: What JSON can hold.
+
+    Returns:
+        The bytes.
+
+    Raises:
+        OptionError: It holds something else, or a number that is not finite.
+
+    Example:
+        >>> canonical({"b": 0.1, "a": [1, "é"]})
+        b'{"a":[1,"\\u00e9"],"b":0.1}'
     """
     try:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
@@ -116,10 +145,17 @@ def canonical(value: Any) -> bytes:
 
 
 def digest(value: Any) -> str:
-    """The sha256 of a value's canonical JSON, in hexadecimal.
+    """Hash a value's canonical JSON.
 
-    >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1}) != digest({"a": 1, "b": 2.0})
-    True
+    Args:
+        value: What JSON can hold.
+
+    Returns:
+        The sha256 in hexadecimal.
+
+    Example:
+        >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1}) != digest({"a": 1, "b": 2.0})
+        True
     """
     return hashlib.sha256(canonical(value)).hexdigest()
 
@@ -131,16 +167,28 @@ def _hints(config: Any) -> dict[str, Any]:
 
 
 def parse(config: type[Config], values: Mapping[str, Any], where: str) -> Config:
-    """Build a configuration from a table of a TOML file; every key must be known, and every value of the field's own type.
+    """Build a configuration from a table of a TOML file.
 
-    >>> @dataclasses.dataclass(frozen=True)
-    ... class Example:
-    ...     strength: float = identity(1.0)
-    >>> parse(Example, {"strength": 1}, "study.toml")
-    Example(strength=1.0)
-    >>> parse(Example, {"strenght": 1}, "study.toml")
-    Traceback (most recent call last):
-    recolorist.errors.OptionError: study.toml: 'strenght' is unknown; did you mean 'strength'? Accepted: 'strength'
+    Args:
+        config: The class of the configuration.
+        values: The table.
+        where: The file and table, for messages.
+
+    Returns:
+        The configuration.
+
+    Raises:
+        OptionError: A key is unknown or missing, or a value is not of its field's type.
+
+    Example:
+        >>> @dataclasses.dataclass(frozen=True)
+        ... class Example:
+        ...     strength: float = identity(1.0)
+        >>> parse(Example, {"strength": 1}, "study.toml")
+        Example(strength=1.0)
+        >>> parse(Example, {"strenght": 1}, "study.toml")
+        Traceback (most recent call last):
+        recolorist.errors.OptionError: study.toml: 'strenght' is unknown; did you mean 'strength'? Accepted: 'strength'
     """
     fields = {field.name: field for field in dataclasses.fields(config)}  # type: ignore[arg-type]
     roles(config)

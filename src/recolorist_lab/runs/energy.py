@@ -57,12 +57,19 @@ class Meter:
 
 @contextmanager
 def metered(device: str = "cpu") -> Iterator[Meter]:
-    """Measure the block.
+    """Measure the time and energy of a block.
 
-    >>> with metered() as meter:
-    ...     _ = sum(range(100_000))
-    >>> meter.energy.seconds > 0, meter.energy.watt_hours > 0
-    (True, True)
+    Args:
+        device: Where the block computes.
+
+    Yields:
+        A meter, which holds the energy after the block.
+
+    Example:
+        >>> with metered() as meter:
+        ...     _ = sum(range(100_000))
+        >>> meter.energy.seconds > 0, meter.energy.watt_hours > 0
+        (True, True)
     """
     meter = Meter()
     with _quiet():
@@ -78,10 +85,17 @@ def metered(device: str = "cpu") -> Iterator[Meter]:
 
 
 def source_here(device: str = "cpu") -> Source:
-    """Where the numbers of this machine come from.
+    """Return where numbers of energy come from on this machine.
 
-    >>> source_here() in ("rapl", "modelled")
-    True
+    Args:
+        device: Where the work is done.
+
+    Returns:
+        Counters of the processor or GPU, or a model.
+
+    Example:
+        >>> source_here() in ("rapl", "modelled")
+        True
     """
     processor = any(os.access(counter, os.R_OK) for counter in _RAPL.glob("intel-rapl:*/energy_uj"))
     if device.startswith("cuda"):

@@ -53,10 +53,14 @@ LIBRARIES: Final = (
 
 
 def describe() -> dict[str, Json]:
-    """The environment of this process. It names no user, host or path.
+    """Describe the environment of this process. It names no user, host or path.
 
-    >>> sorted(describe())
-    ['commit', 'cores', 'cpu', 'gpus', 'kernel', 'platform', 'python', 'versions']
+    Returns:
+        Commit, machine, versions of libraries, kernel and GPUs, ready for JSON.
+
+    Example:
+        >>> sorted(describe())
+        ['commit', 'cores', 'cpu', 'gpus', 'kernel', 'platform', 'python', 'versions']
     """
     return {**_lasting(), "kernel": kernels.active(), "gpus": _gpus()}
 

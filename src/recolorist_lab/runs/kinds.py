@@ -46,10 +46,14 @@ KINDS: Final[Mapping[str, Kind]] = Kinds(KIND_PLACES)
 
 
 def headings() -> dict[str, Heading]:
-    """Return the headings of the paper's studies by the name of the study, in the order of the report.
+    """Return the headings of the paper's studies, in the order of the report.
 
-    >>> list(headings())[:3]
-    ['spaces', 'transfer', 'classify']
+    Returns:
+        The headings by name of the study.
+
+    Example:
+        >>> list(headings())[:3]
+        ['spaces', 'transfer', 'classify']
     """
     unsorted = {name: heading for kind in KINDS.values() for name, heading in kind.headings.items()}
     return dict(sorted(unsorted.items(), key=lambda item: item[1].order))

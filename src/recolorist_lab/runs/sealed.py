@@ -19,20 +19,38 @@ class CorruptError(RecoloristError):
 
 
 def seal(payload: dict[str, Any]) -> bytes:
-    """The payload with its checksum, as text that people can read.
+    """Write a payload with its checksum, as text that people can read.
 
-    >>> unseal(seal({"error": 0.25}), "result.json")
-    {'error': 0.25}
+    Args:
+        payload: What JSON can hold.
+
+    Returns:
+        The bytes of the file.
+
+    Example:
+        >>> unseal(seal({"error": 0.25}), "result.json")
+        {'error': 0.25}
     """
     return _text(payload, digest(payload))
 
 
 def unseal(data: bytes, name: str) -> dict[str, Json]:
-    """The payload, if every byte is as it was written.
+    """Read a payload, if every byte is as it was written.
 
-    >>> unseal(seal({"error": 0.25}).replace(b"0.25", b"0.26"), "result.json")
-    Traceback (most recent call last):
-    recolorist_lab.runs.sealed.CorruptError: result.json does not match its checksum; ...
+    Args:
+        data: The bytes of the file.
+        name: The file, for the message.
+
+    Returns:
+        The payload.
+
+    Raises:
+        CorruptError: The file was damaged, cut short or edited.
+
+    Example:
+        >>> unseal(seal({"error": 0.25}).replace(b"0.25", b"0.26"), "result.json")
+        Traceback (most recent call last):
+        recolorist_lab.runs.sealed.CorruptError: result.json does not match its checksum; ...
     """
     try:
         document = json.loads(data)

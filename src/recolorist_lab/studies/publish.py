@@ -54,11 +54,20 @@ def document(study: Study, ledger: Ledger, *, partial: bool = False, unclean: bo
 
 
 def packed(study: str, environments: Sequence[Any], table: Sequence[Row]) -> dict[str, Any]:
-    """Rows without repetition; those of a grid stand together, as they do in a study.
+    """Pack rows without repetition. Those of a grid stand together, as they do in a study.
 
-    >>> grid, = packed("s", [], [{"a": 1, "b": 2}, {"a": 1, "c": 3}])["grids"]
-    >>> grid["same"], grid["columns"], grid["rows"]
-    ({'a': 1}, ['b', 'c'], [[2, None], [None, 3]])
+    Args:
+        study: The name of the study.
+        environments: Descriptions of the machines and versions.
+        table: The rows.
+
+    Returns:
+        The document, ready for JSON.
+
+    Example:
+        >>> grid, = packed("s", [], [{"a": 1, "b": 2}, {"a": 1, "c": 3}])["grids"]
+        >>> grid["same"], grid["columns"], grid["rows"]
+        ({'a': 1}, ['b', 'c'], [[2, None], [None, 3]])
     """
     groups = [list(group) for _, group in itertools.groupby(table, key=lambda row: row.get("grid"))]
     return {"format": FORMAT, "study": study, "environments": list(environments), "grids": [_grid(group) for group in groups]}
@@ -74,10 +83,20 @@ def _grid(table: Sequence[Row]) -> dict[str, Any]:
 
 
 def unpacked(contents: Mapping[str, Any]) -> list[Row]:
-    """The rows again; a value that a row does not have, or that is null, is left out of it.
+    """Return the rows of a packed document. A value that a row does not have, or that is null, is left out of it.
 
-    >>> unpacked(packed("s", [], [{"a": 1, "b": 2}, {"a": 1, "c": 3}]))
-    [{'a': 1, 'b': 2}, {'a': 1, 'c': 3}]
+    Args:
+        contents: The document.
+
+    Returns:
+        The rows.
+
+    Raises:
+        OptionError: The document is of another format.
+
+    Example:
+        >>> unpacked(packed("s", [], [{"a": 1, "b": 2}, {"a": 1, "c": 3}]))
+        [{'a': 1, 'b': 2}, {'a': 1, 'c': 3}]
     """
     if contents.get("format") != FORMAT:
         raise OptionError(f"the document is of the format {contents.get('format')!r}; known is {FORMAT}")

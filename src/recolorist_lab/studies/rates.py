@@ -55,6 +55,12 @@ def seconds_to_read(config: Any) -> float:
     """Time how long one training image takes to be decoded and resized: the median of five; 0 where the data are not here.
 
     Synthetic tiles are in memory, and count as nothing.
+
+    Args:
+        config: The configuration of a training.
+
+    Returns:
+        Seconds.
     """
     if config.dataset.partition(":")[0] == "synthetic" or fingerprint_of(config.dataset, config.root) == ABSENT:
         return 0.0
@@ -75,8 +81,15 @@ def _seconds_to_read(dataset: str, root: str, size: int, resize: str) -> float:
 def has_printed_time(method: str) -> bool:
     """Return whether the paper prints a time of this method on a GPU.
 
-    >>> has_printed_time("adain")
-    True
+    Args:
+        method: The name of a method.
+
+    Returns:
+        True if it does.
+
+    Example:
+        >>> has_printed_time("adain")
+        True
     """
     return ("gpu", METHODS[method].title) in RUNTIME
 
@@ -86,8 +99,16 @@ def times_adain(method: str, side: int) -> float:
 
     The paper's times on a GPU are compared, pixel for pixel. A method that the paper does not time is counted like AdaIN.
 
-    >>> times_adain("adain", 512)
-    4.0
+    Args:
+        method: The name of a method.
+        side: Of the image, in pixels.
+
+    Returns:
+        The factor.
+
+    Example:
+        >>> times_adain("adain", 512)
+        4.0
     """
     printed = RUNTIME["gpu", METHODS[method].title] if has_printed_time(method) else _REFERENCE
     return printed.mean / _REFERENCE.mean * (side / printed.resolution) ** 2
@@ -96,8 +117,12 @@ def times_adain(method: str, side: int) -> float:
 def speed_up() -> float:
     """Return how many times faster than a processor a GPU is in the paper's runtimes: the median of thirteen networks.
 
-    >>> 10 < speed_up() < 200
-    True
+    Returns:
+        The factor.
+
+    Example:
+        >>> 10 < speed_up() < 200
+        True
     """
     timed_on_both = [name for device, name in RUNTIME if device == "gpu"]
     return statistics.median(RUNTIME["cpu", name].mean / RUNTIME["gpu", name].mean for name in timed_on_both)

@@ -51,10 +51,17 @@ class Reproduction:
 
 
 def configs() -> Path:
-    """The folder of the paper's studies: in the package, or in the repository it is run from.
+    """Return the folder of the paper's studies: in the package, or in the repository it is run from.
 
-    >>> (configs() / "spaces.toml").is_file()
-    True
+    Returns:
+        The folder.
+
+    Raises:
+        OptionError: This installation does not have them.
+
+    Example:
+        >>> (configs() / "spaces.toml").is_file()
+        True
     """
     module_file = Path(__file__).resolve()
     for folder in (module_file.parents[1] / "configs", module_file.parents[3] / "configs"):
@@ -64,10 +71,21 @@ def configs() -> Path:
 
 
 def planned(folder: Path, *, quick: bool, only: Sequence[str] = ()) -> Reproduction:
-    """The studies of a folder, or their quick configurations.
+    """Plan the studies of a folder, or their quick configurations.
 
     A quick configuration that needs the networks' weights gives way to the one beside it that does without, if they are not on
     this machine: nothing is downloaded unasked, and no other number stands in for a metric that could not be had.
+
+    Args:
+        folder: The folder of the studies.
+        quick: Take the quick configurations.
+        only: Names of studies; all if empty.
+
+    Returns:
+        The plan.
+
+    Raises:
+        OptionError: The folder has no study, or not one of those named.
     """
     files_by_name = {
         path.name.removesuffix(_QUICK if quick else ".toml"): path for path in sorted(folder.glob("*.toml")) if _is(path, quick)
@@ -129,6 +147,17 @@ def run(
     """Run every study to its end; one that fails somewhere does not keep the others from running.
 
     Cells whose data are not here are not begun: they would only fail. The report marks what they leave open.
+
+    Args:
+        plan: The studies.
+        ledger: Where results are kept.
+        engines: Makes an engine for so many cells at a time.
+        jobs: Cells at a time.
+        bars: Makes a progress display for a study.
+        on_report: Called with the name of each study that ended, and how it ended.
+
+    Returns:
+        How each study ended, by name.
     """
     reports: dict[str, Report] = {}
     for study in plan.studies:

@@ -20,10 +20,21 @@ Places = NDArray[np.int64]
 
 
 def shuffle_all(count: int, size: int, least: int, *, seed: int, epoch: int) -> list[Places]:
-    """All images in a new order, the last batch smaller; one too small for batch norm goes to the one before it.
+    """Put all images in a new order. A last batch that is too small for batch norm joins the one before it.
 
-    >>> [len(batch) for batch in shuffle_all(9, 4, 2, seed=0, epoch=0)]
-    [4, 5]
+    Args:
+        count: Images.
+        size: Of a batch.
+        least: The smallest batch.
+        seed: Of the run.
+        epoch: Counted from 0.
+
+    Returns:
+        The places of each batch.
+
+    Example:
+        >>> [len(batch) for batch in shuffle_all(9, 4, 2, seed=0, epoch=0)]
+        [4, 5]
     """
     order = stream(seed, epoch, purpose=_ORDER).permutation(count)
     batches = [order[start : start + size] for start in range(0, count, size)]
@@ -37,9 +48,19 @@ def draw_by_domain(domains: NDArray[np.int64], size: int, *, seed: int, epoch: i
 
     Where there are more domains than a batch has images, each batch has one image of as many domains, drawn anew for each.
 
-    >>> batch = draw_by_domain(np.array([0, 0, 0, 0, 0, 1]), 4, seed=0, epoch=0)[0]
-    >>> sorted(np.array([0, 0, 0, 0, 0, 1])[batch].tolist())
-    [0, 0, 1, 1]
+    Args:
+        domains: The domain of each image.
+        size: Of a batch.
+        seed: Of the run.
+        epoch: Counted from 0.
+
+    Returns:
+        The places of each batch.
+
+    Example:
+        >>> batch = draw_by_domain(np.array([0, 0, 0, 0, 0, 1]), 4, seed=0, epoch=0)[0]
+        >>> sorted(np.array([0, 0, 0, 0, 0, 1])[batch].tolist())
+        [0, 0, 1, 1]
     """
     names = np.unique(domains)
     per_domain = max(1, size // len(names))
@@ -51,10 +72,20 @@ def draw_by_domain(domains: NDArray[np.int64], size: int, *, seed: int, epoch: i
 
 
 def parts_of(batch: Places, devices: int, accumulate: int, rank: int) -> list[Places]:
-    """What one device works through for one update, in this many parts.
+    """Return what one device works through for one update.
 
-    >>> [part.tolist() for part in parts_of(np.arange(8), 2, 2, rank=1)]
-    [[4, 5], [6, 7]]
+    Args:
+        batch: The places of the batch.
+        devices: How many devices share it.
+        accumulate: How many parts each device takes it in.
+        rank: The number of this device.
+
+    Returns:
+        The places of each part.
+
+    Example:
+        >>> [part.tolist() for part in parts_of(np.arange(8), 2, 2, rank=1)]
+        [[4, 5], [6, 7]]
     """
     return np.array_split(np.array_split(batch, devices)[rank], accumulate)
 

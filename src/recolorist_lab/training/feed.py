@@ -130,6 +130,9 @@ def loader(
         workers: Processes that read; 0 reads in this one.
         pin: Put minibatches into memory that a GPU can copy from while it computes.
         seconds: How long a minibatch may take before :func:`read` gives up; 0 is for ever.
+
+    Returns:
+        The loader.
     """
     options: dict[str, Any] = {}
     if workers:
@@ -148,6 +151,12 @@ def loader(
 
 def read(batches: Iterable[Minibatch]) -> Iterator[Minibatch]:
     """Yield the minibatches of a loader. Each is a sign of life.
+
+    Args:
+        batches: The loader.
+
+    Yields:
+        Minibatches.
 
     Raises:
         FeedError: None came in time, or a worker died.
@@ -200,8 +209,17 @@ def refuse_small_shared_memory(needed: int, folder: Path = _SHARED) -> None:
 def bytes_on_their_way(images: int, size: int, workers: int) -> int:
     """Return how many bytes of minibatches the workers of a loader hold ready at most.
 
-    >>> bytes_on_their_way(256, 224, 4) // 2**20
-    330
+    Args:
+        images: Of a minibatch.
+        size: Side of an image.
+        workers: Processes that read.
+
+    Returns:
+        Bytes.
+
+    Example:
+        >>> bytes_on_their_way(256, 224, 4) // 2**20
+        330
     """
     return (_PREFETCHED * workers + 1) * images * 3 * size**2 if workers else 0
 

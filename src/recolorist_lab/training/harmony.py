@@ -20,12 +20,19 @@ __all__ = ["Harmony", "harmonies", "pool"]
 
 
 def pool(bank: StyleBank) -> Moments:
-    """All images of a bank as if they were one.
+    """Pool the statistics of all images of a bank as if they were one image.
 
-    >>> images = np.random.default_rng(0).integers(0, 256, (3, 8, 9, 3), dtype=np.uint8)
-    >>> together = pool(StyleBank.build(images, split="train"))
-    >>> bool(np.allclose(together.std, images.reshape(-1, 3).std(axis=0) / 255))
-    True
+    Args:
+        bank: The bank.
+
+    Returns:
+        The moments.
+
+    Example:
+        >>> images = np.random.default_rng(0).integers(0, 256, (3, 8, 9, 3), dtype=np.uint8)
+        >>> together = pool(StyleBank.build(images, split="train"))
+        >>> bool(np.allclose(together.std, images.reshape(-1, 3).std(axis=0) / 255))
+        True
     """
     share = bank.pixels / bank.pixels.sum()
     mean = share @ bank.mean
@@ -54,6 +61,12 @@ def harmonies(bank: StyleBank) -> dict[str, Harmony]:
     """Return the ways of harmonising that are measured, by the name of the test set they make.
 
     A bank that is too small for a gate has no gated one.
+
+    Args:
+        bank: Styles of the training images.
+
+    Returns:
+        The ways by name of the test set.
     """
     ways = {"test_harmonised": Harmony(bank)}
     try:

@@ -253,9 +253,17 @@ class _Totals:
 def pieces_of(part: Minibatch, count: int) -> list[Minibatch]:
     """Divide a minibatch into equal pieces of at least two images, which batch norm needs.
 
-    >>> part = Minibatch(torch.zeros(7, 3, 1, 1), torch.arange(7), torch.zeros(7))
-    >>> [piece.targets.tolist() for piece in pieces_of(part, 4)]
-    [[0, 1, 2], [3, 4], [5, 6]]
+    Args:
+        part: The minibatch.
+        count: How many pieces are wanted.
+
+    Returns:
+        The pieces, in order.
+
+    Example:
+        >>> part = Minibatch(torch.zeros(7, 3, 1, 1), torch.arange(7), torch.zeros(7))
+        >>> [piece.targets.tolist() for piece in pieces_of(part, 4)]
+        [[0, 1, 2], [3, 4], [5, 6]]
     """
     count = max(1, min(count, len(part.targets) // 2))
     return [Minibatch(*tensors) for tensors in zip(*(tensor.tensor_split(count) for tensor in part), strict=True)]
@@ -264,8 +272,16 @@ def pieces_of(part: Minibatch, count: int) -> list[Minibatch]:
 def is_channels_last(settings: Settings, device: str) -> bool:
     """Return whether a run keeps channels side by side: as set, and otherwise on processors, where it was measured to be faster.
 
-    >>> is_channels_last(Settings("synthetic", 0), "cpu"), is_channels_last(Settings("synthetic", 0), "cuda")
-    (True, False)
+    Args:
+        settings: Of the run.
+        device: Where it computes.
+
+    Returns:
+        True if it does.
+
+    Example:
+        >>> is_channels_last(Settings("synthetic", 0), "cpu"), is_channels_last(Settings("synthetic", 0), "cuda")
+        (True, False)
     """
     return settings.memory_format == "channels_last" or (settings.memory_format == "auto" and device == "cpu")
 
@@ -277,6 +293,9 @@ def halve_pieces(settings: Settings, split: int, images: int) -> int:
         settings: Of the run.
         split: The present number of pieces.
         images: Images of the part.
+
+    Returns:
+        The new number of pieces.
 
     Raises:
         TrainingError: The pieces cannot be smaller, or several devices would have to agree.

@@ -72,10 +72,21 @@ class Classifier(nn.Module):
 
 
 def build(name: str, classes: int, *, own_head: bool) -> Classifier:
-    """A network with random weights, drawn from torch's global generator.
+    """Build a network with random weights, drawn from torch's global generator.
 
     ``own_head`` gives the last layer PyTorch's default initialisation, weights and bias uniform within one over the root of its
     width, as a head made by hand has; timm's own starts with a bias of zero.
+
+    Args:
+        name: A model of timm.
+        classes: How many outputs it has.
+        own_head: Initialise the last layer as PyTorch does.
+
+    Returns:
+        The network, body and head apart.
+
+    Raises:
+        OptionError: timm has no such model, or its last layer is not one linear layer.
     """
     if name not in timm.list_models():
         near = ", ".join(difflib.get_close_matches(name, timm.list_models(), n=3))
@@ -90,11 +101,18 @@ def build(name: str, classes: int, *, own_head: bool) -> Classifier:
 
 
 def parameters(model: nn.Module) -> int:
-    """How many numbers are learnt.
+    """Count the numbers that are learnt.
 
-    >>> import torch
-    >>> with torch.device("meta"):
-    ...     parameters(build("densenet121", 13, own_head=False))
-    6967181
+    Args:
+        model: The network.
+
+    Returns:
+        The count.
+
+    Example:
+        >>> import torch
+        >>> with torch.device("meta"):
+        ...     parameters(build("densenet121", 13, own_head=False))
+        6967181
     """
     return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)

@@ -17,11 +17,19 @@ EPS = 1e-8
 
 
 def adamw(module: nn.Module, settings: Settings) -> torch.optim.AdamW:
-    """The optimiser of a module's trainable parameters, in two groups: with decay and without.
+    """Make the optimiser of a module's trainable parameters, in two groups: with decay and without.
 
-    >>> net = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
-    >>> [(group["weight_decay"], len(group["params"])) for group in adamw(net, Settings("synthetic", 0)).param_groups]
-    [(0.01, 1), (0.0, 3)]
+    Args:
+        module: The network.
+        settings: Of the run.
+
+    Returns:
+        The optimiser.
+
+    Example:
+        >>> net = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+        >>> [(group["weight_decay"], len(group["params"])) for group in adamw(net, Settings("synthetic", 0)).param_groups]
+        [(0.01, 1), (0.0, 3)]
     """
     trained = [(name, tensor) for name, tensor in module.named_parameters() if tensor.requires_grad]
     decayed = [tensor for name, tensor in trained if _decays(name, tensor, _exempt(module))]
@@ -36,9 +44,17 @@ def rate(settings: Settings, epoch: int) -> float:
     With warm-up the first epochs rise in a straight line from ``warmup_rate``; the cosine does not wait for them, it is only
     hidden by them.
 
-    >>> paper = Settings("synthetic", 0)
-    >>> [round(rate(paper, epoch), 9) for epoch in (0, 1, 2, 50)]
-    [0.001, 0.000999753, 0.000999013, 0.0005]
+    Args:
+        settings: Of the run.
+        epoch: Counted from 0.
+
+    Returns:
+        The learning rate.
+
+    Example:
+        >>> paper = Settings("synthetic", 0)
+        >>> [round(rate(paper, epoch), 9) for epoch in (0, 1, 2, 50)]
+        [0.001, 0.000999753, 0.000999013, 0.0005]
     """
     if epoch < settings.warmup_epochs:
         return settings.warmup_rate + epoch * (settings.learning_rate - settings.warmup_rate) / settings.warmup_epochs

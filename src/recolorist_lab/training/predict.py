@@ -51,8 +51,16 @@ class Reader(NamedTuple):
 def workers_for(seconds: float, workers: int) -> int:
     """Return how many workers to use: all, or none where this process reads the images before they have started.
 
-    >>> workers_for(0.2, 4), workers_for(93.0, 4)
-    (0, 4)
+    Args:
+        seconds: How long this process would read.
+        workers: How many there may be.
+
+    Returns:
+        ``workers`` or 0.
+
+    Example:
+        >>> workers_for(0.2, 4), workers_for(93.0, 4)
+        (0, 4)
     """
     return workers if seconds > _START_SECONDS else 0
 
@@ -89,6 +97,9 @@ def predict(network: Classifier, reader: Reader, normalise: Normalise, task: Tas
         normalise: As in training.
         task: How labels are read.
         fabric: Of this device.
+
+    Returns:
+        Targets and logits, in the order of the images.
     """
     network.eval()
     dtype = next(network.parameters()).dtype

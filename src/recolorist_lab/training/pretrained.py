@@ -16,7 +16,13 @@ _MARK: Final = "_conv_stem.weight"  # the first tensor of every EfficientNet of 
 
 
 def identity_of_weights(path: str | Path) -> str:
-    """The sha256 of a file of weights, which is what a run is identified by.
+    """Hash a file of weights; a run is identified by it.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The sha256 in hexadecimal.
 
     Raises:
         OptionError: If the file cannot be read.

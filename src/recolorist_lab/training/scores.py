@@ -58,13 +58,24 @@ class Predictions(NamedTuple):
 
 
 def scores(predictions: Predictions, classes: Sequence[str]) -> dict[str, Json]:
-    """Everything, ready for JSON; :func:`brief` takes the headline numbers out of it.
+    """Compute all scores, ready for JSON; :func:`brief` takes the main numbers out of them.
 
-    >>> logits = np.array([[2.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
-    >>> seen = Predictions(logits, np.array([0, 1, 1]), np.zeros(3), ["a", "a", "b"])
-    >>> found = scores(seen, ["benign", "malignant"])
-    >>> found["balanced_accuracy"], found["confusion"], found["per_domain"]["b"]["balanced_accuracy"]
-    (0.75, [[1, 0], [1, 1]], 0.0)
+    Args:
+        predictions: Targets and logits.
+        classes: Names of the classes, in index order.
+
+    Returns:
+        Scores by name.
+
+    Raises:
+        OptionError: There are no predictions.
+
+    Example:
+        >>> logits = np.array([[2.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+        >>> seen = Predictions(logits, np.array([0, 1, 1]), np.zeros(3), ["a", "a", "b"])
+        >>> found = scores(seen, ["benign", "malignant"])
+        >>> found["balanced_accuracy"], found["confusion"], found["per_domain"]["b"]["balanced_accuracy"]
+        (0.75, [[1, 0], [1, 1]], 0.0)
     """
     if not len(predictions.losses):
         raise OptionError("there are no predictions to score")
@@ -104,10 +115,19 @@ def choose_classes(probabilities: Floats) -> Whole:
 
 
 def confusion(targets: Whole, decided: Whole, classes: int) -> Whole:
-    """Counts: a row per true class, a column per class decided for.
+    """Count decisions by true class.
 
-    >>> confusion(np.array([0, 1, 1]), np.array([0, 0, 1]), 2).tolist()
-    [[1, 0], [1, 1]]
+    Args:
+        targets: The true class of each image.
+        decided: The class decided for.
+        classes: How many there are.
+
+    Returns:
+        A row per true class, a column per class decided for.
+
+    Example:
+        >>> confusion(np.array([0, 1, 1]), np.array([0, 0, 1]), 2).tolist()
+        [[1, 0], [1, 1]]
     """
     flat = np.bincount(targets * classes + decided, minlength=classes * classes)
     return flat.reshape(classes, classes).astype(np.int64)
@@ -128,10 +148,18 @@ def recall_mean(counts: Whole) -> float:
 
 
 def calibration_error(confidence: Floats, correct: NDArray[np.bool_]) -> float:
-    """The expected calibration error in fifteen equal bins.
+    """Compute the expected calibration error in fifteen equal bins.
 
-    >>> calibration_error(np.array([0.9, 0.9]), np.array([True, False]))
-    0.4
+    Args:
+        confidence: The probability of the class decided for.
+        correct: Whether the decision was right.
+
+    Returns:
+        A number from 0 to 1.
+
+    Example:
+        >>> calibration_error(np.array([0.9, 0.9]), np.array([True, False]))
+        0.4
     """
     edges = np.linspace(0.0, 1.0, BINS + 1)
     place = np.clip(np.searchsorted(edges, confidence, side="left") - 1, 0, BINS - 1)

@@ -33,12 +33,23 @@ class Splits(NamedTuple):
 
 
 def divide(dataset: NamedDataset, settings: Settings) -> Splits:
-    """The splits of a dataset, as the settings want them.
+    """Divide a dataset into splits, as the settings want them.
 
-    >>> from recolorist_lab.data.named import open_dataset
-    >>> wanted = Settings("synthetic:hospitals=3,tiles=40,size=16", 1, size=16, source_share=0.2)
-    >>> [len(samples) for samples in divide(open_dataset(wanted.dataset), wanted) if samples is not None]
-    [32, 40, 40, 8]
+    Args:
+        dataset: The dataset.
+        settings: Of the run.
+
+    Returns:
+        The splits.
+
+    Raises:
+        OptionError: A split has no images, or nothing can be held out.
+
+    Example:
+        >>> from recolorist_lab.data.named import open_dataset
+        >>> wanted = Settings("synthetic:hospitals=3,tiles=40,size=16", 1, size=16, source_share=0.2)
+        >>> [len(samples) for samples in divide(open_dataset(wanted.dataset), wanted) if samples is not None]
+        [32, 40, 40, 8]
     """
     how = {"size": settings.size, "resize": settings.resize}
     sizes = dataset.manifest.sizes()

@@ -48,10 +48,18 @@ class Counters:
 
 
 def pack(tensors: Mapping[str, Tensor], facts: Any) -> bytes:
-    """Tensors and what goes with them; equal content gives equal bytes.
+    """Write tensors and facts as bytes. Equal content gives equal bytes.
 
-    >>> unpack(pack({"a": torch.ones(2)}, {"epoch": 3}))
-    ({'a': tensor([1., 1.])}, {'epoch': 3})
+    Args:
+        tensors: The tensors by name.
+        facts: What JSON can hold.
+
+    Returns:
+        The bytes.
+
+    Example:
+        >>> unpack(pack({"a": torch.ones(2)}, {"epoch": 3}))
+        ({'a': tensor([1., 1.])}, {'epoch': 3})
     """
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     return save(plain, {_KEY: json.dumps(facts, allow_nan=False)})
@@ -78,10 +86,17 @@ def unpack(data: bytes) -> tuple[dict[str, Tensor], Any]:
 
 
 def weights(tensors: Mapping[str, Tensor]) -> bytes:
-    """Weights alone, as other programs read them, sealed; equal weights give equal bytes.
+    """Write weights alone, sealed, as other programs read them. Equal weights give equal bytes.
 
-    >>> sorted(load(weights({"b": torch.ones(2), "a": torch.zeros(1)})))
-    ['a', 'b']
+    Args:
+        tensors: The tensors by name.
+
+    Returns:
+        A safetensors file.
+
+    Example:
+        >>> sorted(load(weights({"b": torch.ones(2), "a": torch.zeros(1)})))
+        ['a', 'b']
     """
     return seal_weights(save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, {"format": "pt"}))
 

@@ -33,6 +33,9 @@ def watched(seconds: float, end: Callable[[str], None] | None = None) -> Iterato
     Args:
         seconds: How long it may go without a sign of life; 0 is for ever.
         end: Called with a sentence when it hangs; by default it prints it and ends the process.
+
+    Yields:
+        Nothing.
     """
     sign_of_life()
     is_over = threading.Event()

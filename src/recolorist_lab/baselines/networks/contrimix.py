@@ -24,19 +24,33 @@ _OTHERS: Final = ("im_gen", "backbone")  # without tensors, and the classifier t
 
 
 def to_absorbance(light: Tensor) -> Tensor:
-    """How much is absorbed, in powers of ten, from the light that passes.
+    """Compute how much light is absorbed, in powers of ten.
 
-    >>> to_absorbance(torch.tensor([1.0, 0.1, 0.0])).tolist()
-    [0.0, 1.0, 6.0]
+    Args:
+        light: The light that passes, in [0, 1].
+
+    Returns:
+        The absorbance.
+
+    Example:
+        >>> to_absorbance(torch.tensor([1.0, 0.1, 0.0])).tolist()
+        [0.0, 1.0, 6.0]
     """
     return -torch.log10(light.clamp(min=_DARKEST)) + 0.0
 
 
 def to_transmittance(absorbance: Tensor) -> Tensor:
-    """The light that passes; may be a little above 1, so clamp what is shown.
+    """Compute the light that passes.
 
-    >>> round(float(to_transmittance(torch.tensor(-1.0))), 4)
-    1.5849
+    Args:
+        absorbance: In powers of ten.
+
+    Returns:
+        The light, which may be a little above 1: clamp what is shown.
+
+    Example:
+        >>> round(float(to_transmittance(torch.tensor(-1.0))), 4)
+        1.5849
     """
     return 10.0 ** -absorbance.clamp(_BRIGHTEST, -float(torch.log10(torch.tensor(_DARKEST))))
 
@@ -44,8 +58,16 @@ def to_transmittance(absorbance: Tensor) -> Tensor:
 def warmed_up(rate: float, steps: int) -> Rate:
     """Return a rate that grows from zero in three steps and then falls in a straight line to zero after the last.
 
-    >>> [round(warmed_up(1.0, 9)(step), 3) for step in range(9)]
-    [0.0, 0.333, 0.667, 1.0, 0.833, 0.667, 0.5, 0.333, 0.167]
+    Args:
+        rate: The highest rate.
+        steps: How many steps the training has.
+
+    Returns:
+        The rate by number of step.
+
+    Example:
+        >>> [round(warmed_up(1.0, 9)(step), 3) for step in range(9)]
+        [0.0, 0.333, 0.667, 1.0, 0.833, 0.667, 0.5, 0.333, 0.167]
     """
     remaining = max(1, steps - _WARM_UP)
     return lambda step: rate * min(step / _WARM_UP, max(0.0, (steps - step) / remaining), 1.0)

@@ -21,15 +21,27 @@ _TIE_SEED: Final = 3407  # any fixed number: the order must be the same in every
 
 
 def exact_match(content: Tensor, style: Tensor, *, break_ties: bool = False) -> Tensor:
-    """The style's sorted values at the content's ranks, per sample and channel; the gradient passes to the content unchanged.
+    """Put the style's sorted values at the content's ranks, per sample and channel. The gradient passes to the content unchanged.
 
     With as many positions on both sides the values are exactly the style's. Otherwise the style's quantile function is resampled
     linearly to the content's number of positions. Equal values keep the order of their positions, which puts a ramp from top left
     to bottom right on large flat regions; with ``break_ties`` they take a fixed random order instead.
 
-    >>> x, y = torch.tensor([[[[3.0, 1.0, 2.0]]]]), torch.tensor([[[[10.0, 30.0, 20.0]]]])
-    >>> exact_match(x, y).tolist()
-    [[[[30.0, 10.0, 20.0]]]]
+    Args:
+        content: Features, `(B, C, H, W)`.
+        style: Features of as many samples and channels.
+        break_ties: Give equal values a fixed random order.
+
+    Returns:
+        Features of the content's shape.
+
+    Raises:
+        OptionError: Samples or channels differ in number.
+
+    Example:
+        >>> x, y = torch.tensor([[[[3.0, 1.0, 2.0]]]]), torch.tensor([[[[10.0, 30.0, 20.0]]]])
+        >>> exact_match(x, y).tolist()
+        [[[[30.0, 10.0, 20.0]]]]
     """
     if content.shape[:2] != style.shape[:2]:
         raise OptionError(
@@ -43,9 +55,16 @@ def exact_match(content: Tensor, style: Tensor, *, break_ties: bool = False) -> 
 
 
 def exact_loss(features: Sequence[Tensor], target: Sequence[Tensor]) -> Tensor:
-    """Squared differences of sorted channels, a mean at each tap, summed over the taps.
+    """Compute squared differences of sorted channels: a mean at each tap, summed over the taps.
 
     This has the value and the gradient of comparing features with themselves matched to the target, without the scattering.
+
+    Args:
+        features: At every tap.
+        target: Features to compare with, at every tap.
+
+    Returns:
+        The loss.
     """
     ordered = [tap.flatten(2).sort(dim=-1).values for tap in features]
     resampled = [

@@ -62,11 +62,21 @@ class Layout:
 
 
 def contrast(embeddings: Tensor, pairs: Tensor, strangers: Tensor, temperature: float = TEMPERATURE) -> Tensor:
-    """How hard it is to tell each result's partner from the strangers; a sum over the results.
+    """Compute how hard it is to tell each result's partner from the others; a sum over the results.
 
-    >>> layout = Layout(6)
-    >>> round(contrast(torch.ones(12, 1), layout.style_pairs, layout.strangers).item(), 3)
-    27.631
+    Args:
+        embeddings: Of the results.
+        pairs: Which are partners.
+        strangers: Which are not.
+        temperature: Divides the similarities.
+
+    Returns:
+        The loss.
+
+    Example:
+        >>> layout = Layout(6)
+        >>> round(contrast(torch.ones(12, 1), layout.style_pairs, layout.strangers).item(), 3)
+        27.631
     """
     return _surprise(embeddings @ embeddings.T / temperature, pairs.to(embeddings.device), strangers.to(embeddings.device))
 

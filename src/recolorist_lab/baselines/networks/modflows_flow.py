@@ -71,19 +71,34 @@ BUDGETS: Final = MappingProxyType({"released": FlowFit(0, 50_000, 5e-4, 51_200),
 
 
 def size_of(hidden: int) -> int:
-    """How many numbers a flow has.
+    """Return how many numbers a flow has.
 
-    >>> size_of(1024), size_of(64)
-    (8195, 515)
+    Args:
+        hidden: Width of its hidden layer.
+
+    Returns:
+        The count.
+
+    Example:
+        >>> size_of(1024), size_of(64)
+        (8195, 515)
     """
     return 8 * hidden + 3
 
 
 def steps_for(steps: int, strength: float) -> int:
-    """After how many steps the published code stops for a strength below 1; blending colours is what its users mean.
+    """Return after how many steps the published code stops for a strength below 1.
 
-    >>> steps_for(8, 1.0), steps_for(10, 0.5), steps_for(100, 0.5), steps_for(8, 0.95)
-    (8, 7, 52, 8)
+    Args:
+        steps: For the full strength.
+        strength: From 0 to 1.
+
+    Returns:
+        The number of steps.
+
+    Example:
+        >>> steps_for(8, 1.0), steps_for(10, 0.5), steps_for(100, 0.5), steps_for(8, 0.95)
+        (8, 7, 52, 8)
     """
     return min(steps, int(strength * steps) + 2)
 

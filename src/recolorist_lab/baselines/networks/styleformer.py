@@ -186,12 +186,20 @@ class StyleformerDecoder(nn.Module):
 
 
 def self_distances(features: Tensor, *, cosine: bool = False) -> Tensor:
-    """How far every position is from every other, (N, n, n), in shares of each column's sum.
+    """Compute how far every position is from every other, in shares of each column's sum.
 
     The distance is 1 less the scalar product, of features as they are unless ``cosine`` brings them to length 1.
 
-    >>> self_distances(torch.rand(1, 8, 3, 3)).sum(1).allclose(torch.ones(1, 9))
-    True
+    Args:
+        features: `(N, C, h, w)`.
+        cosine: Bring features to length 1 first.
+
+    Returns:
+        `(N, n, n)` for n positions.
+
+    Example:
+        >>> self_distances(torch.rand(1, 8, 3, 3)).sum(1).allclose(torch.ones(1, 9))
+        True
     """
     flat = features.flatten(2)
     if cosine:
@@ -216,9 +224,16 @@ def content_loss(features: Tensor, target: Tensor, *, cosine: bool = False) -> T
 
 
 def variation(image: Tensor) -> Tensor:
-    """Mean squared difference of horizontal neighbours plus that of vertical ones.
+    """Compute the mean squared difference of horizontal neighbours plus that of vertical ones.
 
-    >>> variation(torch.tensor([[[[0.0, 1.0], [0.0, 1.0]]]])).item()
-    1.0
+    Args:
+        image: `(B, C, H, W)`.
+
+    Returns:
+        The loss.
+
+    Example:
+        >>> variation(torch.tensor([[[[0.0, 1.0], [0.0, 1.0]]]])).item()
+        1.0
     """
     return image.diff(dim=-1).square().mean() + image.diff(dim=-2).square().mean()

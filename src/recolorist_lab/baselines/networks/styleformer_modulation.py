@@ -166,25 +166,41 @@ def grouped(maps: Tensor) -> Tensor:
 
 
 def composed(queries: Tensor, bank: Bank) -> Tensor:
-    """The bank rearranged: at each of the content's positions the mean of the values, weighted by how well their keys answer.
+    """Rearrange a bank: at each of the content's positions the mean of the values, weighted by how well their keys answer.
 
-    >>> bank = Bank(torch.tensor([[[[1.0, 3.0]]]]), torch.zeros(1, 1, 2, 2))
-    >>> composed(torch.ones(1, 1, 2, 3), bank).tolist()
-    [[[[2.0, 2.0, 2.0]]]]
+    Args:
+        queries: Of the content.
+        bank: Keys and values of the style.
+
+    Returns:
+        The values by position of the content.
+
+    Example:
+        >>> bank = Bank(torch.tensor([[[[1.0, 3.0]]]]), torch.zeros(1, 1, 2, 2))
+        >>> composed(torch.ones(1, 1, 2, 3), bank).tolist()
+        [[[[2.0, 2.0, 2.0]]]]
     """
     attention = torch.softmax(queries.transpose(-1, -2) @ bank.keys, -1)
     return bank.values @ attention.transpose(-1, -2)
 
 
 def sliced(grid: Tensor, guide: Tensor) -> Tensor:
-    """The grid (M, C, luma, h, w) read between its nodes at every position of a guide (M, H, W): (M, C, H, W).
+    """Read a grid between its nodes at every position of a guide.
 
     The corners of grid and guide lie on each other. The guide's 0 is the middle of the luma bins and its 1 the last: it runs from
     0 to 1 and the bins from -1 to 1, so the first half is never read. The published weights have learnt with that, so it stays.
 
-    >>> luma = torch.arange(4.0).reshape(1, 1, 4, 1, 1)
-    >>> sliced(luma, torch.tensor([[[0.0, 1.0]]])).flatten().tolist()
-    [1.5, 3.0]
+    Args:
+        grid: `(M, C, luma, h, w)`.
+        guide: `(M, H, W)`.
+
+    Returns:
+        `(M, C, H, W)`.
+
+    Example:
+        >>> luma = torch.arange(4.0).reshape(1, 1, 4, 1, 1)
+        >>> sliced(luma, torch.tensor([[[0.0, 1.0]]])).flatten().tolist()
+        [1.5, 3.0]
     """
     return sampled(grid, _places(guide))
 
@@ -204,10 +220,18 @@ def sampled(grid: Tensor, places: Tensor) -> Tensor:
 
 
 def applied(coefficients: Tensor, maps: Tensor, mode: str = "released") -> Tensor:
-    """The transform at every position: (M, coefficients, h, w) and (M, 16, h, w) to (M, 16, h, w).
+    """Apply the transform at every position.
 
     ``affine`` is the method: channel i is the sum over j of coefficient 17 i + j times channel j, plus coefficient 17 i + 16.
     ``released`` is what the released code does: coefficient 2 i times the sum of all channels, plus coefficient 2 i + 1.
+
+    Args:
+        coefficients: `(M, coefficients, h, w)`.
+        maps: `(M, 16, h, w)`.
+        mode: ``"released"`` or ``"affine"``.
+
+    Returns:
+        `(M, 16, h, w)`.
     """
     per_channel = GROUP + 1 if mode == "affine" else 2
     table = coefficients[:, : APPLY_MODES[mode]].unflatten(1, (GROUP, per_channel))

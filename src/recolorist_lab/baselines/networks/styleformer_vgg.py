@@ -138,10 +138,17 @@ def to_torchvision(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def standardised(image: Tensor) -> Tensor:
-    """RGB in [0, 1] to ImageNet's mean 0 and deviation 1.
+    """Bring RGB in [0, 1] to ImageNet's mean 0 and deviation 1.
 
-    >>> standardised(torch.tensor(_MEAN).reshape(1, 3, 1, 1)).abs().max().item()
-    0.0
+    Args:
+        image: `(B, 3, H, W)`.
+
+    Returns:
+        The standardised image.
+
+    Example:
+        >>> standardised(torch.tensor(_MEAN).reshape(1, 3, 1, 1)).abs().max().item()
+        0.0
     """
     mean, std = _figures(image)
     return (image - mean) / std

@@ -32,10 +32,17 @@ _DRIVE: Final = "https://drive.google.com/file/d/"
 
 
 def warmed_up(rate: float) -> Rate:
-    """From a tenth of the rate up to four tenths in ten thousand steps, then slowly down.
+    """Return a rate that grows from a tenth to four tenths of ``rate`` in ten thousand steps, and then falls slowly.
 
-    >>> [round(warmed_up(5e-4)(step), 9) for step in (0, 9_999, 10_000, 110_000)]
-    [5e-05, 0.000199985, 0.0002, 0.0001]
+    Args:
+        rate: The nominal rate.
+
+    Returns:
+        The rate by number of step.
+
+    Example:
+        >>> [round(warmed_up(5e-4)(step), 9) for step in (0, 9_999, 10_000, 110_000)]
+        [5e-05, 0.000199985, 0.0002, 0.0001]
     """
 
     def at(step: int) -> float:

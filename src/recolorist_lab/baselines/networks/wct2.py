@@ -223,21 +223,35 @@ class WCT2(Baseline):
 
 
 def gram(features: Tensor) -> Tensor:
-    """The Gram matrix (B, C, C) of each sample's features, divided by how many numbers they are.
+    """Compute the Gram matrix of each sample's features, divided by how many numbers they are.
 
-    >>> gram(torch.ones(1, 2, 3, 3))
-    tensor([[[0.5000, 0.5000],
-             [0.5000, 0.5000]]])
+    Args:
+        features: `(B, C, H, W)`.
+
+    Returns:
+        `(B, C, C)`.
+
+    Example:
+        >>> gram(torch.ones(1, 2, 3, 3))
+        tensor([[[0.5000, 0.5000],
+                 [0.5000, 0.5000]]])
     """
     columns = features.flatten(2)
     return columns @ columns.mT / (columns.shape[1] * columns.shape[2])
 
 
 def labels_of(image: Tensor) -> Tensor:
-    """Labels (B, H, W) of a coloured map (B, 3, H, W) in [0, 1]: the nearest of :data:`COLOURS`, by the sum of differences.
+    """Read a coloured map of regions: the nearest of :data:`COLOURS`, by the sum of differences.
 
-    >>> labels_of(torch.tensor([1.0, 0.1, 0.0]).reshape(1, 3, 1, 1)).item()
-    4
+    Args:
+        image: `(B, 3, H, W)` in [0, 1].
+
+    Returns:
+        Labels, `(B, H, W)`.
+
+    Example:
+        >>> labels_of(torch.tensor([1.0, 0.1, 0.0]).reshape(1, 3, 1, 1)).item()
+        4
     """
     palette = torch.tensor(COLOURS, dtype=torch.float32, device=image.device) / 255
     distances = torch.stack([(image - colour[:, None, None]).abs().sum(1) for colour in palette])

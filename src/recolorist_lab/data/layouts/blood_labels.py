@@ -33,9 +33,16 @@ PREFIXED: Final = {"ig": ("IG", "MMY", "MY", "PMY"), "neutrophil": ("BNE", "NEUT
 
 
 def raw_labels(source: str) -> tuple[Raw, ...]:
-    """The labels of one source.
+    """Return the labels of one source.
 
-    >>> [row.label for row in raw_labels("Acevedo20") if not row.peripheral_blood]
-    ['IG', 'NEUTROPHIL', 'platelet']
+    Args:
+        source: The name of the source.
+
+    Returns:
+        The rows of the table of labels that belong to it.
+
+    Example:
+        >>> [row.label for row in raw_labels("Acevedo20") if not row.peripheral_blood]
+        ['IG', 'NEUTROPHIL', 'platelet']
     """
     return tuple(row for row in RAW if row.source == source)

@@ -51,11 +51,19 @@ class DatasetListing:
 
 
 def missing_data(card: Card, path: Path) -> MissingDataError:
-    """The error for something that is not there.
+    """Make the error for a file or folder that is not there.
 
-    >>> from recolorist_lab.data.registry import card_of
-    >>> print(missing_data(card_of("ddi"), Path("data/ddi_metadata.csv")))
-    data/ddi_metadata.csv is not there; recolorist-lab data fetch ddi --root DIR says how to get it and how to lay it out
+    Args:
+        card: The dataset.
+        path: What is missing.
+
+    Returns:
+        The error, which the caller raises.
+
+    Example:
+        >>> from recolorist_lab.data.registry import card_of
+        >>> print(missing_data(card_of("ddi"), Path("data/ddi_metadata.csv")))
+        data/ddi_metadata.csv is not there; recolorist-lab data fetch ddi --root DIR says how to get it and how to lay it out
     """
     return MissingDataError(
         f"{path} is not there; recolorist-lab data fetch {card.key} --root DIR says how to get it and how to lay it out"

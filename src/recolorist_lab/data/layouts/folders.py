@@ -124,11 +124,21 @@ def divide(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def held_out(labels: Sequence[int], name: str, fraction: float = FRACTION, seed: int = SEED) -> set[int]:
-    """Which places of a list are held out: the same for the same list, and each class by its share.
+    """Choose the places of a list that are held out. The same list gives the same places, and each class its share.
 
-    >>> held = held_out([0] * 10 + [1] * 5, "demo")
-    >>> len(held), sum(place < 10 for place in held)
-    (3, 2)
+    Args:
+        labels: The class of each place.
+        name: Of the dataset; part of the random stream.
+        fraction: The share to hold out.
+        seed: Of the random stream.
+
+    Returns:
+        The places.
+
+    Example:
+        >>> held = held_out([0] * 10 + [1] * 5, "demo")
+        >>> len(held), sum(place < 10 for place in held)
+        (3, 2)
     """
     keep = kept_counts(Counter(labels), fraction)
     places_out: set[int] = set()
@@ -140,10 +150,20 @@ def held_out(labels: Sequence[int], name: str, fraction: float = FRACTION, seed:
 
 
 def kept_counts(counts: Mapping[int, int], fraction: float) -> dict[int, int]:
-    """How many of each class stay for training: exact shares rounded down, the rest to the largest remainders.
+    """Return how many of each class stay for training.
 
-    >>> kept_counts({0: 10, 1: 5}, 0.2)
-    {0: 8, 1: 4}
+    Exact shares are rounded down, and the rest goes to the largest remainders.
+
+    Args:
+        counts: Images by class.
+        fraction: The share that does not stay.
+
+    Returns:
+        Images that stay, by class.
+
+    Example:
+        >>> kept_counts({0: 10, 1: 5}, 0.2)
+        {0: 8, 1: 4}
     """
     total = sum(counts.values())
     keep = total - math.ceil(fraction * total)

@@ -113,12 +113,20 @@ class RayEngine:
 
 
 def shortage(wants: Resources, nodes: Sequence[Mapping[str, float]]) -> str:
-    """Say what a cell asks for and what there is, where no machine has as much; empty where one does.
+    """Say what a cell asks for and what there is, where no machine has as much.
 
-    >>> shortage(Resources(cpus=5, gpus=1), [{"CPU": 16.0, "GPU": 4.0}])
-    ''
-    >>> shortage(Resources(cpus=5, gpus=1), [{"CPU": 4.0}])
-    'a cell asks for 5 CPUs, 1 GPUs, 0 GB of memory, and no machine of the cluster has that: the largest has 4 CPUs, 0 GPUs, ...'
+    Args:
+        wants: What the cell asks for.
+        nodes: What each machine of the cluster has.
+
+    Returns:
+        A sentence; empty where a machine has enough.
+
+    Example:
+        >>> shortage(Resources(cpus=5, gpus=1), [{"CPU": 16.0, "GPU": 4.0}])
+        ''
+        >>> shortage(Resources(cpus=5, gpus=1), [{"CPU": 4.0}])
+        'a cell asks for 5 CPUs, 1 GPUs, 0 GB of memory, and no machine of the cluster has that: the largest has 4 CPUs, ...'
     """
     demand = (wants.cpus, wants.gpus, wants.memory_gb * 1e9)
     nodes_have = [tuple(node.get(name, 0.0) for name in ("CPU", "GPU", "memory")) for node in nodes]

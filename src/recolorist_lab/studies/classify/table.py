@@ -65,19 +65,34 @@ _ZOO: Final = MappingProxyType({"camelyon17": "camelyon17wilds", "bone_marrow": 
 
 
 def summary(values: Sequence[float], beside: Number | None = None) -> Number:
-    """Return mean and deviation of one value per seed; the deviation is that of a sample, and None for a single seed.
+    """Return mean and deviation of one value per seed.
 
-    >>> summary([0.5, 0.7])
-    Number(value=0.6, spread=0.14142135623730948, digits=None, unit='', beside=None, mark='')
+    Args:
+        values: The values.
+        beside: The paper's value, to be shown with it.
+
+    Returns:
+        The number. Its deviation is that of a sample, and None for a single seed.
+
+    Example:
+        >>> summary([0.5, 0.7])
+        Number(value=0.6, spread=0.14142135623730948, digits=None, unit='', beside=None, mark='')
     """
     return Number(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None, beside=beside)
 
 
 def method_of(row: Row) -> str:
-    """What the paper calls the method of a row, or what we do.
+    """Return what the paper calls the method of a row, or what we call it.
 
-    >>> method_of({"algorithm": "sd", "augmentation": "colorist"}), method_of({"algorithm": "plain", "augmentation": "none"})
-    ('SD + Colorist', 'Baseline')
+    Args:
+        row: A row of the study's table.
+
+    Returns:
+        The name.
+
+    Example:
+        >>> method_of({"algorithm": "sd", "augmentation": "colorist"}), method_of({"algorithm": "plain", "augmentation": "none"})
+        ('SD + Colorist', 'Baseline')
     """
     algorithm, augmentation, p = str(row["algorithm"]), str(row["augmentation"]), row.get("probability")
     entry = AUGMENTATIONS.get(augmentation)
@@ -125,10 +140,18 @@ def sets(rows: Iterable[Row], value: Value = value_of) -> dict[str, dict[int, di
 
 
 def aggregates(values: Mapping[str, float], balanced: Mapping[str, float] | None = None) -> dict[str, float]:
-    """The columns that can be formed for one seed.
+    """Compute the columns that can be formed for one seed.
 
-    >>> aggregates({"ddi": 0.5})
-    {'ddi': 0.5}
+    Args:
+        values: Accuracy by dataset.
+        balanced: Balanced accuracy by dataset.
+
+    Returns:
+        The values by column.
+
+    Example:
+        >>> aggregates({"ddi": 0.5})
+        {'ddi': 0.5}
     """
     means: dict[str, float] = {}
     if all(name in values for name in MEDMNIST):

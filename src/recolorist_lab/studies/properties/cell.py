@@ -149,10 +149,18 @@ def properties_of(content: Bytes, style: Bytes, config: Properties, *, number: i
 
 
 def correlation(x: Array, y: Array) -> float:
-    """Pearson's, in float64; NaN where one of the two is flat.
+    """Return Pearson's correlation, in float64.
 
-    >>> round(correlation(np.array([0.0, 1.0, 2.0]), np.array([5.0, 7.0, 9.0])), 12)
-    1.0
+    Args:
+        x: Values.
+        y: As many values.
+
+    Returns:
+        The correlation; NaN where one of the two is flat.
+
+    Example:
+        >>> round(correlation(np.array([0.0, 1.0, 2.0]), np.array([5.0, 7.0, 9.0])), 12)
+        1.0
     """
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return math.nan
@@ -251,6 +259,9 @@ def widening(values: Array, content: NDArray[np.int64], style: NDArray[np.int64]
         values: One for each pair.
         content: The image of each pair that is changed.
         style: The image it takes its colours from.
+
+    Returns:
+        The factor, at least 1.
 
     Example:
         >>> values = np.array([1.0, 1.0, 2.0, 2.0])

@@ -52,10 +52,17 @@ _SPACES: Final = (
 
 
 def titled(dataset: str) -> str:
-    """A dataset's name without its recipe.
+    """Return a dataset's name without its recipe.
 
-    >>> titled("synthetic:size=224"), titled("here/blood.parquet")
-    ('synthetic', 'blood')
+    Args:
+        dataset: The dataset as a configuration names it.
+
+    Returns:
+        The name.
+
+    Example:
+        >>> titled("synthetic:size=224"), titled("here/blood.parquet")
+        ('synthetic', 'blood')
     """
     return dataset.partition(":")[0].rpartition("/")[2].removesuffix(".parquet")
 
@@ -202,10 +209,17 @@ def _of(rows: Iterable[Row], grids: Sequence[str]) -> list[Row]:
 
 
 def family(row: Row) -> str:
-    """Grids of one kind differ in what follows the hyphen: datasets with other splits or masks.
+    """Return the family of a row's grid: its name up to the hyphen. What follows are datasets with other splits or masks.
 
-    >>> family({"grid": "gain-pathmnist"})
-    'gain'
+    Args:
+        row: A row of the study's table.
+
+    Returns:
+        The name of the family.
+
+    Example:
+        >>> family({"grid": "gain-pathmnist"})
+        'gain'
     """
     return str(row["grid"]).partition("-")[0]
 

@@ -65,10 +65,19 @@ def run(config: Rehearsal, context: Context) -> Mapping[str, Json]:
 
 
 def chain(index: int, steps: int, earlier: Sequence[str] = ()) -> str:
-    """The link a cell must end with, given those of the cells it builds on.
+    """Return the link that a cell must end with, given those of the cells it builds on.
 
-    >>> chain(0, 2) == _next(chain(0, 1))
-    True
+    Args:
+        index: The number of the cell.
+        steps: How many steps it takes.
+        earlier: Links of the cells it builds on.
+
+    Returns:
+        The link.
+
+    Example:
+        >>> chain(0, 2) == _next(chain(0, 1))
+        True
     """
     link = _next("".join([str(index), *earlier]))
     for _ in range(steps):

@@ -104,10 +104,17 @@ def run(config: Runtime, _: Context) -> Mapping[str, Json]:
 
 
 def native_size(method: str) -> int:
-    """The side at which a method works.
+    """Return the side of the images at which a method works.
 
-    >>> native_size("colorist"), native_size("adain")
-    (256, 256)
+    Args:
+        method: The name of a method.
+
+    Returns:
+        Pixels.
+
+    Example:
+        >>> native_size("colorist"), native_size("adain")
+        (256, 256)
     """
     return _OWN_SIZE if method in COLORIST else class_of(method).native_size
 

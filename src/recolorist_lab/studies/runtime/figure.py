@@ -32,6 +32,9 @@ def bars(rows: Iterable[Row], quantity: str = "mean_ms", device: str = "cpu") ->
 
     Returns:
         The figure.
+
+    Raises:
+        OptionError: There is no such quantity.
     """
     if quantity not in _QUANTITIES:
         raise OptionError(f"quantity={quantity!r}; accepted are {', '.join(_QUANTITIES)}")

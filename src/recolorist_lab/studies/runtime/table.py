@@ -28,10 +28,17 @@ _TITLES: Final = {
 
 
 def title(method: str) -> str:
-    """What a row is called.
+    """Return what a row is called.
 
-    >>> title("adain"), title("colorist_bank")
-    ('AdaIN', 'Colorist, style from a bank')
+    Args:
+        method: The name of a method.
+
+    Returns:
+        The name for people.
+
+    Example:
+        >>> title("adain"), title("colorist_bank")
+        ('AdaIN', 'Colorist, style from a bank')
     """
     return _TITLES.get(method) or (METHODS[method].title if method in METHODS else method)
 

@@ -27,7 +27,14 @@ _TITLES: Final = MappingProxyType(
 
 
 def known_tables(rows: Sequence[Row]) -> dict[str, Table | str]:
-    """Make every table of the page in distribution, by the name of its mark; unfinished trainings are counted and left out."""
+    """Make every table of the page in distribution, by the name of its mark; unfinished trainings are counted and left out.
+
+    Args:
+        rows: Rows of the study.
+
+    Returns:
+        Tables and sentences by mark.
+    """
     done = [row for row in rows if "result.test.balanced_accuracy" in row]
     scores = collect(done)
     return {"cells": count_trainings(rows, done), "sets": _sets(scores), "harmonising": _harmonising(scores)}

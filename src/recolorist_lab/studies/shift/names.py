@@ -44,8 +44,15 @@ _SOURCES: Final = MappingProxyType(
 def method_name(method: str) -> str:
     """Return a readable name of a method.
 
-    >>> method_name("colorist(p=1.0)+color_jitter(brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1)")
-    'Colorist(p=1.0) + strong jitter'
+    Args:
+        method: An augmentation as a configuration names it.
+
+    Returns:
+        The name for people.
+
+    Example:
+        >>> method_name("colorist(p=1.0)+color_jitter(brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1)")
+        'Colorist(p=1.0) + strong jitter'
     """
     for part, name in _PARTS.items():
         method = method.replace(part, name)
@@ -55,8 +62,15 @@ def method_name(method: str) -> str:
 def target_name(dataset: str) -> str:
     """Return a target without the size of its images.
 
-    >>> target_name("blood-acevedo20-bccd-to-zheng18_tecom-48")
-    'blood: A and B → Z'
+    Args:
+        dataset: The dataset as a configuration names it.
+
+    Returns:
+        The name for people.
+
+    Example:
+        >>> target_name("blood-acevedo20-bccd-to-zheng18_tecom-48")
+        'blood: A and B → Z'
     """
     if "-to-" not in dataset:
         return dataset
@@ -68,8 +82,15 @@ def target_name(dataset: str) -> str:
 def group_of(dataset: str) -> str:
     """Return the kind of target: the task and, for blood, whether one laboratory trains or two.
 
-    >>> group_of("blood-acevedo20-bccd-to-zheng18_tecom-48"), group_of("breast-warm-to-cool-96")
-    ('blood, two laboratories', 'breast')
+    Args:
+        dataset: The dataset as a configuration names it.
+
+    Returns:
+        The name of the group.
+
+    Example:
+        >>> group_of("blood-acevedo20-bccd-to-zheng18_tecom-48"), group_of("breast-warm-to-cool-96")
+        ('blood, two laboratories', 'breast')
     """
     task, _, rest = dataset.partition("-")
     several = "-" in rest.partition("-to-")[0]

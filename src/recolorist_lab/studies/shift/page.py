@@ -36,7 +36,14 @@ _WIDTH: Final = 150
 
 
 def tables(rows: Sequence[Row]) -> dict[str, Table | str]:
-    """Make every table of the page of confirming, by the name of its mark; seeds of which a training is missing are left out."""
+    """Make every table of the page of confirming, by the name of its mark; seeds of which a training is missing are left out.
+
+    Args:
+        rows: Rows of the study.
+
+    Returns:
+        Tables and sentences by mark.
+    """
     done = whole_seeds(rows)
     methods = list(collect(done).values)
     parts: dict[str, Table | str] = {
@@ -54,13 +61,27 @@ def tables(rows: Sequence[Row]) -> dict[str, Table | str]:
 
 
 def whole_seeds(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows of seeds that every method and target has, for each kind of network."""
+    """Return the rows of seeds that every method and target has, for each kind of network.
+
+    Args:
+        rows: Rows of the study.
+
+    Returns:
+        Those rows, in the same order.
+    """
     missing = {(row["fit"], row["seed"]) for row in rows if "result.test.balanced_accuracy" not in row}
     return [row for row in rows if (row["fit"], row["seed"]) not in missing]
 
 
 def choosing_tables(rows: Sequence[Row]) -> dict[str, Table | str]:
-    """Make every table of the page of choosing."""
+    """Make every table of the page of choosing.
+
+    Args:
+        rows: Rows of the study.
+
+    Returns:
+        Tables and sentences by mark.
+    """
     done = [row for row in rows if "result.test.balanced_accuracy" in row]
     return {
         "cells": count_trainings(rows, done),
@@ -71,7 +92,14 @@ def choosing_tables(rows: Sequence[Row]) -> dict[str, Table | str]:
 
 
 def overall_table(rows: Sequence[Row]) -> Table:
-    """Return one line per method: the mean gain over both kinds of network, and at the source; the best first."""
+    """Return one line per method: the mean gain over both kinds of network, and at the source; the best first.
+
+    Args:
+        rows: Rows of the study.
+
+    Returns:
+        The table.
+    """
     scores = collect(rows)
     lines = []
     for method in scores.methods:
@@ -99,7 +127,14 @@ def overall_table(rows: Sequence[Row]) -> Table:
 
 
 def summary_table(rows: Sequence[Row]) -> Table:
-    """Return accuracies on unseen targets for the front page, in per cent: as they are and gated, with both kinds of network."""
+    """Return accuracies on unseen targets for the front page, in per cent: as they are and gated, with both kinds of network.
+
+    Args:
+        rows: Rows of the study.
+
+    Returns:
+        The table.
+    """
     scores = collect(rows)
     shown = [method for method in scores.values if "jitter" not in method and "style_change" not in method]
     order = sorted(shown, key=lambda method: (method != BASELINE, _mean(scores, method, "test")))
@@ -123,7 +158,15 @@ def summary_table(rows: Sequence[Row]) -> Table:
 
 
 def harmonising_table(rows: Sequence[Row], network: str) -> Table:
-    """Return what harmonising adds to each method: paired differences to the same network on the images as they are."""
+    """Return what harmonising adds to each method: paired differences to the same network on the images as they are.
+
+    Args:
+        rows: Rows of the study.
+        network: The kind of network.
+
+    Returns:
+        The table.
+    """
     scores = collect(rows)
     lines: list[list[Cell]] = []
     for method in scores.values:
@@ -147,7 +190,14 @@ def harmonising_table(rows: Sequence[Row], network: str) -> Table:
 
 
 def added_table(rows: Sequence[Row]) -> Table:
-    """Return what Colorist and `beyond` add to RandAugment alone: paired differences, as they are, gated and at the source."""
+    """Return what Colorist and `beyond` add to RandAugment alone: paired differences, as they are, gated and at the source.
+
+    Args:
+        rows: Rows of the study.
+
+    Returns:
+        The table.
+    """
     scores = collect(rows)
     lines: list[list[Cell]] = []
     for method in (TOGETHER, CHOSEN):
@@ -162,7 +212,14 @@ def added_table(rows: Sequence[Row]) -> Table:
 
 
 def groups_table(rows: Sequence[Row]) -> Table:
-    """Return the gain of every method by kind of target, mean of both kinds of network, as they are and gated."""
+    """Return the gain of every method by kind of target, mean of both kinds of network, as they are and gated.
+
+    Args:
+        rows: Rows of the study.
+
+    Returns:
+        The table.
+    """
     names = sorted({str(row["dataset"]) for row in rows})
     groups = list(dict.fromkeys(group_of(name) for name in names))
     by_group = {group: collect(rows, [name for name in names if group_of(name) == group]) for group in groups}
@@ -178,7 +235,14 @@ def groups_table(rows: Sequence[Row]) -> Table:
 
 
 def finding(rows: Sequence[Row]) -> str:
-    """Say in three sentences what was found: gains of training, what the chosen method costs, and what the gate adds."""
+    """Say in three sentences what was found: gains of training, what the chosen method costs, and what the gate adds.
+
+    Args:
+        rows: Rows of the study.
+
+    Returns:
+        The sentences.
+    """
     scores = collect(rows)
 
     def gain(method: str, scored: str = "test") -> list[Difference | None]:
@@ -210,6 +274,9 @@ def recipe_table(rows: Sequence[Row], ways: Sequence[tuple[str, str, str]]) -> T
     Args:
         rows: Rows of the study.
         ways: Heading, method and test set (``"test"`` or ``"test_gated"``) of each column.
+
+    Returns:
+        The table.
     """
     names = sorted({str(row["dataset"]) for row in rows})
     groups = {"all targets": names}
@@ -228,8 +295,15 @@ def recipe_table(rows: Sequence[Row], ways: Sequence[tuple[str, str, str]]) -> T
 def with_range(gain: Difference) -> str:
     """Write a gain in points with its interval.
 
-    >>> with_range(Difference(0.052, -0.003, 0.115, 6, 9, 27))
-    '+5.2 (-0.3 to 11.5)'
+    Args:
+        gain: The difference and its interval.
+
+    Returns:
+        A text for a cell of a table.
+
+    Example:
+        >>> with_range(Difference(0.052, -0.003, 0.115, 6, 9, 27))
+        '+5.2 (-0.3 to 11.5)'
     """
     return f"{100 * gain.mean:+.1f} ({100 * gain.low:.1f} to {100 * gain.high:.1f})"
 
@@ -243,7 +317,15 @@ def _short(gain: Difference | None) -> str:
 
 
 def count_trainings(rows: Sequence[Row], done: Sequence[Row]) -> str:
-    """Say how many trainings there are, and how long they took."""
+    """Say how many trainings there are, and how long they took.
+
+    Args:
+        rows: All rows of the study.
+        done: Those that are shown.
+
+    Returns:
+        One sentence with a line break.
+    """
     hours = sum(float(str(row.get("seconds", 0.0))) for row in done) / 3600
     counts = []
     for fit, name in NETWORKS.items():

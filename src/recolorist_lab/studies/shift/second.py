@@ -19,7 +19,14 @@ _ALONE: Final = "RandAugment"
 
 
 def second_tables(rows: Sequence[Row]) -> dict[str, Table | str]:
-    """Make every table of the page, by the name of its mark; seeds of which a training is missing are left out."""
+    """Make every table of the page, by the name of its mark; seeds of which a training is missing are left out.
+
+    Args:
+        rows: Rows of the study.
+
+    Returns:
+        Tables and sentences by mark.
+    """
     done = [row for row in whole_seeds(rows) if row["fit"] == _NETWORK]
     return {
         "cells": count_trainings(rows, done),

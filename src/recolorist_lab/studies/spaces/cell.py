@@ -82,6 +82,9 @@ def run(config: Spaces, context: Context) -> Mapping[str, Json]:
 
     Returns:
         The result, as the ledger stores it.
+
+    Raises:
+        RecoloristError: A pair was lost.
     """
     from recolorist_lab.metrics import FeatureCache, evaluate
 

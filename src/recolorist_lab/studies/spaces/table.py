@@ -55,8 +55,16 @@ _SAME: Final = ("ycbcr", "ypbpr", "yuv")  # one basis, so one image, whatever me
 def in_paper(space: str, method: str) -> bool:
     """Return whether a configuration is one of the paper's 11 × 3.
 
-    >>> in_paper("rgb", "mean_std"), in_paper("lalphabeta", "mean_std"), in_paper("rgb", "covariance")
-    (True, False, False)
+    Args:
+        space: The colour space.
+        method: How colours are matched.
+
+    Returns:
+        True if the paper has it.
+
+    Example:
+        >>> in_paper("rgb", "mean_std"), in_paper("lalphabeta", "mean_std"), in_paper("rgb", "covariance")
+        (True, False, False)
     """
     return space in paper.SPACES and method in paper.METHODS
 

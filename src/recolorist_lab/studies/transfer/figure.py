@@ -29,10 +29,17 @@ class Example(NamedTuple):
 
 
 def subject(dataset: str) -> str:
-    """How a figure names a dataset's images: their modality where there is a card.
+    """Name a dataset's images for a figure: by their modality where there is a card.
 
-    >>> subject("pathmnist"), subject("synthetic:tiles=6,size=64")
-    ('PathMNIST (Colon Pathology)', 'synthetic hospitals')
+    Args:
+        dataset: The dataset as a configuration names it.
+
+    Returns:
+        The name.
+
+    Example:
+        >>> subject("pathmnist"), subject("synthetic:tiles=6,size=64")
+        ('PathMNIST (Colon Pathology)', 'synthetic hospitals')
     """
     card = CARDS.get(dataset)
     if card is not None:
@@ -42,10 +49,17 @@ def subject(dataset: str) -> str:
 
 
 def one_per_modality(datasets: Sequence[str]) -> list[str]:
-    """The first dataset of each modality, in the order given; a set without a card is a modality of its own.
+    """Choose the first dataset of each modality. A dataset without a card is a modality of its own.
 
-    >>> one_per_modality(["organamnist", "organcmnist", "bloodmnist"])
-    ['organamnist', 'bloodmnist']
+    Args:
+        datasets: Names of datasets.
+
+    Returns:
+        The chosen ones, in the order given.
+
+    Example:
+        >>> one_per_modality(["organamnist", "organcmnist", "bloodmnist"])
+        ['organamnist', 'bloodmnist']
     """
     by_modality: dict[str, str] = {}
     for dataset in datasets:
@@ -62,6 +76,9 @@ def examples(shown: Mapping[str, Mapping[str, Shown]]) -> list[Example]:
 
     Returns:
         The pairs.
+
+    Raises:
+        OptionError: No cell kept pictures.
     """
     datasets = one_per_modality(list(shown))
     if not datasets:

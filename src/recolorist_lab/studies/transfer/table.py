@@ -33,10 +33,17 @@ _METRICS: Final = {
 
 
 def title(method: str) -> str:
-    """As the paper prints it.
+    """Return a method's name as the paper prints it.
 
-    >>> title("sanet"), title("colorist")
-    ('SANET', 'Colorist')
+    Args:
+        method: The name of a method.
+
+    Returns:
+        The name for people.
+
+    Example:
+        >>> title("sanet"), title("colorist")
+        ('SANET', 'Colorist')
     """
     return _OWN.get(method) or (METHODS[method].title if method in METHODS else method)
 
@@ -54,12 +61,19 @@ def tables(rows: Sequence[Row]) -> dict[str, Table]:
 
 
 def label(row: Row) -> str:
-    """What a row is called: the method, how it was set, and whether its weights are the published ones.
+    """Name a row: by its method, how it was set, and whether its weights are the published ones.
 
-    >>> label({"method": "modflows", "options": ["flows=fit"], "result.weights": "published"})
-    'Modflows, flows=fit'
-    >>> label({"method": "adain", "result.weights": "published"})
-    'AdaIN, published weights'
+    Args:
+        row: A row of the study's table.
+
+    Returns:
+        The name for people.
+
+    Example:
+        >>> label({"method": "modflows", "options": ["flows=fit"], "result.weights": "published"})
+        'Modflows, flows=fit'
+        >>> label({"method": "adain", "result.weights": "published"})
+        'AdaIN, published weights'
     """
     options: Any = row.get("options") or []
     published = ["published weights"] if row.get("result.weights") == "published" and not options else []
@@ -70,6 +84,15 @@ def table(rows: Iterable[Row]) -> Table:
     """Return means over datasets and seeds, ± the deviation between seeds where there are several; the paper's in brackets.
 
     A metric that was not asked for, and one that a missing run belongs to, is a dash.
+
+    Args:
+        rows: Rows of the study.
+
+    Returns:
+        The table.
+
+    Raises:
+        OptionError: No row has a result.
     """
     measured = [row for row in rows if "result.seconds_per_step" not in row and "iterations" not in row]  # not the trainings
     if not finished(measured):
@@ -149,6 +172,9 @@ def grid(pictures: Mapping[str, NDArray[Any]], pairs: Sequence[int] = (0, 1, 2, 
 
     Returns:
         The figure.
+
+    Raises:
+        OptionError: There is no method.
     """
     if not pictures:
         raise OptionError("there is no method to show")

@@ -224,6 +224,12 @@ def _start_file(config: TransferTrain) -> Path:
 def sha256_of(path: Path) -> str:
     """Hash a file of weights to begin with.
 
+    Args:
+        path: The file.
+
+    Returns:
+        The checksum in hexadecimal.
+
     Raises:
         OptionError: It cannot be read.
     """

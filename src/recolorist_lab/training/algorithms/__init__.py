@@ -31,8 +31,15 @@ ALGORITHMS: Final[Mapping[str, str]] = MappingProxyType(
 def module_of(name: str) -> str:
     """Return the name of the module that defines an algorithm.
 
-    >>> module_of("sd")
-    'recolorist_lab.training.algorithms.sd'
+    Args:
+        name: The name of the algorithm.
+
+    Returns:
+        The module's full name.
+
+    Example:
+        >>> module_of("sd")
+        'recolorist_lab.training.algorithms.sd'
     """
     return f"{__name__}.{ALGORITHMS[name].partition(':')[0]}"
 
@@ -40,8 +47,15 @@ def module_of(name: str) -> str:
 def class_of(name: str) -> type[Algorithm]:
     """Import the class of an algorithm.
 
-    >>> class_of("sd").__name__
-    'SD'
+    Args:
+        name: The name of the algorithm.
+
+    Returns:
+        The class.
+
+    Example:
+        >>> class_of("sd").__name__
+        'SD'
     """
     algorithm: type[Algorithm] = getattr(import_module(module_of(name)), ALGORITHMS[name].partition(":")[2])
     return algorithm

@@ -54,10 +54,17 @@ class IBERM(Algorithm):
 
 
 def spread(features: Tensor) -> Tensor:
-    """The mean over features of their unbiased variance over images; zero for a single image.
+    """Compute the mean over features of their unbiased variance over images.
 
-    >>> float(spread(torch.tensor([[0.0, 1.0], [2.0, 1.0]])))
-    1.0
+    Args:
+        features: `(images, features)`.
+
+    Returns:
+        A number; zero for a single image.
+
+    Example:
+        >>> float(spread(torch.tensor([[0.0, 1.0], [2.0, 1.0]])))
+        1.0
     """
     if len(features) < 2:
         return features.sum() * 0.0

@@ -63,10 +63,18 @@ def evidence(features: Tensor, logits: Tensor, truth: Tensor) -> Tensor:
 
 
 def below_percentile(values: Tensor, drop: float) -> Tensor:
-    """One where a value lies below its row's percentile ``100 * (1 - drop)``, interpolated in a straight line; else zero.
+    """Mark the values below their row's percentile ``100 * (1 - drop)``, interpolated in a straight line.
 
-    >>> below_percentile(torch.tensor([[1.0, 2.0, 3.0, 4.0]]), 0.5)
-    tensor([[1., 1., 0., 0.]])
+    Args:
+        values: `(rows, values)`.
+        drop: The share that is not marked.
+
+    Returns:
+        One where a value lies below, else zero.
+
+    Example:
+        >>> below_percentile(torch.tensor([[1.0, 2.0, 3.0, 4.0]]), 0.5)
+        tensor([[1., 1., 0., 0.]])
     """
     limit = torch.quantile(values.float(), 1.0 - drop, dim=1, keepdim=True)
     return (values.float() < limit).to(values.dtype)

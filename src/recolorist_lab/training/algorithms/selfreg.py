@@ -62,11 +62,21 @@ class SelfReg(Algorithm):
 
 
 def dissimilarity(logits: Tensor, reference: Tensor, projected: Tensor, partners: Partners) -> Tensor:
-    """Mean squared differences to one partner and to the mixture of two, of logits and of features.
+    """Compute the mean squared differences to one partner and to the mixture of two, of logits and of features.
 
-    >>> same = Partners(torch.arange(2), torch.arange(2), 0.25)
-    >>> float(dissimilarity(torch.eye(2), torch.eye(2), torch.eye(2), same))
-    0.0
+    Args:
+        logits: Of the images.
+        reference: Their features, which the projections of the partners are compared with.
+        projected: The projections of the features.
+        partners: Two partners of each image, and the share of the first in their mixture.
+
+    Returns:
+        The loss.
+
+    Example:
+        >>> same = Partners(torch.arange(2), torch.arange(2), 0.25)
+        >>> float(dissimilarity(torch.eye(2), torch.eye(2), torch.eye(2), same))
+        0.0
     """
     first, second, share = partners
     mixed_logits = share * logits[first] + (1.0 - share) * logits[second]
@@ -77,10 +87,17 @@ def dissimilarity(logits: Tensor, reference: Tensor, projected: Tensor, partners
 
 
 def projection(width: int) -> nn.Sequential:
-    """Three linear layers, each with batch norm.
+    """Make three linear layers, each with batch norm.
 
-    >>> sum(parameter.numel() for parameter in projection(1024).parameters())
-    8403968
+    Args:
+        width: Of the features.
+
+    Returns:
+        The layers.
+
+    Example:
+        >>> sum(parameter.numel() for parameter in projection(1024).parameters())
+        8403968
     """
     hidden = width if width == 2048 else 2 * width
     return nn.Sequential(
