@@ -50,6 +50,9 @@ class Plugin:
     def load(self) -> Any:
         """Import the module and return the object.
 
+        Returns:
+            The object.
+
         Raises:
             OptionError: If the import fails, or the object is not there.
         """
@@ -102,7 +105,14 @@ class Registry(Mapping[str, T], Generic[T]):
         return name in self.built_in or name in self._added()
 
     def module_of(self, name: str) -> str | None:
-        """The module of a plugin; None for what is built in, and for unknown names."""
+        """Return the module of a plugin.
+
+        Args:
+            name: The name that a configuration uses.
+
+        Returns:
+            The module's name; None for what is built in, and for unknown names.
+        """
         plugin = self._added().get(name)
         return None if plugin is None else plugin.module
 

@@ -109,6 +109,12 @@ _REPORTED: Final[ContextVar[Update | None]] = ContextVar("_REPORTED", default=No
 def shown_steps(name: str) -> Iterator[None]:
     """Show the steps that are reported in this context by :func:`report_step`.
 
+    Args:
+        name: What to call the work.
+
+    Yields:
+        Nothing.
+
     Example:
         >>> with shown_steps("training"):
         ...     report_step(1, 2, "loss 0.5")
@@ -123,6 +129,11 @@ def shown_steps(name: str) -> Iterator[None]:
 
 def report_step(done: int, total: int, text: str = "") -> None:
     """Report a step to whoever shows them; where nobody does, nothing happens.
+
+    Args:
+        done: How many steps are done.
+        total: How many there are.
+        text: What to show beside them.
 
     Example:
         >>> report_step(1, 2)

@@ -53,10 +53,24 @@ class OpenArchive(Protocol):
     """An archive that can be listed, and then read in the same order."""
 
     def members(self, caps: Caps) -> Iterator[Member]:
-        """All members; raises :class:`ArchiveError` for one that is neither a regular file nor a folder."""
+        """List all members.
+
+        Args:
+            caps: Limits on what the headers declare.
+
+        Yields:
+            Members.
+
+        Raises:
+            ArchiveError: A member is neither a regular file nor a folder.
+        """
 
     def contents(self) -> Iterator[tuple[str, IO[bytes]]]:
-        """Name and content of every regular file."""
+        """Read every regular file.
+
+        Yields:
+            Name and content.
+        """
 
 
 def open_zip(file: IO[bytes]) -> _Zip:

@@ -132,7 +132,16 @@ class Chain(Augmentation):
         return image
 
     def batch(self, images: Any, *, epoch: int, step: int) -> Any:
-        """One after the other."""
+        """Change a batch by one augmentation after the other.
+
+        Args:
+            images: The batch.
+            epoch: Counted from 0.
+            step: Of the epoch.
+
+        Returns:
+            The changed batch.
+        """
         for part in self.parts:
             images = part.batch(images, epoch=epoch, step=step)
         return images

@@ -33,17 +33,38 @@ class TrainingImages:
         return len(self.samples)
 
     def bank(self, space: str = "rgb") -> StyleBank:
-        """The styles of all images: measured once, and kept beside the manifest where that can be written to."""
+        """Return the styles of all images: measured once, and kept beside the manifest where that can be written to.
+
+        Args:
+            space: The colour space of the styles.
+
+        Returns:
+            The bank.
+        """
         if space not in self._banks:
             self._banks[space] = cached_bank(self.samples, space)
         return self._banks[space]
 
     def unseen_bank(self) -> StyleBank:
-        """The styles of the test images in RGB, which show the most that styles can give and are of no use otherwise."""
+        """Return the styles of the test images in RGB, which show the most that styles can give and are of no use otherwise.
+
+        Returns:
+            The bank.
+
+        Raises:
+            OptionError: There are no test images.
+        """
         if self._unseen is None:
             raise OptionError("styles='unseen' needs the images of a test, and none are given; use styles='train'")
         return cached_bank(self._unseen)
 
     def pixels(self, index: int) -> Bytes:
-        """The pixels of an image, without the border of letterboxing."""
+        """Return the pixels of an image, without the border of letterboxing.
+
+        Args:
+            index: The place of the image.
+
+        Returns:
+            The image.
+        """
         return self.samples[index].picture

@@ -44,7 +44,14 @@ class Targeted(Chance):
         return CORRUPTIONS[name](image, strength, rng, scale)
 
     def draw(self, rng: np.random.Generator) -> tuple[str, Strength]:
-        """Which corruption, and how strong."""
+        """Draw a corruption and its strength.
+
+        Args:
+            rng: Where randomness comes from.
+
+        Returns:
+            The name of the corruption, and its strength.
+        """
         name = self.names[int(rng.integers(len(self.names)))]
         return name, () if name == IDENTITY else draw_strength(self.corruptions[name], rng)
 

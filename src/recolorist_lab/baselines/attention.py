@@ -46,7 +46,15 @@ class PositionAttention(Projections):
     """
 
     def weights(self, content: Tensor, style: Tensor) -> Tensor:
-        """What each content position takes from each style position: (N, content positions, style positions), rows sum to 1."""
+        """Compute what each content position takes from each style position.
+
+        Args:
+            content: Features.
+            style: Features.
+
+        Returns:
+            `(N, content positions, style positions)`; rows sum to 1.
+        """
         query = self.f(normalised(content)).flatten(2)
         key = self.g(normalised(style)).flatten(2)
         return (query.transpose(1, 2) @ key).softmax(dim=-1)
@@ -70,7 +78,14 @@ class ChannelAttention(Projections):
     """
 
     def weights(self, style: Tensor) -> Tensor:
-        """Channels against channels: (N, C, C), rows sum to 1."""
+        """Compute what each channel takes from each channel.
+
+        Args:
+            style: Features.
+
+        Returns:
+            `(N, C, C)`; rows sum to 1.
+        """
         query, key = self.f(style).flatten(2), self.g(style).flatten(2)
         return (query @ key.transpose(1, 2)).softmax(dim=-1)
 
@@ -89,11 +104,25 @@ class Looked(NamedTuple):
     taps: list[Tensor]
 
     def at(self, index: Tensor | slice) -> Looked:
-        """Some of the images, in the order asked for."""
+        """Select some of the images, in the order asked for.
+
+        Args:
+            index: Which.
+
+        Returns:
+            The selection.
+        """
         return Looked(self.image[index], [tap[index] for tap in self.taps])
 
     def repeated(self, times: int) -> Looked:
-        """A single image as a batch of itself; nothing is copied."""
+        """Return a single image as a batch of itself; nothing is copied.
+
+        Args:
+            times: How often.
+
+        Returns:
+            The batch.
+        """
         return Looked(self.image.expand(times, -1, -1, -1), [tap.expand(times, -1, -1, -1) for tap in self.taps])
 
 
@@ -119,7 +148,15 @@ class AttentionBaseline(Baseline):
 
     @abstractmethod
     def joined(self, content: list[Tensor], style: list[Tensor]) -> Tensor:
-        """Features for the decoder: the content's, restyled. Both come as the encoder's taps."""
+        """Make features for the decoder: the content's, restyled.
+
+        Args:
+            content: The encoder's taps.
+            style: The encoder's taps.
+
+        Returns:
+            Features.
+        """
 
     def transfer(self, content: Tensor, style: Tensor) -> Tensor:
         """A picture of the joined features; with ``alpha`` below 1 they are mixed with the content's joined to itself."""
@@ -134,18 +171,41 @@ class AttentionBaseline(Baseline):
     # ---- training -------------------------------------------------------------------------------------------------------
 
     def look(self, image: Tensor) -> Looked:
-        """A training image and its taps; neither is trained."""
+        """Return a training image and its taps; neither is trained.
+
+        Args:
+            image: The image.
+
+        Returns:
+            Both.
+        """
         with torch.no_grad():
             return Looked(image, self.encoder.taps(image))
 
     def result(self, content: Looked, style: Looked) -> Looked:
-        """The stylised image, seen through the encoder; gradients pass. What the decoder adds at the edges is cut off."""
+        """Stylise an image and look at it through the encoder; gradients pass. What the decoder adds at the edges is cut off.
+
+        Args:
+            content: The content and its taps.
+            style: The style and its taps.
+
+        Returns:
+            The stylised image and its taps.
+        """
         height, width = content.image.shape[-2:]
         picture = self.decoder(self.joined(content.taps, style.taps))[..., :height, :width]
         return Looked(picture, self.encoder.taps(picture))
 
     def identities(self, content: Looked, style: Looked) -> dict[str, Tensor]:
-        """How far content and style are from themselves in their own style."""
+        """Compute how far content and style are from themselves in their own style.
+
+        Args:
+            content: The content and its taps.
+            style: The style and its taps.
+
+        Returns:
+            Losses by name.
+        """
         terms = []
         for image in (content, style):
             repeated = self.result(image, image)
@@ -153,7 +213,16 @@ class AttentionBaseline(Baseline):
         return {"identity_pixels": terms[0][0] + terms[1][0], "identity_features": terms[0][1] + terms[1][1]}
 
     def transferred(self, result: Looked, content: Looked, style: Looked) -> dict[str, Tensor]:
-        """How far a result is from its content's layout and from its style's statistics."""
+        """Compute how far a result is from its content's layout and from its style's statistics.
+
+        Args:
+            result: The result and its taps.
+            content: The content and its taps.
+            style: The style and its taps.
+
+        Returns:
+            Losses by name.
+        """
         return {"content": content_loss(result.taps[3:], content.taps[3:]), "style": style_loss(result.taps, style.taps)}
 
     # ---- official files -------------------------------------------------------------------------------------------------

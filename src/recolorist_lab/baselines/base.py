@@ -88,17 +88,38 @@ class Baseline(nn.Module, ABC):
 
     @final
     def stylise(self, content: Tensor, style: Tensor) -> Tensor:
-        """The contents in the colours and textures of the styles: ``(B, 3, H, W)`` in [0, 1], as ``content`` came in.
+        """Return the contents in the colours and textures of the styles.
 
-        ``style`` has as many images as ``content``, or one for all. Sizes are free; what the network cannot take is padded by
-        mirroring and cropped again.
+        Sizes are free; what the network cannot take is padded by mirroring and cropped again.
+
+        Args:
+            content: `(B, 3, H, W)` in [0, 1].
+            style: As many images as ``content``, or one for all.
+
+        Returns:
+            Images of the shape, type and device of ``content``, in [0, 1].
+
+        Raises:
+            ImageError: The images are of another shape or range.
         """
         style = checked(content, style)
         return self._run(lambda inner: self.transfer(inner, self._fitted(style)), content)
 
     @final
     def stylise_mix(self, content: Tensor, styles: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
-        """The contents in a mixture of styles; weights are brought to a sum of 1. Not every method can."""
+        """Return the contents in a mixture of styles. Not every method can.
+
+        Args:
+            content: `(B, 3, H, W)` in [0, 1].
+            styles: Batches of styles.
+            weights: One for each of them; they are brought to a sum of 1.
+
+        Returns:
+            Images of the shape, type and device of ``content``, in [0, 1].
+
+        Raises:
+            OptionError: The weights are not accepted, or the method takes one style at a time.
+        """
         if not styles or len(styles) != len(weights):
             raise OptionError(f"{len(styles)} styles came with {len(weights)} weights; give one weight to each style")
         total = float(sum(weights))
@@ -109,16 +130,36 @@ class Baseline(nn.Module, ABC):
 
     @abstractmethod
     def transfer(self, content: Tensor, style: Tensor) -> Tensor:
-        """The network itself, unclamped; sides are as :attr:`least` and :attr:`multiple` say, output may be larger."""
+        """Run the network itself, unclamped. Sides are as :attr:`least` and :attr:`multiple` say; the output may be larger.
+
+        Args:
+            content: `(B, 3, H, W)` in [0, 1].
+            style: As many images.
+
+        Returns:
+            The stylised images.
+        """
 
     def transfer_mix(self, content: Tensor, styles: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
-        """The network with several styles; weights sum to 1."""
+        """Run the network with several styles.
+
+        Args:
+            content: `(B, 3, H, W)` in [0, 1].
+            styles: Batches of as many images.
+            weights: One for each of them; their sum is 1.
+
+        Returns:
+            The stylised images.
+
+        Raises:
+            OptionError: The method takes one style at a time.
+        """
         raise OptionError(
             f"{self.name} takes one style at a time, not {len(styles)} ({len(content)} contents, weights {weights})"
         )
 
     def forward(self, content: Tensor, style: Tensor) -> Tensor:
-        """The same as :meth:`transfer`."""
+        """Run :meth:`transfer`, whose arguments and result these are."""
         return self.transfer(content, style)
 
     def _fitted(self, image: Tensor) -> Tensor:
@@ -140,22 +181,38 @@ class Baseline(nn.Module, ABC):
     # ---- parts ----------------------------------------------------------------------------------------------------------
 
     def parts(self) -> dict[str, nn.Module]:
-        """The parts by name; by default the direct children."""
+        """Return the parts of the network; by default its direct children.
+
+        Returns:
+            The parts by name.
+        """
         return dict(self.named_children())
 
     @final
     def trained_parts(self) -> tuple[str, ...]:
-        """Names of the parts that training changes."""
+        """Return the names of the parts that training changes.
+
+        Returns:
+            The names.
+        """
         return self.trained
 
     @final
     def parameters_by_part(self) -> dict[str, int]:
-        """Count the parameters of each part, frozen ones too."""
+        """Count the parameters of each part, frozen ones too.
+
+        Returns:
+            The counts by name of part.
+        """
         return {name: sum(value.numel() for value in part.parameters()) for name, part in self.parts().items()}
 
     @final
     def trained_count(self) -> int:
-        """Count the parameters that training changes; those of a trained part that are frozen do not count."""
+        """Count the parameters that training changes; those of a trained part that are frozen do not count.
+
+        Returns:
+            The count.
+        """
         return sum(value.numel() for value in trained_parameters(self, self.trained))
 
     @property
@@ -166,28 +223,66 @@ class Baseline(nn.Module, ABC):
     # ---- training -------------------------------------------------------------------------------------------------------
 
     def draws(self, recipe: TrainingRecipe) -> tuple[int, int]:
-        """How many contents and styles one call of :meth:`training_step` gets, given the images of one part of a batch."""
+        """Return how many contents and styles one call of :meth:`training_step` gets.
+
+        Args:
+            recipe: Says how many images one part of a batch has.
+
+        Returns:
+            Contents and styles.
+        """
         count = recipe.batch // recipe.accumulate
         return count, count
 
     def prepare(self, content: Tensor, style: Tensor) -> None:
-        """Look at a first batch before the first step (not after a resume), as layers initialised by data must."""
+        """Look at a first batch before the first step (not after a resume), as layers initialised by data must.
+
+        Args:
+            content: Contents.
+            style: Styles.
+        """
 
     def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
-        """One iteration: yield each loss in turn; it is propagated and its optimiser stepped before the generator goes on."""
+        """Yield each loss of one iteration in turn. It is propagated and its optimiser stepped before the generator goes on.
+
+        Args:
+            content: Contents, in [0, 1].
+            style: Styles, in [0, 1].
+            step: The number of the iteration.
+
+        Yields:
+            Losses, each with the optimiser it belongs to.
+
+        Raises:
+            OptionError: The method is not trained here.
+        """
         raise OptionError(
             f"{self.name} is used as published and is not trained here (step {step}, {len(content)} + {len(style)})"
         )
 
     def configure_optimiser(self, recipe: TrainingRecipe) -> dict[str, Optimisation]:
-        """The optimisers by name; by default Adam on all trained parts with inverse-time decay."""
+        """Make the optimisers; by default Adam on all trained parts with inverse-time decay.
+
+        Args:
+            recipe: Of the training.
+
+        Returns:
+            The optimisers by name.
+        """
         optimiser = torch.optim.Adam(trained_parameters(self, self.trained), lr=recipe.rate)
         return {"main": Optimisation(optimiser, inverse_time(recipe.rate, recipe.decay), recipe.clip)}
 
     # ---- official files -------------------------------------------------------------------------------------------------
 
     def load_official(self, files: Mapping[str, Path]) -> None:
-        """Load the files of the official release, by part; every name and shape must be theirs."""
+        """Load the files of the official release. Every name and shape must be theirs.
+
+        Args:
+            files: The files by part.
+
+        Raises:
+            OptionError: A file is missing, or there is no such part.
+        """
         files_by_part = {file.part: file for file in self.official}
         for part in files:
             if part not in files_by_part:
@@ -204,12 +299,27 @@ class Baseline(nn.Module, ABC):
             layout.load(self.parts()[part], state, f"{files[part]} as {part} of {self.name}")
 
     def from_official(self, part: str, state: dict[str, Tensor]) -> dict[str, Tensor]:
-        """The tensors of an official file under the names used here; by default they are the same."""
+        """Rename the tensors of an official file to the names used here; by default they are the same.
+
+        Args:
+            part: The part.
+            state: The tensors of the file by name.
+
+        Returns:
+            The tensors by our names.
+        """
         del part
         return state
 
     def to_official(self, part: str) -> dict[str, Tensor]:
-        """A part's tensors under the names of the official file; by default they are the same."""
+        """Rename a part's tensors to the names of the official file; by default they are the same.
+
+        Args:
+            part: The part.
+
+        Returns:
+            The tensors by the names of the file.
+        """
         return dict(self.parts()[part].state_dict())
 
 

@@ -135,23 +135,54 @@ class Loader:
         self._pool.shutdown(cancel_futures=True)
 
     def ask(self, shuffle: int, first: int, count: int) -> None:
-        """Begin to read a batch that will be wanted soon."""
+        """Begin to read a batch that will be wanted soon.
+
+        Args:
+            shuffle: The number of the shuffle.
+            first: The first draw.
+            count: How many draws.
+        """
         request = (shuffle, first, count)
         if request not in self._ahead:
             self._ahead[request] = [self._pool.submit(self.crop, shuffle, draw) for draw in range(first, first + count)]
 
     def batch(self, shuffle: int, first: int, count: int) -> Tensor:
-        """Draws ``first`` to ``first + count - 1`` of a shuffle: (count, 3, side, side) in [0, 1]."""
+        """Read draws ``first`` to ``first + count - 1`` of a shuffle.
+
+        Args:
+            shuffle: The number of the shuffle.
+            first: The first draw.
+            count: How many draws.
+
+        Returns:
+            `(count, 3, side, side)` in [0, 1].
+        """
         self.ask(shuffle, first, count)
         crops = [future.result() for future in self._ahead.pop((shuffle, first, count))]
         return tensor_of(crops)
 
     def index(self, shuffle: int, draw: int) -> int:
-        """Which image a draw takes."""
+        """Return which image a draw takes.
+
+        Args:
+            shuffle: The number of the shuffle.
+            draw: The number of the draw.
+
+        Returns:
+            The place of the image.
+        """
         return int(self._order(shuffle, draw // self._lap)[draw % self._lap])
 
     def crop(self, shuffle: int, draw: int) -> Bytes:
-        """One draw."""
+        """Read one draw.
+
+        Args:
+            shuffle: The number of the shuffle.
+            draw: The number of the draw.
+
+        Returns:
+            The crop.
+        """
         image = self.images[self.index(shuffle, draw)]
         return view(image, self.recipe, stream(self.seed, draw, shuffle, _PLACE))
 

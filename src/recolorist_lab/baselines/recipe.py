@@ -77,8 +77,15 @@ class TrainingRecipe:
     def but(self, **changes: object) -> TrainingRecipe:
         """Return this recipe with some values replaced; ``None`` leaves a value as it is, ``clip=0`` switches clipping off.
 
-        >>> TrainingRecipe().but(batch=2, iterations=None).batch
-        2
+        Returns:
+            The new recipe.
+
+        Raises:
+            OptionError: A recipe holds nothing of that name.
+
+        Example:
+            >>> TrainingRecipe().but(batch=2, iterations=None).batch
+            2
         """
         names = {field.name for field in fields(self)}
         for name in changes:
@@ -87,14 +94,22 @@ class TrainingRecipe:
         return replace(self, **{name: value for name, value in changes.items() if value is not None})  # type: ignore[arg-type]
 
     def by_iterations(self) -> TrainingRecipe:
-        """Return the same recipe counted in iterations, also where the method's authors count epochs."""
+        """Return the same recipe counted in iterations, also where the method's authors count epochs.
+
+        Returns:
+            The recipe.
+        """
         return replace(self, epochs=None)
 
     def described(self) -> dict[str, object]:
         """Return what a reader should see: the length once, in the unit of the authors, and nothing that is worked out later.
 
-        >>> "iterations" in TrainingRecipe(epochs=5).described(), "epochs" in TrainingRecipe().described()
-        (False, False)
+        Returns:
+            The values by name.
+
+        Example:
+            >>> "iterations" in TrainingRecipe(epochs=5).described(), "epochs" in TrainingRecipe().described()
+            (False, False)
         """
         hidden = ("iterations" if self.epochs else "epochs", "epoch_steps")
         return {name: value for name, value in asdict(self).items() if name not in hidden}
@@ -107,8 +122,15 @@ class TrainingRecipe:
     def resolved(self, images: int) -> TrainingRecipe:
         """Return the recipe with epochs turned into iterations for this many training images.
 
-        >>> TrainingRecipe(batch=64, epochs=50).resolved(1_000).iterations
-        800
+        Args:
+            images: How many training images there are.
+
+        Returns:
+            The recipe.
+
+        Example:
+            >>> TrainingRecipe(batch=64, epochs=50).resolved(1_000).iterations
+            800
         """
         steps = max(1, math.ceil(images / self.batch))
         iterations = self.iterations if self.epochs is None else self.epochs * steps

@@ -38,7 +38,14 @@ class Selection:
         self._tensors: dict[str, Tensor] = {}
 
     def measure(self, device: torch.device) -> float:
-        """Return the mean loss over the validation images: the same crops and the same random numbers every time."""
+        """Return the mean loss over the validation images: the same crops and the same random numbers every time.
+
+        Args:
+            device: Where to compute.
+
+        Returns:
+            The loss.
+        """
         contents, styles = self.draws
         total, batches = 0.0, max(1, math.ceil(self.size / contents))
         training = self.model.training
@@ -53,7 +60,12 @@ class Selection:
         return total / batches
 
     def offer(self, step: int, device: torch.device) -> None:
-        """Measure the model as it is after a step, and keep its weights if none were better."""
+        """Measure the model as it is after a step, and keep its weights if none were better.
+
+        Args:
+            step: The number of the step.
+            device: Where to compute.
+        """
         loss = self.measure(device)
         if loss < self.loss:
             self.loss, self.step = loss, step
@@ -65,12 +77,21 @@ class Selection:
             store.put(self.model, self._tensors, self.model.trained_parts(), "the best epoch")
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """Return the tensors and the numbers that :meth:`restore` needs."""
+        """Return the tensors and the numbers that :meth:`restore` needs.
+
+        Returns:
+            Tensors by name, and numbers by name.
+        """
         numbers = {"loss": self.loss, "step": self.step} if self._tensors else {}
         return {f"{_PREFIX}{name}": value for name, value in self._tensors.items()}, numbers
 
     def restore(self, tensors: dict[str, Tensor], numbers: dict[str, Any]) -> None:
-        """Go on from a state."""
+        """Go on from a state.
+
+        Args:
+            tensors: As :meth:`state` returned them.
+            numbers: As :meth:`state` returned them.
+        """
         self._tensors = {name.removeprefix(_PREFIX): value for name, value in tensors.items() if name.startswith(_PREFIX)}
         self.loss, self.step = float(numbers.get("loss", math.inf)), int(numbers.get("step", 0))
 

@@ -87,7 +87,11 @@ class BaselineTrainer:
     # ---- steps ----------------------------------------------------------------------------------------------------------
 
     def advance(self) -> Record:
-        """One iteration."""
+        """Run one iteration.
+
+        Returns:
+            Its losses.
+        """
         step = self.step
         rates = {name: optimisation.rate(step) for name, optimisation in self.optimisers.items()}
         for name, optimisation in self.optimisers.items():
@@ -110,14 +114,25 @@ class BaselineTrainer:
         return self.step % steps == 0 or (self.step == self.recipe.iterations and self.step > steps)
 
     def finish(self) -> dict[str, Any]:
-        """Give the model the weights that the recipe keeps; which they are, for the record."""
+        """Give the model the weights that the recipe keeps.
+
+        Returns:
+            Which they are, for the record.
+        """
         if self.selection is None or not self.selection.step:
             return {"keep": "last", "step": self.step}
         self.selection.use()
         return {"keep": "best", "step": self.selection.step, "validation_loss": self.selection.loss}
 
     def pair(self, number: int) -> tuple[Tensor, Tensor]:
-        """Contents and styles of the number-th call of the training step."""
+        """Read contents and styles of one call of the training step.
+
+        Args:
+            number: The number of the call.
+
+        Returns:
+            Contents and styles.
+        """
         contents, styles = self.draws
         content = self.loader.batch(_CONTENT, number * contents, contents).to(self.device)
         if not self.recipe.paired:
@@ -189,7 +204,11 @@ class BaselineTrainer:
     # ---- state ----------------------------------------------------------------------------------------------------------
 
     def state(self) -> bytes:
-        """Everything a later :meth:`restore` needs, without pickle."""
+        """Return everything a later :meth:`restore` needs, without pickle.
+
+        Returns:
+            The bytes of a checkpoint.
+        """
         tensors = store.named_tensors(self.model, self.model.trained_parts())
         description: dict[str, Any] = {"format": _FORMAT, "step": self.step, "seed": self.seed, "recipe": asdict(self.recipe)}
         description["optimisers"] = {}
@@ -204,7 +223,15 @@ class BaselineTrainer:
         return store.packed(tensors, description)
 
     def restore(self, data: bytes, source: str = "the checkpoint") -> None:
-        """Go on from a state; one of another method or of another run is refused."""
+        """Go on from a state.
+
+        Args:
+            data: The bytes of a checkpoint.
+            source: Where it came from, for the message.
+
+        Raises:
+            LayoutError: It is of another method or of another run.
+        """
         tensors, description = store.unpacked(data, source)
         if (
             description.get("format") != _FORMAT

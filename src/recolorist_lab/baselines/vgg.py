@@ -36,7 +36,15 @@ class Encoder(nn.Sequential):
         self.stages = stages
 
     def taps(self, image: Tensor, last: int | None = None) -> list[Tensor]:
-        """relu1_1, relu2_1, … up to the last stage, or the one asked for."""
+        """Return the features relu1_1, relu2_1 and so on.
+
+        Args:
+            image: The image.
+            last: The last stage that is wanted; None for all.
+
+        Returns:
+            The features of each stage.
+        """
         taps: list[Tensor] = []
         children, start = list(self), 0
         for end in _ENDS[: min(last or self.stages, 5)]:

@@ -58,7 +58,11 @@ class Comparison:
         return 1.0 / len(self.classes)
 
     def to_json(self) -> dict[str, Any]:
-        """Everything as plain values."""
+        """Return everything as plain values.
+
+        Returns:
+            A dictionary for JSON.
+        """
         methods = [
             {
                 **{key: value for key, value in asdict(method).items() if not isinstance(value, np.ndarray)},

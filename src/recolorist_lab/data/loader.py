@@ -59,7 +59,11 @@ class Sample(NamedTuple):
         return mask
 
     def moments(self) -> Moments:
-        """Colour statistics of the picture; a black border takes no part in them."""
+        """Measure colour statistics of the picture; a black border takes no part in them.
+
+        Returns:
+            The moments.
+        """
         measured: Moments = measure(self.picture)
         return measured
 
@@ -131,6 +135,9 @@ class Samples:
 
     def refuse_changed(self, index: int) -> None:
         """Refuse an image that is not the one that was indexed.
+
+        Args:
+            index: The place of the image.
 
         Raises:
             ImageError: Its file, or its row, holds something else.

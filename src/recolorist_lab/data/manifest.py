@@ -88,16 +88,30 @@ class Facts:
     library: str = __version__
 
     def to_json(self) -> str:
-        """As JSON."""
+        """Write the facts as JSON.
+
+        Returns:
+            The text.
+        """
         return json.dumps({"format": FORMAT, **asdict(self)}, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> Facts:
-        """Back from :meth:`to_json`.
+        """Read facts from what :meth:`to_json` wrote.
 
-        >>> facts = Facts("a", "A", "binary", ("no", "yes"), excluded=(Excluded("x.png", "broken"),))
-        >>> Facts.from_json(facts.to_json()) == facts
-        True
+        Args:
+            text: The text.
+
+        Returns:
+            The facts.
+
+        Raises:
+            ManifestError: They are of another format.
+
+        Example:
+            >>> facts = Facts("a", "A", "binary", ("no", "yes"), excluded=(Excluded("x.png", "broken"),))
+            >>> Facts.from_json(facts.to_json()) == facts
+            True
         """
         data = json.loads(text)
         if data.pop("format", None) != FORMAT:
@@ -153,7 +167,17 @@ class Manifest:
 
     @classmethod
     def read(cls, path: str | Path) -> Manifest:
-        """Read a manifest; anything that is not one is refused."""
+        """Read a manifest.
+
+        Args:
+            path: The file.
+
+        Returns:
+            The manifest.
+
+        Raises:
+            ManifestError: The file is missing, or not a manifest.
+        """
         if not Path(path).is_file():
             raise ManifestError(
                 f"there is no manifest {path}; make one with `recolorist-lab data index`, or name the folder of the data with "
@@ -215,7 +239,11 @@ class Manifest:
         return cast("list[Any]", self._columns[name].to_pylist())
 
     def labels(self) -> list[tuple[int, ...]]:
-        """The class indices of every row."""
+        """Return the class indices of every row.
+
+        Returns:
+            The indices; several for an image with several labels.
+        """
         return [_labels(text) for text in self.column("label")]
 
     def rows(self, split: str | None = None, domain: str | None = None) -> NDArray[np.int64]:
@@ -235,7 +263,11 @@ class Manifest:
         return np.flatnonzero(keep)
 
     def sizes(self) -> dict[str, int]:
-        """Images per split, in the usual order; a split without images is not listed."""
+        """Count images per split.
+
+        Returns:
+            The counts in the usual order; a split without images is not listed.
+        """
         counts = Counter(self.column("split"))
         return {split: counts[split] for split in (*SPLITS, *EXTRA_SPLITS) if counts[split]}
 
@@ -254,7 +286,11 @@ class Manifest:
         return tuple(counts[index] for index in range(len(self.facts.classes)))
 
     def fingerprint(self) -> str:
-        """A sha256 of what would change a result: pixels, labels, splits, domains; not of where the data lie."""
+        """Hash what would change a result: pixels, labels, splits, domains; not where the data are.
+
+        Returns:
+            The sha256 in hexadecimal.
+        """
         if self._fingerprint is None:
             self._fingerprint = self._computed_fingerprint()
         return self._fingerprint
@@ -266,7 +302,11 @@ class Manifest:
         return digest.hexdigest()
 
     def with_facts(self, **changes: Any) -> Manifest:
-        """The same rows with other facts."""
+        """Return the same rows with other facts.
+
+        Returns:
+            The manifest.
+        """
         return Manifest(self.table, replace(self.facts, **changes))
 
 

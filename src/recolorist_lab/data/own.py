@@ -41,10 +41,21 @@ class IndexOptions:
     group_pattern: str = ""  #: regular expression that finds the patient or slide in an image's path
 
     def split_of(self, domain: str, stated: str = "") -> str:
-        """The split of an image.
+        """Return the split of an image.
 
-        >>> IndexOptions("mine", test_domains=("b",)).split_of("b"), IndexOptions("mine").split_of("a", "Training")
-        ('test', 'train')
+        Args:
+            domain: Its domain.
+            stated: What the data say; may be empty.
+
+        Returns:
+            The split.
+
+        Raises:
+            OptionError: There is no such split.
+
+        Example:
+            >>> IndexOptions("mine", test_domains=("b",)).split_of("b"), IndexOptions("mine").split_of("a", "Training")
+            ('test', 'train')
         """
         if domain in self.test_domains:
             return "test"
@@ -61,8 +72,18 @@ class IndexOptions:
     def group_of(self, path: str) -> str:
         r"""Find the patient or slide in a path: the pattern's first group, or else all that it matches.
 
-        >>> IndexOptions("mine", group_pattern=r"(p\d+)_").group_of("north/benign/p07_2.png")
-        'p07'
+        Args:
+            path: The path of an image.
+
+        Returns:
+            The group; empty where there is no pattern.
+
+        Raises:
+            OptionError: The pattern is no regular expression, or does not match.
+
+        Example:
+            >>> IndexOptions("mine", group_pattern=r"(p\d+)_").group_of("north/benign/p07_2.png")
+            'p07'
         """
         if not self.group_pattern:
             return ""

@@ -50,10 +50,17 @@ class Recipe:
             raise OptionError(f"classes={self.classes}; choose different ones from {', '.join(MORPHOLOGIES)}")
 
     def split_of(self, hospital: int) -> str:
-        """The split of a hospital's tiles.
+        """Return the split of a hospital's tiles.
 
-        >>> [Recipe(hospitals=4).split_of(number) for number in range(4)]
-        ['train', 'train', 'val', 'test']
+        Args:
+            hospital: Its number.
+
+        Returns:
+            The split.
+
+        Example:
+            >>> [Recipe(hospitals=4).split_of(number) for number in range(4)]
+            ['train', 'train', 'val', 'test']
         """
         if hospital == self.hospitals - 1 and self.hospitals > 1:
             return "test"

@@ -104,6 +104,9 @@ class FeatureCache:
 
         Returns:
             What is stored of them.
+
+        Raises:
+            RecoloristError: The folder cannot be made.
         """
         name = hashlib.blake2b(json.dumps([network, key]).encode(), digest_size=16).hexdigest()
         path = self.folder / f"{name}.safetensors"

@@ -109,10 +109,17 @@ class Evaluation:
     pairs: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)  #: values of every pair, in order
 
     def to_dict(self, *, pairs: bool = False) -> dict[str, Any]:
-        """Plain values for JSON, with those of every pair if asked; NaN becomes None.
+        """Return plain values for JSON; NaN becomes None.
 
-        >>> Evaluation(2, ssim=0.5, pairs={"ssim": np.array([0.4, 0.6])}).to_dict(pairs=True)["pairs"]
-        {'ssim': [0.4, 0.6]}
+        Args:
+            pairs: Include the values of every pair.
+
+        Returns:
+            The values by name.
+
+        Example:
+            >>> Evaluation(2, ssim=0.5, pairs={"ssim": np.array([0.4, 0.6])}).to_dict(pairs=True)["pairs"]
+            {'ssim': [0.4, 0.6]}
         """
         summary = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "pairs"}
         summary["added"], summary["seconds"], summary["choices"] = dict(self.added), dict(self.seconds), dict(self.choices)

@@ -185,7 +185,11 @@ class Table:
         return any(number.spread is not None for number in (*numbers, *beside))
 
     def cells(self) -> Iterable[Cell]:
-        """Yield every cell, row by row."""
+        """Yield every cell, row by row.
+
+        Yields:
+            Cells.
+        """
         for row in self.rows:
             yield from row
 
@@ -202,7 +206,11 @@ class Table:
         return replace(self, title=title, note=note)
 
     def texts(self) -> tuple[tuple[str, ...], ...]:
-        """Return the rows as text without emphasis."""
+        """Return the rows as text without emphasis.
+
+        Returns:
+            One tuple of texts for each row.
+        """
         return tuple(tuple(text_of(cell, column) for cell, column in zip(row, self.columns, strict=True)) for row in self.rows)
 
 

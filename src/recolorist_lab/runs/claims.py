@@ -55,11 +55,19 @@ class Holder:
 
     @classmethod
     def this(cls) -> Holder:
-        """The present process."""
+        """Return the present process.
+
+        Returns:
+            The holder.
+        """
         return cls(_machine(), socket.gethostname(), os.getpid(), _started(os.getpid()))
 
     def is_gone(self) -> bool:
-        """Whether it is known to have ended; False where that cannot be known."""
+        """Return whether the process is known to have ended.
+
+        Returns:
+            False where that cannot be known.
+        """
         return bool(self.machine) and self.machine == _machine() and _started(self.pid) != self.started
 
 
@@ -94,7 +102,11 @@ class Claim:
         self.release()
 
     def check(self) -> None:
-        """Raise if the cell has been taken over."""
+        """Check that the cell has not been taken over.
+
+        Raises:
+            LostClaimError: It has.
+        """
         highest = _numbers(self._path.parent)[-1:]
         if highest != [self.number]:
             raise LostClaimError(f"the claim {self._path} was taken over; this process was not heard of for {self._lease} s")

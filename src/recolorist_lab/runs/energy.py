@@ -45,13 +45,21 @@ class Meter:
 
     @property
     def energy(self) -> Energy:
-        """What was measured; the block must have ended."""
+        """What was measured; the block must have ended.
+
+        Raises:
+            RuntimeError: The block has not ended.
+        """
         if self._energy is None:
             raise RuntimeError("the energy is known only when the block has ended")
         return self._energy
 
     def fill(self, energy: Energy) -> None:
-        """Keep the result."""
+        """Keep the result.
+
+        Args:
+            energy: What was measured.
+        """
         self._energy = energy
 
 

@@ -56,7 +56,11 @@ class Context(Protocol):
         """The finished cells this one builds on, by the name of their grid, in the order of the study."""
 
     def resume(self) -> tuple[int, bytes] | None:
-        """The newest checkpoint that verifies, as (step, data); None where there is none."""
+        """Return the newest checkpoint that verifies.
+
+        Returns:
+            Step and data; None where there is none.
+        """
 
     def save(self, step: int, data: bytes) -> None:
         """Write a checkpoint; the last two are kept.

@@ -186,7 +186,11 @@ class Ledger:
         return self.root / "runs" / cell.config_digest[:16] / cell.run_id
 
     def now(self) -> float:
-        """The time by the clock of the ledger's file system."""
+        """Return the time by the clock of the ledger's file system.
+
+        Returns:
+            Seconds.
+        """
         return claims.now_of(self.root)
 
     def state(self, cell: Cell, now: float | None = None) -> State:
@@ -256,6 +260,9 @@ class Ledger:
 
         Returns:
             The claim; None if another process holds it.
+
+        Raises:
+            LedgerError: The ledger is gone.
         """
         folder = self.folder(cell)
         if not (self.root / "ledger.json").exists():
@@ -299,6 +306,9 @@ class Ledger:
 
         Returns:
             Its size and checksum.
+
+        Raises:
+            LedgerError: The name has a folder or a leading dot.
         """
         if not name or Path(name).name != name or name.startswith("."):
             raise LedgerError(f"a cell cannot keep a file called {name!r}; use a plain name without folders or a leading dot")
@@ -342,7 +352,11 @@ class Ledger:
         claim.forget()
 
     def folders(self) -> list[Path]:
-        """The folder of every run in the ledger."""
+        """List the folder of every run in the ledger.
+
+        Returns:
+            The folders.
+        """
         return sorted(path for path in (self.root / "runs").glob("*/*") if path.is_dir())
 
     def remove(self, folder: Path) -> None:

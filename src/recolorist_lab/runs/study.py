@@ -93,7 +93,11 @@ class Study:
     cells: tuple[Cell, ...]
 
     def grids(self) -> dict[str, list[Cell]]:
-        """The cells by grid."""
+        """Return the cells by grid.
+
+        Returns:
+            The cells by name of the grid.
+        """
         by_grid: dict[str, list[Cell]] = {}
         for cell in self.cells:
             by_grid.setdefault(cell.grid, []).append(cell)

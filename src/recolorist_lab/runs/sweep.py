@@ -31,7 +31,11 @@ class Engine(Protocol):
     """Where cells are run."""
 
     def free(self) -> int:
-        """How many more cells it would take now."""
+        """Return how many more cells it would take now.
+
+        Returns:
+            The number.
+        """
 
     def fits(self, cell: Cell) -> bool:
         """Tell whether what a cell asks for is free now.

@@ -69,7 +69,11 @@ class Needs:
     how: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """For other programs."""
+        """Return the needs as plain values.
+
+        Returns:
+            A dictionary for JSON.
+        """
         return {**asdict(self), "disk_bytes": self.disk}
 
     @property

@@ -34,7 +34,15 @@ class Paired:
         return len(self.pairs)
 
     def stream(self, start: int = 0, end: int | None = None) -> Iterator[ImagePair]:
-        """Pairs in order, from one number up to another."""
+        """Yield pairs in order, from one number up to another.
+
+        Args:
+            start: The first.
+            end: The one after the last; None for all.
+
+        Yields:
+            Pairs.
+        """
         for number in range(start, len(self) if end is None else min(end, len(self))):
             content, style = int(self.pairs.content[number]), int(self.pairs.style[number])
             yield ImagePair(number, self.samples[content], self.samples[style])

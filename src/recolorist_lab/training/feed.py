@@ -74,11 +74,19 @@ class Feed(Dataset[Any]):
         return [self._item(request, sample) for request, sample in zip(where, samples, strict=True)]
 
     def watch(self, workers: int) -> None:
-        """Have workers note which image they read, so that it can be named if one of them dies or hangs."""
+        """Have workers note which image they read, so that it can be named if one of them dies or hangs.
+
+        Args:
+            workers: How many there are.
+        """
         self._in_work = torch.full((workers,), _IDLE).share_memory_()
 
     def in_work(self) -> list[str]:
-        """Return the files that workers began to read and have not finished."""
+        """Return the files that workers began to read and have not finished.
+
+        Returns:
+            Their paths.
+        """
         places = [] if self._in_work is None else [int(place) for place in self._in_work if place != _IDLE]
         return [self.samples.manifest[int(self.samples.rows[place])].path for place in places]
 

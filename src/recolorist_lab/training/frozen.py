@@ -112,7 +112,15 @@ class Extractor:
             network.use_channels_last()
 
     def augmented(self, feed: Feed, copies: int) -> Features:
-        """The images as they are, then augmented copies; without an augmentation copies would be the same and are left out."""
+        """Compute features of the images as they are, then of augmented copies.
+
+        Args:
+            feed: The images.
+            copies: How many; without an augmentation they would be the same and are left out.
+
+        Returns:
+            The features.
+        """
         plain = self.plain(Feed(feed.samples))
         if feed.augmentation is None or copies == 0:
             return plain
@@ -124,7 +132,14 @@ class Extractor:
         )
 
     def plain(self, feed: Feed) -> Features:
-        """The images as a feed without an augmentation gives them: computed once, and kept beside the data."""
+        """Return the features of images as a feed without an augmentation gives them: computed once, and kept beside the data.
+
+        Args:
+            feed: The images.
+
+        Returns:
+            The features.
+        """
         batches = list(_batches(feed, 0))
         path = self._place(feed, batches)
         values = None

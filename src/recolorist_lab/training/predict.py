@@ -41,6 +41,9 @@ class Reader(NamedTuple):
             batch: Images at a time, at most; no more than 64 are, so that several workers share a small set.
             workers: Processes that read, where that is worth their start.
             seconds: How long a minibatch may take; 0 is for ever.
+
+        Returns:
+            The reader.
         """
         order = InOrder(len(feed), min(batch, AT_ONCE), fabric.global_rank, fabric.world_size)
         used = workers_for(_seconds_per_image(feed) * len(feed) / fabric.world_size, workers) if workers else 0

@@ -37,7 +37,11 @@ class Predictions(NamedTuple):
         return self.targets.ndim == 2
 
     def probabilities(self) -> Floats:
-        """Softmax, or sigmoid with several labels to an image."""
+        """Compute the softmax, or the sigmoid with several labels to an image.
+
+        Returns:
+            `(images, classes)`.
+        """
         if self.multilabel:
             halves: Floats = 0.5 * (1.0 + np.tanh(0.5 * self.logits))
             return halves

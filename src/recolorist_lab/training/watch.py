@@ -57,12 +57,20 @@ class Watchers:
         self._watchers = tuple(watchers)
 
     def minibatch(self, now: Now) -> None:
-        """Tell all."""
+        """Pass a minibatch on to all watchers.
+
+        Args:
+            now: Where the training is.
+        """
         for watcher in self._watchers:
             watcher.minibatch(now)
 
     def epoch(self, row: Row) -> None:
-        """Tell all."""
+        """Pass an epoch on to all watchers.
+
+        Args:
+            row: The numbers of the epoch.
+        """
         for watcher in self._watchers:
             watcher.epoch(row)
 
@@ -94,10 +102,18 @@ class Board:
         self._writer = module.SummaryWriter(f"{folder}/{name}" if name else folder)
 
     def minibatch(self, now: Now) -> None:
-        """Too fine to be kept."""
+        """Ignore minibatches: they are too fine to be kept.
+
+        Args:
+            now: Where the training is.
+        """
 
     def epoch(self, row: Row) -> None:
-        """One point on every curve."""
+        """Add a point to every curve.
+
+        Args:
+            row: The numbers of the epoch.
+        """
         for name, value in row.items():
             if name != "epoch" and value is not None:
                 self._writer.add_scalar(name, value, row["epoch"])

@@ -85,10 +85,17 @@ class Expected:
         return {"train": self.train, "val": self.val, "test": self.test}
 
     def classes(self, split: str) -> tuple[int, ...] | None:
-        """Counts per class of a split; None where they are not known.
+        """Return counts per class of a split.
 
-        >>> Expected(3, 2, 1, 2.0, 0.9, (("train", (2, 1)),)).classes("train")
-        (2, 1)
+        Args:
+            split: The split.
+
+        Returns:
+            The counts; None where they are not known.
+
+        Example:
+            >>> Expected(3, 2, 1, 2.0, 0.9, (("train", (2, 1)),)).classes("train")
+            (2, 1)
         """
         return dict(self.per_class).get(split)
 

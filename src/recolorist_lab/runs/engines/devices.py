@@ -35,6 +35,12 @@ class Devices:
     def fits(self, gpus: float) -> bool:
         """Return whether a cell that asks for so many GPUs could start now.
 
+        Args:
+            gpus: How many it asks for.
+
+        Returns:
+            True if it could.
+
         Raises:
             OptionError: The machine has GPUs, and never as many.
         """

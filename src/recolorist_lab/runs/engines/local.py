@@ -42,7 +42,11 @@ class LocalEngine:
             os.environ.setdefault(name, "1")  # processes are the parallelism; threads in each would only be in the way
 
     def free(self) -> int:
-        """How many more cells it would take now."""
+        """Return how many more cells it would take now.
+
+        Returns:
+            The number.
+        """
         return self._jobs - len(self._running) - len(self._stillborn)
 
     def fits(self, cell: Cell) -> bool:

@@ -38,12 +38,22 @@ class RayEngine:
         self._said: set[Resources] = set()
 
     def free(self) -> int:
-        """How many more tasks are worth submitting; a cluster may grow, so it is asked each time."""
+        """Return how many more tasks are worth submitting. A cluster may grow, so it is asked each time.
+
+        Returns:
+            The number.
+        """
         cpus = self._limit or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         return _AHEAD * cpus - len(self._running)
 
     def fits(self, cell: Cell) -> bool:
-        """Always: Ray keeps tasks until a machine is free. Resources that no machine of the cluster has are reported once each.
+        """Accept every cell: Ray keeps tasks until a machine is free. Resources that no machine has are reported once each.
+
+        Args:
+            cell: The cell.
+
+        Returns:
+            True.
 
         Raises:
             OptionError: Ray was started here, and will never have what the cell asks for.

@@ -27,7 +27,11 @@ class Curve(NamedTuple):
     points: Mapping[float, Sequence[float]]
 
     def arrays(self) -> tuple[Any, Any, Any]:
-        """Probabilities, means, and deviations over seeds (zero for one seed)."""
+        """Return probabilities, means, and deviations over seeds.
+
+        Returns:
+            Three arrays; deviations are zero for one seed.
+        """
         p = sorted(self.points)
         means = np.array([np.mean(self.points[probability]) for probability in p])
         spread = np.array(

@@ -49,7 +49,14 @@ class Scores:
         return [method for method in self.values if method != BASELINE]
 
     def targets(self, method: str) -> list[tuple[str, str]]:
-        """Pairs of network and target that the method was run on, in the order of the study."""
+        """Return the pairs of network and target that the method was run on.
+
+        Args:
+            method: The method.
+
+        Returns:
+            Pairs in the order of the study.
+        """
         return list(dict.fromkeys((setting.network, setting.target) for setting in self.values[method]))
 
     def gains(self, method: str, scored: str = "test", *, network: str = "") -> Floats:
@@ -75,12 +82,30 @@ class Scores:
         return np.array([row[:least] for row in rows], np.float64)
 
     def difference(self, method: str, scored: str = "test", *, network: str = "") -> Difference | None:
-        """Return the mean gain and its interval; None where nothing was run."""
+        """Return the mean gain and its interval; None where nothing was run.
+
+        Args:
+            method: The method.
+            scored: The test set.
+            network: The kind of network; empty for all.
+
+        Returns:
+            The difference, or None.
+        """
         gains = self.gains(method, scored, network=network)
         return difference(gains) if gains.size else None
 
     def mean(self, method: str, scored: str = "test", *, network: str = "") -> float | None:
-        """Return the mean over targets of the mean over seeds; None where a run has no such score."""
+        """Return the mean over targets of the mean over seeds; None where a run has no such score.
+
+        Args:
+            method: The method.
+            scored: The test set.
+            network: The kind of network; empty for all.
+
+        Returns:
+            The mean, or None.
+        """
         means = []
         for place in self.targets(method):
             if network in ("", place[0]):

@@ -82,7 +82,14 @@ class SpaceScores:
 
     @classmethod
     def of(cls, rows: Iterable[Row]) -> SpaceScores:
-        """Take the rows of one grid; those without a result are holes."""
+        """Collect the rows of one grid; those without a result are holes.
+
+        Args:
+            rows: The rows.
+
+        Returns:
+            The scores.
+        """
         by_key = {(str(row["dataset"]), str(row["space"]), str(row["method"]), int(str(row["seed"]))): row for row in rows}
         return cls({key: row for key, row in by_key.items() if "result.pairs" in row}, tuple(by_key))
 
@@ -109,21 +116,49 @@ class SpaceScores:
         return [method for method in MATCHERS if method in names]
 
     def value(self, metric: str, dataset: str, space: str, method: str) -> float | None:
-        """Mean over seeds; None if a seed is missing, or the metric or the configuration is no part of the study."""
+        """Return the mean over seeds.
+
+        Args:
+            metric: The metric.
+            dataset: The dataset.
+            space: The colour space.
+            method: How colours are matched.
+
+        Returns:
+            The mean; None if a seed is missing, or the metric or the configuration is no part of the study.
+        """
         keys = sorted(key for key in self.expected if key[:3] == (dataset, space, method))
         values = [_number(self.cells[key], metric) if key in self.cells else None for key in keys]
         return _mean(values)
 
     def mean(self, metric: str, space: str, method: str) -> float | None:
-        """Mean over datasets of the means over seeds."""
+        """Return the mean over datasets of the means over seeds.
+
+        Args:
+            metric: The metric.
+            space: The colour space.
+            method: How colours are matched.
+
+        Returns:
+            The mean; None if one of them is missing.
+        """
         return _mean([self.value(metric, dataset, space, method) for dataset in self.datasets])
 
     def spread(self, metric: str, space: str, method: str) -> float | None:
-        """Standard deviation between seeds of the means over datasets (n − 1); None for one seed, or where a cell is missing."""
+        """Return the standard deviation between seeds of the means over datasets (n − 1).
+
+        Args:
+            metric: The metric.
+            space: The colour space.
+            method: How colours are matched.
+
+        Returns:
+            The deviation; None for one seed, or where a cell is missing.
+        """
         return self.spread_on(self.datasets, metric, space, method)
 
     def spread_on(self, datasets: Sequence[str], metric: str, space: str, method: str) -> float | None:
-        """The same over some datasets."""
+        """Return what :meth:`spread` does, over some datasets."""
         within = []
         for seed in self.seeds:
             keys = [(dataset, space, method, seed) for dataset in datasets]

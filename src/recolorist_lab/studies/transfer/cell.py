@@ -139,7 +139,14 @@ class StylisingPairs:
         self._shown_triples: list[tuple[Bytes, Bytes, Bytes]] = []
 
     def triples(self, paired: Paired) -> Iterator[Triple]:
-        """Content, style and output at the evaluation size."""
+        """Stylise pairs.
+
+        Args:
+            paired: The pairs.
+
+        Yields:
+            Content, style and output at the evaluation size.
+        """
         from recolorist_lab.metrics import Triple
 
         for pair in paired.stream():
@@ -153,13 +160,25 @@ class StylisingPairs:
             yield Triple(content, style, output)
 
     def shown(self) -> bytes:
-        """The first pairs as arrays: (pairs, 3, H, W, 3), content, style and output."""
+        """Return the first pairs as arrays.
+
+        Returns:
+            A file of `(pairs, 3, H, W, 3)`: content, style and output.
+        """
         target = io.BytesIO()
         np.savez_compressed(target, shown=np.array(self._shown_triples))
         return target.getvalue()
 
     def transferred(self, content: Bytes, style: Bytes) -> Bytes:
-        """One pair."""
+        """Stylise one pair.
+
+        Args:
+            content: The content.
+            style: The style.
+
+        Returns:
+            The output.
+        """
         if self.config.method == NOTHING:
             return content
         if self.model is None:

@@ -30,10 +30,18 @@ class Task:
         self.classes, self.multilabel = classes, multilabel
 
     def losses(self, logits: Tensor, targets: Tensor) -> Tensor:
-        """One loss per image: cross-entropy, or the mean over labels of the binary one.
+        """Compute one loss per image: cross-entropy, or the mean over labels of the binary one.
 
-        >>> Task(2, multilabel=False).losses(torch.zeros(1, 2), torch.tensor([1]))
-        tensor([0.6931])
+        Args:
+            logits: Of the network.
+            targets: Classes, or one number for each label.
+
+        Returns:
+            One loss for each image.
+
+        Example:
+            >>> Task(2, multilabel=False).losses(torch.zeros(1, 2), torch.tensor([1]))
+            tensor([0.6931])
         """
         if self.multilabel:
             return functional.binary_cross_entropy_with_logits(logits, targets, reduction="none").mean(1)
@@ -111,12 +119,20 @@ class Algorithm(nn.Module, ABC):
         """
 
     def refreshes(self) -> bool:
-        """Whether the optimiser is to forget what it knows before the update that is about to be made."""
+        """Return whether the optimiser is to forget what it knows before the update that is about to be made.
+
+        Returns:
+            False unless an algorithm says otherwise.
+        """
         return False
 
     def updated(self) -> None:
         """One update was made."""
 
     def facts(self) -> dict[str, Any]:
-        """What ran, for the result: the numbers behind the name."""
+        """Return what ran, for the result: the numbers behind the name.
+
+        Returns:
+            The facts by name.
+        """
         return {"variant": self.variant}

@@ -47,7 +47,14 @@ class SelfReg(Algorithm):
         return StepLoss(loss + loss.detach().clamp(max=1.0) * unlike, logits)
 
     def partners(self, targets: Tensor) -> Partners:
-        """Two permutations within each class, and one draw of Beta(½, ½). An image alone in its class is its own partner."""
+        """Draw two permutations within each class and a number from Beta(½, ½). An image alone in its class is its own partner.
+
+        Args:
+            targets: The class of each image.
+
+        Returns:
+            The partners and the number.
+        """
         keys = targets.argmax(1) if self.task.multilabel and self.variant == "authors" else targets
         first, second = torch.empty(len(keys), dtype=torch.int64), torch.empty(len(keys), dtype=torch.int64)
         share = float(torch.distributions.Beta(torch.tensor(_BETA), torch.tensor(_BETA)).sample())
