@@ -16,6 +16,7 @@ from recolorist_lab.studies import publish
 from recolorist_lab.studies.runtime import table as runtime_table
 from recolorist_lab.studies.shift import page as shift_page
 from recolorist_lab.studies.shift import scores as shift_scores
+from recolorist_lab.studies.transfer import page as transfer_page
 
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs" / "results.md"
@@ -75,10 +76,12 @@ def transfer() -> str:
     rows = rows_of("transfer")
     steps = sorted({row["result.steps"] for row in rows if "result.steps" in row})
     ours = next(row for row in rows if row["method"] == "colorist")
+    best = [metric for metric in transfer_page.best_methods(rows).get("Colorist", []) if metric in ("LPIPS", "SSIM")]
+    verdict = "Colorist keeps the content best of all that change it" if len(best) == 2 else "Colorist, without training"
     return _wrapped(
         f"Thirteen style-transfer networks, trained for {steps[0]:,} to {steps[-1]:,} steps each on blood cells: a small "
-        "budget that does not show how good they can be. Colorist keeps the content best of all that change it (LPIPS "
-        f"{ours['result.lpips']:.3f}, SSIM {ours['result.ssim']:.3f})."
+        f"budget that does not show how good they can be. {verdict}: LPIPS "
+        f"{ours['result.lpips']:.3f}, SSIM {ours['result.ssim']:.3f}."
     )
 
 

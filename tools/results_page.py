@@ -24,22 +24,22 @@ from recolorist_lab.studies.properties import figure as properties_figure
 from recolorist_lab.studies.properties import table as properties_table
 from recolorist_lab.studies.properties.cell import FILE
 from recolorist_lab.studies.runtime import figure as runtime_figure
-from recolorist_lab.studies.runtime import table as runtime_table
+from recolorist_lab.studies.runtime import page as runtime_page
 from recolorist_lab.studies.shift import figure as shift_figure
 from recolorist_lab.studies.shift import page as shift_page
 from recolorist_lab.studies.shift import second as shift_second
 from recolorist_lab.studies.spaces import figure as spaces_figure
 from recolorist_lab.studies.spaces import page as spaces_page
 from recolorist_lab.studies.spaces import statistics as spaces_statistics
-from recolorist_lab.studies.transfer import table as transfer_table
+from recolorist_lab.studies.transfer import page as transfer_page
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "results"
 TABLES: Final[Mapping[str, Callable[[Sequence[Any]], Mapping[str, Table | str]]]] = {
     "properties": properties_table.tables,
     "spaces": spaces_page.tables,
     "hospitals": hospitals_table.tables,
-    "transfer": transfer_table.tables,
-    "runtime": runtime_table.tables,
+    "transfer": transfer_page.tables,
+    "runtime": runtime_page.tables,
     "shift": shift_page.tables,
     "shift_second": shift_second.second_tables,
     "shift_choosing": shift_page.choosing_tables,
@@ -130,7 +130,7 @@ def main() -> None:
         )
         pictures(asked.name, study, ledger)
     (FOLDER / f"{asked.name}.md").write_text(filled(asked.name), "utf-8")
-    print(f"{FOLDER / asked.name}.md: tables made from {asked.name}.json")
+    print(f"{FOLDER / asked.name}.md: tables made from {asked.name}.json; next: python -m tools.results_overview")
 
 
 if __name__ == "__main__":

@@ -56,7 +56,8 @@ def main() -> None:
     pairs = zip(study.cells, rows(study, ledger), strict=True)
     cells = [(transfer_table.label(row), cell) for cell, row in pairs if cell.kind == "transfer" and has_result(row)]
     cells = [(title, cell) for title, cell in cells if cell.config.method != transfer.NOTHING]
-    cells.sort(key=lambda titled: titled[1].config.method != transfer.COLORIST)
+    methods = [transfer.COLORIST, *(cell.config.method for _, cell in cells)]  # forms of one method one below the other
+    cells.sort(key=lambda titled: methods.index(titled[1].config.method))
     pictures = {title: shown(cell, ledger) for title, cell in track(cells, "transferring")}
     drawn = Image.open(io.BytesIO(figures.render(transfer_table.grid(pictures), "png"))).convert("RGB")
     drawn.resize((drawn.width * 2 // 3, drawn.height * 2 // 3), Image.Resampling.LANCZOS).save(

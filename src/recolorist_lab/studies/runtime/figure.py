@@ -23,7 +23,7 @@ _QUANTITIES = {
 
 
 def bars(rows: Iterable[Row], quantity: str = "mean_ms", device: str = "cpu") -> Any:
-    """Draw one bar per method, the fastest lowest, with the paper's figure on its own machine as a ring.
+    """Draw one bar per method, the fastest on top, with the paper's figure on its own machine as a ring.
 
     Args:
         rows: Results, one for each cell.
@@ -58,8 +58,11 @@ def bars(rows: Iterable[Row], quantity: str = "mean_ms", device: str = "cpu") ->
         modelled = quantity == "energy_mwh" and any(row["result.energy_source"] == "modelled" for row in shown)
         picture.suptitle(heading + (" (modelled power, not measured)" if modelled else ""), x=0.01, ha="left", fontsize=10)
         if printed:
-            ring = axes.plot([], [], "o", markersize=5, markerfacecolor="white", markeredgecolor=figures.INK)
-            picture.legend(ring, ["printed in the paper, another machine"], loc="outside lower right")
+            (ring,) = axes.plot([], [], "o", markersize=5, markerfacecolor="white", markeredgecolor=figures.INK)
+            ours = axes.barh([0], [0.0], color=figures.PALETTE[1])
+            picture.legend(
+                [ours, ring], ["this library", "printed in the paper, another machine"], loc="outside lower right", ncols=2
+            )
     return picture
 
 
@@ -74,10 +77,12 @@ def growth(rows: Iterable[Row]) -> Any:
     """
     shown = finished(row for row in rows if str(row["grid"]).partition("-")[0] == "growth")
     picture, axes = figures.figure(6.4, 3.8)
+    others = (colour for number, colour in enumerate(figures.PALETTE) if number != 1)
     with figures.house():
         for method in dict.fromkeys(str(row["method"]) for row in shown):
             points = sorted((int(figure_of(row, "side")), figure_of(row, "mean_ms")) for row in shown if row["method"] == method)
-            axes.plot(*zip(*points, strict=True), "o-", label=title(method))
+            colour = next(others) if method not in OURS else figures.PALETTE[1]  # as in the bars
+            axes.plot(*zip(*points, strict=True), "o-", color=colour, label=title(method))
             axes.annotate(title(method), points[-1], xytext=(6, 0), textcoords="offset points", va="center", fontsize=8.5)
         sides = sorted({int(figure_of(row, "side")) for row in shown})
         axes.set_xscale("log", base=2)

@@ -13,7 +13,7 @@ from recolorist_lab.report.table import GAP, Cell, Column, Digits, Number, Table
 from recolorist_lab.runs.config import Json
 from recolorist_lab.studies.runtime.cell import COLORIST
 
-__all__ = ["energy", "figure_of", "growth", "latency", "printed_of", "side_of", "tables", "title"]
+__all__ = ["energy", "figure_of", "growth", "latency", "printed_of", "side_of", "title"]
 
 Row: TypeAlias = Mapping[str, Json]
 _REFERENCE = "colorist"
@@ -41,18 +41,6 @@ def title(method: str) -> str:
         ('AdaIN', 'Colorist, style from a bank')
     """
     return _TITLES.get(method) or (METHODS[method].title if method in METHODS else method)
-
-
-def tables(rows: Sequence[Row]) -> dict[str, Table]:
-    """Make every table of the page.
-
-    Args:
-        rows: Results, one for each cell.
-
-    Returns:
-        Tables by their mark on the page.
-    """
-    return {"latency": latency(rows), "energy": energy(rows), "growth": growth(rows)}
 
 
 _THREE, _FOUR, _RATIO = Digits(3, "significant"), Digits(4, "significant"), Digits(2, "ratio")

@@ -19,7 +19,7 @@ from recolorist_lab.report.table import label as words
 from recolorist_lab.runs.config import Json
 from recolorist_lab.studies.transfer.cell import COLORIST, NOTHING
 
-__all__ = ["budget", "grid", "label", "shown", "table", "tables", "title"]
+__all__ = ["budget", "grid", "label", "shown", "table", "title"]
 
 Row: TypeAlias = Mapping[str, Json]
 _OWN: Final = {COLORIST: "Colorist", NOTHING: "contents left as they are"}
@@ -46,18 +46,6 @@ def title(method: str) -> str:
         ('SANET', 'Colorist')
     """
     return _OWN.get(method) or (METHODS[method].title if method in METHODS else method)
-
-
-def tables(rows: Sequence[Row]) -> dict[str, Table]:
-    """Make every table of the page.
-
-    Args:
-        rows: Results, one for each cell.
-
-    Returns:
-        Tables by their mark on the page.
-    """
-    return {"comparison": table(rows), "budget": budget(rows)}
 
 
 def label(row: Row) -> str:

@@ -1,0 +1,121 @@
+"""The tables of the page of the runtime study, and the sentences that hold its numbers."""
+
+from __future__ import annotations
+
+import statistics
+import textwrap
+from collections.abc import Sequence
+from typing import Final
+
+from recolorist_lab.paper.numbers import RUNTIME
+from recolorist_lab.report.rows import finished
+from recolorist_lab.report.table import Digits, Table
+from recolorist_lab.studies.runtime.cell import COLORIST
+from recolorist_lab.studies.runtime.table import Row, energy, figure_of, growth, latency, printed_of, side_of, title
+
+__all__ = ["conditions", "finding", "largest", "meter", "tables"]
+
+_WIDTH: Final = 150
+_MS: Final = Digits(3, "significant")
+_RATIO: Final = Digits(2, "ratio")
+
+
+def tables(rows: Sequence[Row]) -> dict[str, Table | str]:
+    """Make every table of the page.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        Tables and sentences by their mark on the page.
+    """
+    return {
+        "conditions": conditions(rows),
+        "latency": latency(rows),
+        "finding": finding(rows),
+        "meter": meter(rows),
+        "energy": energy(rows),
+        "growth": growth(rows),
+        "largest": largest(rows),
+    }
+
+
+def conditions(rows: Sequence[Row]) -> str:
+    """Say how many threads were used, and how busy the machine was; nothing before a method was timed."""
+    done = finished(rows)
+    if not done:
+        return ""
+    threads = sorted({int(figure_of(row, "threads")) for row in done})
+    loads = [figure_of(row, "load_before") for row in done]
+    return _wrapped(
+        f"Threads: {' or '.join(map(str, threads))}. Load average before a method was timed: median "
+        f"{statistics.median(loads):.1f}, {min(loads):.1f} to {max(loads):.1f}; the methods timed before are part of it."
+    )
+
+
+def finding(rows: Sequence[Row]) -> str:
+    """Say how long the baselines take against Colorist, here and in the paper, and what other forms of Colorist take; nothing where one side is missing."""
+    times = {str(row["method"]): figure_of(row, "mean_ms") for row in finished(rows) if _is_timed(row)}
+    printed = {name: paper.mean for name in times if (paper := printed_of(name, "cpu")) is not None}
+    networks = {name: times[name] for name in printed if name not in COLORIST}
+    if not networks or "colorist" not in times:
+        return ""
+    ours, theirs = times["colorist"], RUNTIME["cpu", "Colorist"].mean
+    fastest, slowest = (way(networks, key=networks.__getitem__) for way in (min, max))
+    slower = {name: time / printed[name] for name, time in networks.items()}
+    least = min(slower, key=slower.__getitem__)
+    ratios = sorted(printed[name] / theirs for name in networks)
+    words = [
+        f"**The baselines take {_RATIO.text(networks[fastest] / ours)} ({title(fastest)}) to",
+        f"{_RATIO.text(networks[slowest] / ours)} ({title(slowest)}) times as long as Colorist**;",
+        f"in the paper {_RATIO.text(ratios[0])} to {_RATIO.text(ratios[-1])}.",
+        f"Colorist takes {_MS.text(ours)} ms here for two 8-bit images; the paper has {_MS.text(theirs)} ms, on another machine.",
+        f"The networks take {_RATIO.text(statistics.median(slower.values()))} times the paper's milliseconds, in the median;",
+        f"{title(least)} the least, {_MS.text(networks[least])} ms here and {_MS.text(printed[least])} in the paper.",
+    ]
+    if "colorist_aug" in times:
+        words.insert(4, f"The authors' package takes {_MS.text(times['colorist_aug'])} ms here.")
+    if "colorist_float" in times:
+        words.append(f"Single float32 images take Colorist {_RATIO.text(times['colorist_float'] / ours)} times its 8-bit time.")
+    if "colorist_batch" in times:
+        words.append(
+            f"Batches of float tensors take {_RATIO.text(times['colorist_batch'] / ours)} times as long an image: torch's "
+            "operators go through memory many times, and are meant for a GPU."
+        )
+    return _wrapped(" ".join(words))
+
+
+def meter(rows: Sequence[Row]) -> str:
+    """Say whether energy was measured."""
+    sources = {str(row["result.energy_source"]) for row in finished(rows) if row["grid"] == "latency"}
+    if sources == {"modelled"}:
+        return _wrapped(
+            "No counter of power can be read on this machine, so energy is **modelled**: codecarbon multiplies time by a power "
+            "it takes from a table for the processor and a constant for memory. Such a figure says no more than the time it was "
+            "made from; processor time is beside it."
+        )
+    return _wrapped(f"The column *source* says where energy comes from: {', '.join(sorted(sources))}.")
+
+
+def largest(rows: Sequence[Row]) -> str:
+    """Say what Colorist and the slowest baseline take at the largest side; nothing where that is missing."""
+    grown = [row for row in finished(rows) if str(row["grid"]).partition("-")[0] == "growth"]
+    if not grown:
+        return ""
+    side = max(map(side_of, grown))
+    times = {str(row["method"]): figure_of(row, "mean_ms") for row in grown if side_of(row) == side}
+    if "colorist" not in times:
+        return ""
+    slowest = max(times, key=times.__getitem__)
+    return _wrapped(
+        f"At {side:,} pixels {title(slowest)} takes {_MS.text(times[slowest] / 1000)} seconds, and Colorist "
+        f"{_MS.text(times['colorist'])} milliseconds."
+    )
+
+
+def _is_timed(row: Row) -> bool:
+    return row["grid"] == "latency" and row["device"] == "cpu"
+
+
+def _wrapped(words: str) -> str:
+    return textwrap.fill(words, _WIDTH, break_on_hyphens=False, break_long_words=False) + "\n"
