@@ -54,7 +54,14 @@ def conditions(rows: Sequence[Row]) -> str:
 
 
 def finding(rows: Sequence[Row]) -> str:
-    """Say how long the baselines take against Colorist, here and in the paper, and what other forms of Colorist take; nothing where one side is missing."""
+    """Say how long the baselines take against Colorist, here and in the paper, and what other forms of Colorist take.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        A paragraph; empty without results of Colorist and of one baseline.
+    """
     times = {str(row["method"]): figure_of(row, "mean_ms") for row in finished(rows) if _is_timed(row)}
     printed = {name: paper.mean for name in times if (paper := printed_of(name, "cpu")) is not None}
     networks = {name: times[name] for name in printed if name not in COLORIST}

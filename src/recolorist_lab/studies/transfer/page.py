@@ -64,7 +64,14 @@ def best_methods(rows: Sequence[Row]) -> dict[str, list[str]]:
 
 
 def finding(rows: Sequence[Row]) -> str:
-    """Say who is best, who has learnt to take a style, and how contents left as they are compare; nothing before these have results."""
+    """Say who is best, who has learnt to take a style, and how contents left as they are compare.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        A list in Markdown; empty without results of Colorist and of contents left as they are.
+    """
     measured = _measured(rows)
     if not {COLORIST, NOTHING} <= {row["method"] for row in measured.values()}:
         return ""
