@@ -21,11 +21,11 @@ from recolorist_lab.runs.kinds import KINDS
 from recolorist_lab.runs.ledger import Ledger, writing
 from recolorist_lab.runs.study import Cell
 
-__all__ = ["Outcome", "died", "run_cell"]
+__all__ = ["CellOutcome", "died", "run_cell"]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CellOutcome:
     """How an attempt ended. The ledger is what counts; this only saves the launcher from looking.
 
     ``died`` is an attempt whose process was seen to die. ``lost`` is one of which nothing is known: its process did not start, or
@@ -72,7 +72,7 @@ class _Context:
         self.files[name] = self._ledger.keep(self._cell, name, data)
 
 
-def run_cell(root: Path, lease: float, cell: Cell) -> Outcome:
+def run_cell(root: Path, lease: float, cell: Cell) -> CellOutcome:
     """Claim a cell, run it, and leave its result or its error in the ledger.
 
     Args:
@@ -91,23 +91,23 @@ def run_cell(root: Path, lease: float, cell: Cell) -> Outcome:
     _refuse_other_data(cell)
     claim = ledger.claim(cell)
     if claim is None:
-        return Outcome("busy")
+        return CellOutcome("busy")
     with claim:
         state = ledger.state(cell)
         if state.name == "done":  # finished by another since we looked
             ledger.clean(cell, claim)
-            return Outcome("reused")
+            return CellOutcome("reused")
         if state.name == "failed":
-            return Outcome("failed", state.detail)
+            return CellOutcome("failed", state.detail)
         if state.name == "corrupt":
             ledger.set_aside(cell)
         try:
             return _work(ledger, cell, claim)
         except LostClaimError:
-            return Outcome("busy")
+            return CellOutcome("busy")
 
 
-def _work(ledger: Ledger, cell: Cell, claim: Claim) -> Outcome:
+def _work(ledger: Ledger, cell: Cell, claim: Claim) -> CellOutcome:
     context = _Context(ledger, cell, claim)
     others = set(multiprocessing.active_children())
     started, start = datetime.now(UTC), time.perf_counter()
@@ -128,7 +128,7 @@ def _work(ledger: Ledger, cell: Cell, claim: Claim) -> Outcome:
     claim.check()
     ledger.publish(cell, {**_about(cell), "result": result, "files": context.files, "timings": timings})
     ledger.clean(cell, claim)
-    return Outcome("done")
+    return CellOutcome("done")
 
 
 def _kill(children: Iterable[BaseProcess]) -> None:
@@ -148,16 +148,16 @@ def _about(cell: Cell) -> dict[str, Any]:
     }
 
 
-def _fail(ledger: Ledger, cell: Cell, claim: Claim, error: Exception) -> Outcome:
+def _fail(ledger: Ledger, cell: Cell, claim: Claim, error: Exception) -> CellOutcome:
     message = str(error) if isinstance(error, RecoloristError) else f"{type(error).__name__}: {error}"
     frames = traceback.extract_tb(error.__traceback__)
     trace = [f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}" for frame in frames]  # without machines' folders
     claim.check()
     ledger.fail(cell, {**_about(cell), "error": message, "trace": trace})
-    return Outcome("failed", message)
+    return CellOutcome("failed", message)
 
 
-def died(ledger: Ledger, cell: Cell, times: int, how: str) -> Outcome:
+def died(ledger: Ledger, cell: Cell, times: int, how: str) -> CellOutcome:
     """Record a cell whose process dies each time; if another process finished it, that counts.
 
     Args:
@@ -171,13 +171,13 @@ def died(ledger: Ledger, cell: Cell, times: int, how: str) -> Outcome:
     """
     claim = ledger.claim(cell)
     if claim is None:
-        return Outcome("busy")
+        return CellOutcome("busy")
     with claim:
         if ledger.state(cell).name in {"done", "failed"}:
-            return Outcome("busy")
+            return CellOutcome("busy")
         message = f"the process running it died {times} times, the last time {how}; it may need more memory than there is"
         ledger.fail(cell, {**_about(cell), "error": message, "trace": []})
-    return Outcome("failed", message)
+    return CellOutcome("failed", message)
 
 
 def _refuse_other_code(cell: Cell) -> None:

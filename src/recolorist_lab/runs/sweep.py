@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from recolorist_lab.runs import cell as cells
-from recolorist_lab.runs.cell import Outcome
+from recolorist_lab.runs.cell import CellOutcome
 from recolorist_lab.runs.claims import LedgerError
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Cell, Study
@@ -54,7 +54,7 @@ class Engine(Protocol):
             cell: The cell.
         """
 
-    def wait(self, seconds: float) -> list[tuple[Cell, Outcome]]:
+    def wait(self, seconds: float) -> list[tuple[Cell, CellOutcome]]:
         """Wait for cells to end.
 
         Args:
@@ -205,7 +205,7 @@ class _Sweep:
             self._running.discard(cell.run_id)
             self._settle(cell, outcome)
 
-    def _settle(self, cell: Cell, outcome: Outcome) -> None:
+    def _settle(self, cell: Cell, outcome: CellOutcome) -> None:
         if outcome.name == "died":
             self._deaths[cell.run_id] += 1
             if self._deaths[cell.run_id] > self._retries:

@@ -17,7 +17,7 @@ from recolorist_lab.cli import reproduce as cli_reproduce
 from recolorist_lab.cli.main import app
 from recolorist_lab.data import index as indexing
 from recolorist_lab.data.named import open_dataset
-from recolorist_lab.runs.cell import Outcome, run_cell
+from recolorist_lab.runs.cell import CellOutcome, run_cell
 from recolorist_lab.runs.kinds import KINDS
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.remembered import recalled
@@ -49,7 +49,7 @@ class Here:
 
     def __init__(self, ledger: Ledger, jobs: int) -> None:
         self.ledger, self.jobs = ledger, jobs
-        self.ended: list[tuple[Cell, Outcome]] = []
+        self.ended: list[tuple[Cell, CellOutcome]] = []
 
     def free(self) -> int:
         return 1
@@ -60,7 +60,7 @@ class Here:
     def start(self, cell: Cell) -> None:
         self.ended.append((cell, run_cell(self.ledger.root, self.ledger.lease, cell)))
 
-    def wait(self, _: float) -> list[tuple[Cell, Outcome]]:
+    def wait(self, _: float) -> list[tuple[Cell, CellOutcome]]:
         ended, self.ended = self.ended, []
         return ended
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from recolorist.errors import OptionError, RecoloristError
-from recolorist_lab.runs.cell import Outcome, run_cell
+from recolorist_lab.runs.cell import CellOutcome, run_cell
 from recolorist_lab.runs.engines.devices import VARIABLE, Devices, visible_devices
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Cell
@@ -37,7 +37,7 @@ class LocalEngine:
         self._running: dict[Any, tuple[Cell, Connection]] = {}
         self._devices: Devices | None = None  # looked for when a cell asks for one
         self._taken: dict[str, tuple[str, ...]] = {}  # GPUs by run id
-        self._stillborn: list[tuple[Cell, Outcome]] = []
+        self._stillborn: list[tuple[Cell, CellOutcome]] = []
         for name in _ONE_THREAD:
             os.environ.setdefault(name, "1")  # processes are the parallelism; threads in each would only be in the way
 
@@ -79,14 +79,14 @@ class LocalEngine:
         try:
             process.start()
         except (OSError, EOFError) as error:  # the server that forks them was killed; the next start brings up another
-            self._stillborn.append((cell, Outcome("lost", f"its process could not be started ({error})")))
+            self._stillborn.append((cell, CellOutcome("lost", f"its process could not be started ({error})")))
             ours.close()
         else:
             self._running[process] = (cell, ours)
         finally:
             theirs.close()
 
-    def wait(self, seconds: float) -> list[tuple[Cell, Outcome]]:
+    def wait(self, seconds: float) -> list[tuple[Cell, CellOutcome]]:
         """Wait for processes to end.
 
         Args:
@@ -125,15 +125,15 @@ class LocalEngine:
         self._running.clear()
 
 
-def _outcome(process: Any, pipe: Connection) -> Outcome:
+def _outcome(process: Any, pipe: Connection) -> CellOutcome:
     """Return the last message of the process, or how it died. The message may be cut off at any byte."""
     with pipe, contextlib.suppress(Exception):
         if pipe.poll():
-            return Outcome(*pipe.recv())
+            return CellOutcome(*pipe.recv())
     code = process.exitcode
     if code == _SERVER_KILLED:
-        return Outcome("lost", "the server that starts processes was killed, and with it the news of how this one ended")
-    return Outcome("died", f"by signal {-code}" if code < 0 else f"with exit code {code}")
+        return CellOutcome("lost", "the server that starts processes was killed, and with it the news of how this one ended")
+    return CellOutcome("died", f"by signal {-code}" if code < 0 else f"with exit code {code}")
 
 
 def _context(preload: str) -> Any:
@@ -157,7 +157,7 @@ def _main(pipe: Connection, root: Path, lease: float, cell: Cell, devices: tuple
     try:
         outcome = run_cell(root, lease, cell)
     except RecoloristError as error:
-        outcome = Outcome("error", str(error))
+        outcome = CellOutcome("error", str(error))
     pipe.send((outcome.name, outcome.message))
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from recolorist import optional
 from recolorist.errors import OptionError, RecoloristError
-from recolorist_lab.runs.cell import Outcome, run_cell
+from recolorist_lab.runs.cell import CellOutcome, run_cell
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Cell, Resources
 
@@ -87,7 +87,7 @@ class RayEngine:
         task = self._task.options(**options)
         self._running[task.remote(str(self._ledger.root.resolve()), self._ledger.lease, cell)] = cell
 
-    def wait(self, seconds: float) -> list[tuple[Cell, Outcome]]:
+    def wait(self, seconds: float) -> list[tuple[Cell, CellOutcome]]:
         """Wait for tasks to end, with or without an error of Ray.
 
         Args:
@@ -112,14 +112,14 @@ class RayEngine:
             self.wait(0.2)
         self._ray.shutdown()
 
-    def _outcome(self, task: Any) -> Outcome:
+    def _outcome(self, task: Any) -> CellOutcome:
         errors = self._ray.exceptions
         try:
-            return Outcome(*self._ray.get(task))
+            return CellOutcome(*self._ray.get(task))
         except errors.RayTaskError as error:  # not one of ours: those come back as outcomes
-            return Outcome("error", f"a task failed on Ray: {error}")
+            return CellOutcome("error", f"a task failed on Ray: {error}")
         except errors.RayError as error:  # the worker or its machine died, more often than Ray was willing to try
-            return Outcome("died", f"on Ray ({type(error).__name__})")
+            return CellOutcome("died", f"on Ray ({type(error).__name__})")
 
 
 def shortage(wants: Resources, nodes: Sequence[Mapping[str, float]]) -> str:

@@ -66,5 +66,5 @@ def _is_gated(scores: Scores, method: str) -> bool:
 
 def _mean(scores: Scores, method: str, networks: Sequence[str]) -> float | None:
     """Return the mean gain over the kinds of network; None where the method was not run with one of them."""
-    found = [scores.gains(method, network=network) for network in networks]
-    return float(np.mean([gains.mean() for gains in found])) if all(gains.size for gains in found) else None
+    by_network = [scores.gains(method, network=network) for network in networks]
+    return float(np.mean([gains.mean() for gains in by_network])) if all(gains.size for gains in by_network) else None

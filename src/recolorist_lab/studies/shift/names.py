@@ -76,7 +76,9 @@ def target_name(dataset: str) -> str:
         return dataset
     task, _, rest = dataset.rpartition("-")[0].partition("-")
     sources, _, target = rest.partition("-to-")
-    return f"{task}: {' and '.join(_SOURCES.get(one, one) for one in sources.split('-'))} → {_SOURCES.get(target, target)}"
+    return (
+        f"{task}: {' and '.join(_SOURCES.get(source, source) for source in sources.split('-'))} → {_SOURCES.get(target, target)}"
+    )
 
 
 def group_of(dataset: str) -> str:

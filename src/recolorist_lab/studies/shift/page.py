@@ -103,9 +103,9 @@ def overall_table(rows: Sequence[Row]) -> Table:
     scores = collect(rows)
     lines = []
     for method in scores.methods:
-        found = {scored: _both(scores, method, scored) for scored in ("test", "test_gated", "source")}
-        if found["test"] is not None:
-            lines.append((method, found))
+        by_test_set = {scored: _both(scores, method, scored) for scored in ("test", "test_gated", "source")}
+        if by_test_set["test"] is not None:
+            lines.append((method, by_test_set))
     lines.sort(key=lambda line: -(line[1]["test"] or 0.0))
     return Table(
         [
@@ -119,9 +119,9 @@ def overall_table(rows: Sequence[Row]) -> Table:
             [
                 method_name(method),
                 _seeds(scores, method),
-                *(_points(found[scored]) for scored in ("test", "test_gated", "source")),
+                *(_points(by_test_set[scored]) for scored in ("test", "test_gated", "source")),
             ]
-            for method, found in lines
+            for method, by_test_set in lines
         ],
     )
 
@@ -204,7 +204,7 @@ def added_table(rows: Sequence[Row]) -> Table:
         for network, kind in NETWORKS.items():
             line: list[Cell] = [f"{method_name(method)}, {kind}"]
             for scored in ("test", "test_gated", "source"):
-                less, more = (scores.gains(one, scored, network=network) for one in ("RandAugment", method))
+                less, more = (scores.gains(name, scored, network=network) for name in ("RandAugment", method))
                 line.append(_text(difference(more - less)))
             lines.append(line)
     headings = ("as they are", "gated", "at the source")
@@ -287,8 +287,8 @@ def recipe_table(rows: Sequence[Row], ways: Sequence[tuple[str, str, str]]) -> T
         scores = collect(rows, datasets)
         for network, kind in NETWORKS.items():
             count = len(scores.gains(BASELINE, network=network))
-            found = (scores.difference(method, scored, network=network) for _, method, scored in ways)
-            lines.append([f"{group}, {kind}", str(count), *(_text(gain) for gain in found)])
+            differences = (scores.difference(method, scored, network=network) for _, method, scored in ways)
+            lines.append([f"{group}, {kind}", str(count), *(_text(gain) for gain in differences)])
     return Table([label("tested on"), Column("targets"), *(Column(heading, "points") for heading, _, _ in ways)], lines)
 
 
@@ -342,8 +342,8 @@ def _seeds(scores: Scores, method: str) -> str:
 
 def _both(scores: Scores, method: str, scored: str) -> float | None:
     """Return the mean over the kinds of network of the mean gain over targets and seeds."""
-    found = [scores.gains(method, scored, network=network) for network in NETWORKS]
-    means = [float(gains.mean()) for gains in found if gains.size]
+    by_network = [scores.gains(method, scored, network=network) for network in NETWORKS]
+    means = [float(gains.mean()) for gains in by_network if gains.size]
     return float(np.mean(means)) if len(means) == len(NETWORKS) else None
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from recolorist_lab.runs import sweep
-from recolorist_lab.runs.cell import Outcome
+from recolorist_lab.runs.cell import CellOutcome
 from recolorist_lab.runs.claims import LedgerError
 from recolorist_lab.runs.engines import local
 from recolorist_lab.runs.engines.local import LocalEngine
@@ -127,9 +127,9 @@ def test_a_cell_sees_its_gpus_only(
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr("signal.signal", lambda *_: None)
 
-    def look(*_: object) -> Outcome:
+    def look(*_: object) -> CellOutcome:
         found.append(os.environ.get("CUDA_VISIBLE_DEVICES"))
-        return Outcome("done")
+        return CellOutcome("done")
 
     monkeypatch.setattr(local, "run_cell", look)
     ours, theirs = multiprocessing.Pipe(duplex=False)
