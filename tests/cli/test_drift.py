@@ -126,7 +126,16 @@ def test_reports_are_written_and_replaced_only_by_force(data: Path, bank: Path, 
 
 @pytest.mark.parametrize(
     ("words", "name"),
-    [(["--coverage", "2"], "coverage"), (["--mask", "liver"], "--mask liver"), (["--plot", "p.png"], ".svg")],
+    [
+        (["--coverage", "2"], "coverage"),
+        (["--mask", "liver"], "--mask liver"),
+        (["--plot", "p.png"], ".svg"),
+        (["--fail-over", "5"], "--fail-over 5.0; accepted are numbers from 0 to 1"),  # 5 % is 0.05; 5 would never fail
+        (["--fail-over", "nan"], "--fail-over nan"),
+        (["--fail-shift", "-1"], "--fail-shift -1.0"),
+        (["--fail-shift", "nan"], "--fail-shift nan"),
+        (["--fail-least", "0"], "--fail-least 0; accepted are whole numbers from 1"),
+    ],
 )
 def test_wrong_options_are_refused(data: Path, bank: Path, words: list[str], name: str) -> None:
     assert name in refused("drift", data, "--bank", bank, *words)

@@ -36,6 +36,7 @@ MATCH = MatchOptions()
         *((Limits, {name: value}) for name in ("loss", "saturated", "clip") for value in (-0.1, 1.1, math.nan, "0.1")),
         *((Limits, {name: -1.0}) for name in ("max_gain", "outlier")),
         (AuditOptions, {"mask": "liver"}),
+        *((Masks, {name: "tisue"}) for name in ("mask", "style_mask")),
         *((DriftOptions, {"coverage": value}) for value in (0.4, 1, 2, math.nan, "0.9")),
         (DriftOptions, {"mask": "liver"}),
         (HarmoniseOptions, {"match": MATCH, "mask": "liver"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -71,6 +72,7 @@ def drift(
     from recolorist.collections.tasks import compare_images, open_bank
 
     common.refuse_other_than_svg(plot)
+    _check_limits(fail_over, fail_shift, fail_least)
     is_piped = common.check_reports(lines, plot, force=force, as_json=as_json)
     trained = open_bank(bank)
     select = replace(select, domain_from=group_from)
@@ -88,6 +90,18 @@ def drift(
     summary = _summarise(result) | {"coverage": options.coverage, **limits, "over": bool(failed), "failed_groups": failed}
     code = common.DRIFTED if failed else 0  # before failed files: drift is what a pipeline asked about
     finish(summary, result.failures, result.ignored, as_json=as_json, code=code)
+
+
+def _check_limits(over: float | None, shift: float | None, least: int) -> None:
+    """Refuse limits that no group could ever exceed, or that every group does."""
+    from recolorist.core.image import number
+    from recolorist.io.reading import check_whole
+
+    if over is not None:
+        number(over, 0, 1, "fail_over")
+    if shift is not None:
+        number(shift, 0, math.inf, "fail_shift")
+    check_whole(least, 1, None, "fail_least")
 
 
 def _fails(group: Group, over: float | None, shift: float | None, least: int) -> bool:

@@ -28,6 +28,8 @@ _NAMES: Final = {
     "clip": "--max-clip",
     "group_from": "--group-from",
     "fail_over": "--fail-over",
+    "fail_shift": "--fail-shift",
+    "fail_least": "--fail-least",
     "overwrite": "--force",
 }
 _VALUE: Final = r"('[^']*'|\"[^\"]*\"|\([^()]*\)|[\w.+-]*\w)"

@@ -213,10 +213,25 @@ class DriftOptions:
 
 @dataclass(frozen=True, slots=True)
 class Masks:
-    """The pixels of one match that are measured: files (0 is outside) or names of foreground rules."""
+    """The pixels of one match that are measured: files (0 is outside) or names of foreground rules.
+
+    Args:
+        mask: File or rule for the content.
+        style_mask: File or rule for the style.
+
+    Raises:
+        OptionError: One of them is neither a rule nor a file that exists.
+    """
 
     mask: str | None = None
     style_mask: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check that each is a rule or a file."""
+        for name, value in (("mask", self.mask), ("style_mask", self.style_mask)):
+            if value is not None and value not in foreground.RULES and not Path(value).exists():
+                rules = " and ".join(map(repr, foreground.RULES))
+                raise OptionError(f"{name}={value!r} is neither a file nor a foreground rule; the rules are {rules}")
 
 
 @dataclass(frozen=True, slots=True)
