@@ -82,9 +82,10 @@ def _seconds(work: Callable[[Path], object], clock: Callable[[], float], folder:
 def _arm(name: str, source: Path, jobs: int) -> Callable[[Path], object]:
     if name in plain_loop.LOOPS:
         return lambda out: plain_loop.run(name, source, out, jobs)
+    from recolorist import StyleBank
     from recolorist import collections as batch  # a plain loop has none of it in its processes
 
-    where, styles = batch.Where(jobs=jobs), batch.open_bank(source.with_name("styles.rcb"))
+    where, styles = batch.Where(jobs=jobs), StyleBank.open(source.with_name("styles.rcb"))
     works: dict[str, Callable[[Path], object]] = {
         "bank": lambda _: batch.build_bank(source, where=where),
         "audit": lambda _: batch.audit(source, styles, where=where),

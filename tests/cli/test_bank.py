@@ -42,7 +42,7 @@ def test_a_json_bank_for_the_page(data: Path, bank: Path, tmp_path: Path) -> Non
     run_json("bank", "build", data, "-o", tmp_path / "a.json", "--split", "train")
     values = json.loads((tmp_path / "a.json").read_text("utf-8"))
     assert (values["format"], values["count"]) == ("recolorist.bank/2", 20)
-    assert collections.open_bank(tmp_path / "a.json").keys == StyleBank.load(bank).keys
+    assert StyleBank.open(tmp_path / "a.json").keys == StyleBank.load(bank).keys
 
 
 def test_real_images_in_one_archive(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_bank_that_exists_is_replaced_only_by_force(data: Path, bank: Path, tm
     assert "exists; pass --force" in refused("bank", command, *words, "-o", path)
     assert path.read_bytes() == b"of last week"
     assert run_here("bank", command, *words, "-o", path, "--force").code == 0
-    assert len(collections.open_bank(path)) >= 1
+    assert len(StyleBank.open(path)) >= 1
     assert [found.name for found in tmp_path.iterdir()] == [name]
 
 

@@ -13,7 +13,6 @@ import tifffile
 from PIL import Image
 
 import recolorist as rc
-from recolorist import collections
 from recolorist.io.images import read_image
 from tests.commands import picture, refused, run_here, run_json
 
@@ -53,7 +52,7 @@ def test_a_bank_and_one_of_its_domains(pair: Pair, bank: Path, tmp_path: Path) -
     opened = rc.StyleBank.load(bank)
     for i, (name, domain) in enumerate(((str(bank), None), (f"{bank}:hospital_b", "hospital_b"))):
         run_json("match", pair[0], name, "-o", tmp_path / f"{i}.png")
-        expected = rc.match(picture(0), collections.reference(opened, domain))
+        expected = rc.match(picture(0), opened.average(domain))
         assert np.array_equal(read_image(tmp_path / f"{i}.png"), expected)
 
 

@@ -58,11 +58,12 @@ def audit(
     as_json: common.Json = False,
 ) -> None:
     """Report images that would clip or lose detail, are flat or blank, or differ from the rest."""
+    from recolorist.bank.style_bank import StyleBank
     from recolorist.collections.journal import as_line
-    from recolorist.collections.tasks import audit_images, open_bank
+    from recolorist.collections.tasks import audit_images
 
     is_piped = common.check_reports(lines, html, force=force, as_json=as_json)
-    opened = None if bank is None else open_bank(bank)
+    opened = None if bank is None else StyleBank.open(bank)
     result = audit_images(source, opened, options, select, reading, common.with_bar(where, "audited"))
     if lines is not None:
         common.write_text(lines, "".join(as_line(line) + "\n" for line in result.lines), force=force)

@@ -112,9 +112,9 @@ def build(
 
 def info(bank: _Bank, *, as_json: common.Json = False) -> None:
     """Print counts, the mean colour of each domain, and outliers."""
-    from recolorist.collections.tasks import open_bank
+    from recolorist.bank.style_bank import StyleBank
 
-    opened = open_bank(bank)
+    opened = StyleBank.open(bank)
     summary = opened.summary() | {"outlier_keys": [opened.keys[row] for row in opened.outliers()]}
     if as_json:
         common.echo(json.dumps(summary, indent=2))
@@ -124,10 +124,10 @@ def info(bank: _Bank, *, as_json: common.Json = False) -> None:
 
 def merge(banks: _Banks, *, out: _Out, force: common.Force = False, as_json: common.Json = False) -> None:
     """Make one bank of several."""
-    from recolorist.collections.tasks import open_bank
+    from recolorist.bank.style_bank import StyleBank
 
     common.check_reports(out, force=force)
-    first, *others = [open_bank(path) for path in banks]
+    first, *others = [StyleBank.open(path) for path in banks]
     merged = first.merge(*others)
     _save(merged, out, force=force)
     summary = {"bank": str(out), **merged.summary()}
@@ -136,11 +136,11 @@ def merge(banks: _Banks, *, out: _Out, force: common.Force = False, as_json: com
 
 def plot(bank: _Bank, *, out: _Plot, force: common.Force = False, as_json: common.Json = False) -> None:
     """Draw every style as a point in its own colour, with an outline for its domain."""
-    from recolorist.collections.tasks import open_bank
+    from recolorist.bank.style_bank import StyleBank
     from recolorist.report.charts import bank_chart
 
     common.refuse_other_than_svg(out)
-    common.write_text(out, bank_chart(open_bank(bank)), force=force)
+    common.write_text(out, bank_chart(StyleBank.open(bank)), force=force)
     common.echo(json.dumps({"picture": str(out)}) if as_json else f"picture in {out}")
 
 
@@ -167,10 +167,10 @@ def share(
     """Make a bank to give away: rounded numbers, no keys, and no style that fewer than a few patients share."""
     from recolorist.bank import share as bank_share
     from recolorist.bank.names import find_patients
-    from recolorist.collections.tasks import open_bank
+    from recolorist.bank.style_bank import StyleBank
 
     common.check_reports(out, force=force)
-    opened = open_bank(bank)
+    opened = StyleBank.open(bank)
     owners = None if patients is None else find_patients(opened.keys, patients)
     if only.gaussian or only.epsilon is not None:
         _share_gaussian(opened, out, owners, only, force=force, as_json=as_json)

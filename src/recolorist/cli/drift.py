@@ -68,13 +68,14 @@ def drift(
     as_json: common.Json = False,
 ) -> None:
     """Compare the colours of a collection with those of the training data."""
+    from recolorist.bank.style_bank import StyleBank
     from recolorist.collections.journal import as_line
-    from recolorist.collections.tasks import compare_images, open_bank
+    from recolorist.collections.tasks import compare_images
 
     common.refuse_other_than_svg(plot)
     _check_limits(fail_over, fail_shift, fail_least)
     is_piped = common.check_reports(lines, plot, force=force, as_json=as_json)
-    trained = open_bank(bank)
+    trained = StyleBank.open(bank)
     select = replace(select, domain_from=group_from)
     result = compare_images(trained, source, options, select, reading, common.with_bar(where, "measured"))
     if lines is not None:

@@ -62,12 +62,12 @@ def augment(
     as_json: common.Json = False,
 ) -> None:
     """Write stylised copies of a collection, and one line of provenance for each."""
-    from recolorist.collections.tasks import open_bank, write_augmented
+    from recolorist.collections.tasks import write_augmented
 
     if cross_domain:
         options = replace(options, sampler="other_domain")
     target, where = _choose_folder(out, folder), common.with_bar(where, "augmented")
-    result = write_augmented(source, target, open_bank(bank), options, select, output, reading, where)
+    result = write_augmented(source, target, bank, options, select, output, reading, where)
     _report(result, target, as_json=as_json)
 
 

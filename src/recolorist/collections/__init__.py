@@ -24,8 +24,6 @@ if TYPE_CHECKING:
         build_bank,
         drift,
         harmonise,
-        open_bank,
-        reference,
     )
     from recolorist.collections.one_file import MatchResult, match_file
     from recolorist.collections.options import Masks, OutputOptions
@@ -48,8 +46,6 @@ __all__ = [
     "drift",
     "harmonise",
     "match_file",
-    "open_bank",
-    "reference",
 ]
 
 # loaded when first asked for, so that a command that needs none of them starts quickly

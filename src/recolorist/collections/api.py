@@ -27,7 +27,7 @@ from recolorist.collections.options import (
     SourceOptions,
     Where,
 )
-from recolorist.collections.tasks import AuditResult, Bank, BankResult, DriftResult, RunResult, open_bank, reference
+from recolorist.collections.tasks import AuditResult, Bank, BankResult, DriftResult, RunResult
 from recolorist.core.moments import Moments
 from recolorist.core.options import Blank, MatchOptions
 from recolorist.io.images import Reading
@@ -46,8 +46,6 @@ __all__ = [
     "build_bank",
     "drift",
     "harmonise",
-    "open_bank",
-    "reference",
 ]
 
 _READING: Final = Reading()
@@ -238,7 +236,7 @@ def harmonise(
     Args:
         source: The images.
         out: Folder to write into.
-        style: A bank, whose average style it is; or the moments of one, from :func:`recolorist.measure` or :func:`reference`.
+        style: A bank, whose average style it is; or the moments of one, from :func:`recolorist.measure`.
         style_name: Name of the style in the records.
         method: ``"mean_std"`` or ``"covariance"``; the histogram methods need the pixels of a style.
         space: A key of :data:`recolorist.SPACES`.

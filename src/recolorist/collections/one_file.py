@@ -19,7 +19,6 @@ from recolorist.collections.load import Loaded, load, rule_mask
 from recolorist.collections.options import Masks, MeasureOptions, OutputOptions
 from recolorist.collections.strips import MeasuredStrips, measure_strips, rule_in_use, write_strips
 from recolorist.collections.target import Target, close_folders
-from recolorist.collections.tasks import open_bank, reference
 from recolorist.core import foreground
 from recolorist.core import image as check
 from recolorist.core.apply import make_target
@@ -133,7 +132,7 @@ def open_style(name: str | Path, reading: Reading, space: str, mask: str | None 
     if bank_name is None:
         return style_of(name, reading, space, mask)
     file, domain = bank_name
-    bank = open_bank(file)
+    bank = StyleBank.open(file)
     return bank if domain is None else bank.subset(domain=domain)
 
 
@@ -167,9 +166,9 @@ def _style(
     bank_name = _bank_named(name)
     if bank_name is not None:
         file, domain = bank_name
-        bank = open_bank(file)
+        bank = StyleBank.open(file)
         warn_of_other_mask(bank.mask, content_mask, "the content")
-        return reference(bank, domain), None
+        return bank.average(domain), None
     loaded = load(Item(Path(name).name, str(name)), reading)
     if loaded.strips is not None:
         with loaded.strips as source, _mask_strips(mask, reading) as inside:

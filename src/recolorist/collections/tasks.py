@@ -56,8 +56,6 @@ __all__ = [
     "audit_images",
     "compare_images",
     "measure_bank",
-    "open_bank",
-    "reference",
     "write_augmented",
     "write_harmonised",
 ]
@@ -225,16 +223,6 @@ def compare_images(
 
 def _patients(bank: StyleBank, pattern: str | None) -> NDArray[np.str_] | None:
     return None if pattern is None else find_patients(bank.keys, pattern)
-
-
-def open_bank(path: str | Path) -> StyleBank:
-    """Read a bank: :meth:`recolorist.StyleBank.open`."""
-    return StyleBank.open(path)
-
-
-def reference(bank: StyleBank, domain: str | None = None) -> Moments:
-    """Return the average style of a bank: :meth:`recolorist.StyleBank.average`."""
-    return bank.average(domain)
 
 
 # ---- parts of them ----------------------------------------------------------------------------------------------------------
