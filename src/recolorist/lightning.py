@@ -124,6 +124,9 @@ class ColoristDataMixin:
             **options: Options of :class:`recolorist.torch.ColoristDataset` and :class:`recolorist.Colorist`. Without ``seed``
                 that of ``seed_everything`` is used, if it was called.
 
+        Returns:
+            The dataset to give to the loader.
+
         Raises:
             OptionError: An option is unknown or outside its limits.
         """

@@ -41,24 +41,42 @@ _TRIES: Final = 4  # styles tried where a limit is exceeded, before the last one
 class Colorist:
     """With probability ``p``, give an image the colour statistics of a style drawn from a bank.
 
-    ``sampler`` is a name of :data:`recolorist.augment.samplers.SAMPLERS` or a callable. ``strength`` may be a range to draw from.
-    ``max_clip`` limits the share of values that may be clipped, ``max_loss`` the share of patches that may lose more than half
-    of their detail (see :mod:`recolorist.core.detail`). Where a style exceeds a limit others are tried; the last one then gives
-    less of its contrast and, if that is not enough, less of its colour.
-    ``mask`` is ``"tissue"``, ``"fundus"`` or a callable from image to mask; a mask in the call goes before it.
-    ``blank="keep"`` leaves images as they are that have nothing in them (:mod:`recolorist.core.blank`), and never draws a style
-    of such an image; ``blank="match"`` treats them like all others. :meth:`as_published` is the paper's setting.
+    Where a style exceeds ``max_clip`` or ``max_loss`` others are tried; the last one then gives less of its contrast and, if that
+    is not enough, less of its colour. :meth:`as_published` is the paper's setting, :meth:`recommended` that of the recipe.
 
     The call draws from the stream of (seed, epoch, index) where an index or key is given, and from a sequence of the worker's
     own otherwise. Call :meth:`set_epoch` at the beginning of every epoch, or a key has the same colours in all of them: where
     keys come back and no epoch was ever set, a :class:`~recolorist.augment.epochs.RepeatedEpochWarning` says so, once.
 
-    >>> tiles = np.random.default_rng(0).integers(0, 256, (8, 24, 16, 3), dtype=np.uint8)
-    >>> aug = Colorist(StyleBank.build(tiles, split="train"), p=1.0, seed=1)
-    >>> first, again = aug(tiles[0], key="0"), aug(tiles[0], key="0")
-    >>> aug.set_epoch(2)
-    >>> np.array_equal(first, again), np.array_equal(first, aug(tiles[0], key="0"))
-    (True, False)
+    Args:
+        bank: The styles to draw from; a bank, or the path of a saved one.
+        p: Probability of changing an image.
+        method: A key of :data:`recolorist.MATCHERS`.
+        space: A key of :data:`recolorist.SPACES`.
+        sampler: A key of :data:`recolorist.samplers.SAMPLERS`, or a callable.
+        strength: 0 leaves the image as it is, 1 matches it fully; two numbers are a range to draw from.
+        max_gain: Largest factor on a channel.
+        max_clip: Largest share of values that may be clipped.
+        mask: ``"tissue"``, ``"fundus"`` or a callable from image to mask; a mask in the call goes before it.
+        seed: Equal seeds give equal draws; by default a fresh one.
+        max_loss: Largest share of patches that may lose more than half of their detail (see :mod:`recolorist.core.detail`).
+        apply_to: Change ``"all"`` pixels, or only those of the ``"mask"``.
+        data_range: Largest value that a float image may hold; 1.0 unless declared.
+        preprocessing: What was done to the images, in your words; a bank that says otherwise is warned of.
+        allow_split: Accept a bank that is not of a training split.
+        blank: ``"keep"`` leaves images as they are that have nothing in them (:mod:`recolorist.core.blank`), and never draws
+            a style of such an image; ``"match"`` treats them like all others.
+
+    Raises:
+        OptionError: An option is unknown or outside its limits, or the bank does not serve it.
+
+    Example:
+        >>> tiles = np.random.default_rng(0).integers(0, 256, (8, 24, 16, 3), dtype=np.uint8)
+        >>> aug = Colorist(StyleBank.build(tiles, split="train"), p=1.0, seed=1)
+        >>> first, again = aug(tiles[0], key="0"), aug(tiles[0], key="0")
+        >>> aug.set_epoch(2)
+        >>> np.array_equal(first, again), np.array_equal(first, aug(tiles[0], key="0"))
+        (True, False)
     """
 
     def __init__(
@@ -119,7 +137,9 @@ class Colorist:
     def recommended(cls, bank: StyleBank | str | os.PathLike[str], **options: Any) -> Colorist:
         """Return Colorist as the recipe has it for training (docs/recipe.md), where RandAugment follows it.
 
-        Other ``options`` go before those of the recipe.
+        Args:
+            bank: The styles to draw from.
+            **options: Other options, which go before those of the recipe.
         """
         from recolorist.augment.recipe import RECOMMENDED
 
@@ -178,6 +198,9 @@ class Colorist:
     def set_epoch(self, epoch: int) -> None:
         """Begin an epoch: new colours for every key and index, also in loader workers that are already running.
 
+        Args:
+            epoch: Its number.
+
         Raises:
             OptionError: It is no whole number from 0 on.
         """
@@ -194,7 +217,24 @@ class Colorist:
         domain: str | None = None,
         mask: Any = None,
     ) -> Any:
-        """Augment one image, or return it as it came."""
+        """Augment one image.
+
+        Args:
+            image: An array or PIL image; every image of a batch gets the same style.
+            *others: Refused, for pipelines that pass whole samples; their adapters take those.
+            key: The name of the image, such as its path; with it the draw depends on (seed, epoch, key) alone.
+            index: Its number in the dataset, instead of a key.
+            epoch: The epoch; by default that of :meth:`set_epoch`.
+            label: The label of the image, for samplers that ask for it.
+            domain: The domain of the image, for samplers that ask for it.
+            mask: The pixels that are measured; goes before the rule.
+
+        Returns:
+            An image of the same type, shape and dtype; the one that came where nothing is done.
+
+        Raises:
+            ImageError: It is no image, or does not go with the bank.
+        """
         if others:
             raise ImageError(
                 f"{1 + len(others)} parts of a sample came, and this class takes one image. In torchvision's Compose use "
@@ -217,7 +257,7 @@ class Colorist:
         domain: str | None = None,
         mask: Any = None,
     ) -> Decision:
-        """Draw what a call with the same arguments would do, without doing it."""
+        """Return what a call with the same arguments would do, without doing it; :meth:`apply` does it."""
         now = self.epoch if epoch is None else epoch  # passed on, so that asking is not counted as a call
         draw = self.draw(key, index=index, epoch=now, label=label, domain=domain)
         return Decision(False) if draw is None else self.decide(image, draw, self.mask_of(image, mask))
@@ -231,19 +271,30 @@ class Colorist:
         label: str | None = None,
         domain: str | None = None,
     ) -> Draw | None:
-        """Draw a style and a strength for one image; returns None with probability 1 - p."""
+        """Return a style and a strength for one image, drawn with the same arguments as a call; None with probability 1 - p."""
         rng = self._stream(key, index, epoch)
         return None if rng.random() >= self.p else self.draw_from(rng, self._content(key, index, label, domain))
 
     def draw_from(self, rng: np.random.Generator, content: Content = NOTHING_KNOWN) -> Draw:
-        """Draw a style and a strength with a generator of your own; whether to change the image at all is left to the caller."""
+        """Return a style and a strength, whatever ``p`` is.
+
+        Args:
+            rng: The generator to draw with.
+            content: What is known of the image, for samplers that ask for it.
+        """
         style, strength = self.sampler(self.bank, rng, content), self._strength(rng)
         if not self.options.is_limited or self.options.needs_pixels:
             return Draw(style, strength)
         return Draw(style, strength, tuple(self.sampler(self.bank, rng, content) for _ in range(_TRIES - 1)))
 
     def recolour(self, image: Any, draw: Draw, mask: Any = None) -> Any:
-        """Give an image what was drawn for it; every image of a batch gets the same style."""
+        """Return an image with what was drawn for it; every image of a batch gets the same style.
+
+        Args:
+            image: An array or PIL image.
+            draw: What :meth:`draw` returned.
+            mask: The pixels that are measured; goes before the rule.
+        """
         opened = check.open_image(image, self.data_range)
         inside = check.open_mask(self.mask_of(image, mask), opened)
         self.warn_once_of_size(image)
@@ -276,7 +327,13 @@ class Colorist:
         return is_kept
 
     def decide(self, image: Any, draw: Draw, mask: Any = None) -> Decision:
-        """Decide what a draw does to this image: which of its styles is used and, where there are limits, how much of it."""
+        """Return what a draw does to this image: which of its styles is used and, where there are limits, how much of it.
+
+        Args:
+            image: An array or PIL image.
+            draw: What :meth:`draw` returned.
+            mask: The pixels that are measured.
+        """
         opened = check.open_image(image, self.data_range)
         inside = check.open_mask(mask, opened)
         self.warn_once_of_size(image)
@@ -299,7 +356,13 @@ class Colorist:
         return Decision(True, style.name, style.row, fit.strength, plan, fit.contrast)
 
     def apply(self, image: Any, decision: Decision, *, mask: Any = None) -> Any:
-        """Do what was decided."""
+        """Return the image with what was decided for it.
+
+        Args:
+            image: The image that was decided on.
+            decision: What :meth:`params` or :meth:`decide` returned.
+            mask: The mask that came with the image.
+        """
         if not decision.applied:
             return image
         if decision.plan is not None:

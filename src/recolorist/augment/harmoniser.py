@@ -76,7 +76,10 @@ class Harmonisation:
 
     @classmethod
     def from_json(cls, text: str) -> Harmonisation:
-        """Read what :meth:`to_json` wrote.
+        """Return the record that :meth:`to_json` wrote.
+
+        Args:
+            text: The line.
 
         Raises:
             StatisticsError: The text is something else.
@@ -240,7 +243,15 @@ class Harmoniser:
         return self.harmonise(image, mask).image
 
     def harmonise(self, image: Any, mask: Any = None) -> Harmonised:
-        """Do the same as a call, and tell what was done."""
+        """Return the image and what was done to it.
+
+        Args:
+            image: An array or PIL image.
+            mask: The pixels that are measured; goes before the rule.
+
+        Raises:
+            ImageError: A batch came, or something that is no image.
+        """
         opened, inside = self._open(image, mask)
         result, target = make_target(opened, None)
         judgement, applied = self.harmonise_opened(opened, inside, target)
@@ -248,7 +259,12 @@ class Harmoniser:
         return Harmonised(finished(opened, result, None) if record.is_changed else image, record)
 
     def decide(self, image: Any, mask: Any = None) -> Harmonisation:
-        """Return what a call would do, without doing it."""
+        """Return what a call would do, without doing it.
+
+        Args:
+            image: An array or PIL image.
+            mask: The pixels that are measured; goes before the rule.
+        """
         opened, inside = self._open(image, mask)
         judgement = self._judge_opened(opened, inside)
         if judgement.keeps:
@@ -257,7 +273,7 @@ class Harmoniser:
         return self.record_of(judgement, fit.numbers if isinstance(fit.numbers, Plan) else fit.numbers.plan())
 
     def apply(self, image: Any, record: Harmonisation, mask: Any = None) -> Any:
-        """Do what a record says once more.
+        """Return the image with what a record says.
 
         Args:
             image: The image that the record is about.

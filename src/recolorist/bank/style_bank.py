@@ -252,7 +252,11 @@ class StyleBank(StyleRows):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> StyleBank:
-        """Read a saved bank: :meth:`open`."""
+        """Return a saved bank, as :meth:`open` does.
+
+        Args:
+            path: The file, .rcb or .json.
+        """
         return cls.open(path)
 
     def save(self, path: str | os.PathLike[str]) -> Path:

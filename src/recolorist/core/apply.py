@@ -33,16 +33,33 @@ def apply(
     alpha: bool | None = None,
     on_nonfinite: check.OnNonFinite = "raise",
 ) -> Any:
-    """Apply a plan: same type, shape, dtype and memory layout out as in; the input is never written to.
+    """Apply a plan to an image; the input is never written to.
 
     Integers are rounded half to even and clipped to their range; in RGB they equal the formula in float64, half-way cases
-    included. Floats are clipped to ``data_range`` unless ``clip=False``, which also lifts the range check. Pixels outside
-    ``mask`` stay byte for byte. A batch takes one plan, or one for each image.
+    included.
 
-    >>> from recolorist import measure, plan
-    >>> content, style = np.array([[0, 2]], np.uint8), np.array([[10, 31]], np.uint8)
-    >>> apply(content, plan(measure(content), measure(style), max_gain=20))
-    array([[10, 31]], dtype=uint8)
+    Args:
+        image: An image, or a batch (N, H, W, C).
+        plan: What :func:`plan` decided; for a batch one plan, or one for each image.
+        out: An array to write to; it must overlap no input.
+        mask: The pixels to change, by default all. The others stay byte for byte.
+        data_range: Largest value that a float image may hold; 1.0 unless declared.
+        clip: Clip outputs to the range. False is for float images only, and lifts the check of the range too.
+        alpha: Whether the last channel is alpha; None: if there are four.
+        on_nonfinite: ``"raise"`` for NaN and infinite pixels, or ``"mask"`` to leave them as they are.
+
+    Returns:
+        An image of the same type, shape, dtype and memory layout.
+
+    Raises:
+        ImageError: The image or ``out`` cannot be used.
+        StatisticsError: The plan is for another number of channels or another range.
+
+    Example:
+        >>> from recolorist import measure, plan
+        >>> content, style = np.array([[0, 2]], np.uint8), np.array([[10, 31]], np.uint8)
+        >>> apply(content, plan(measure(content), measure(style), max_gain=20))
+        array([[10, 31]], dtype=uint8)
     """
     opened = check.open_image(image, data_range, alpha)
     inside = check.open_mask(mask, opened)

@@ -61,11 +61,12 @@ class Audit:
     loss_worst_box: tuple[int, int, int, int] | None  #: left, top, right and bottom of that patch in pixels
 
     def to_json(self) -> str:
-        """One line of JSON.
+        """Return one line of JSON.
 
-        >>> image = np.arange(16, dtype=np.uint8).reshape(4, 4)
-        >>> json.loads(audit(image, image).to_json())["inversions"]
-        0
+        Example:
+            >>> image = np.arange(16, dtype=np.uint8).reshape(4, 4)
+            >>> json.loads(audit(image, image).to_json())["inversions"]
+            0
         """
         return json.dumps({entry.name: _plain(getattr(self, entry.name)) for entry in fields(self)}, allow_nan=False)
 
@@ -83,14 +84,31 @@ def audit(
     """Say what a plan would do to an image, or what was done to it.
 
     With a plan every figure is exact. With an output alone the clipped share is estimated from the line through the
-    values that were not driven to an end of the range; pass ``plan`` as well to count it. Only pixels inside ``mask`` count.
+    values that were not driven to an end of the range.
 
-    >>> from recolorist import measure, plan
-    >>> ramp = np.arange(256, dtype=np.uint8)[None]
-    >>> wide = plan(measure(ramp), measure((ramp > 127) * np.uint8(255)))
-    >>> result = audit(ramp, wide)
-    >>> result.clipped_overall == result.predicted_clipped_overall == 108 / 256
-    True
+    Args:
+        content: The image before, or a batch (N, H, W, C).
+        out_or_plan: The image after, or the plan to be judged; for a batch also a plan for each image.
+        plan: The plan that made the output, so that clipping is counted and not estimated.
+        mask: The pixels that count, by default all.
+        data_range: Largest value that a float image may hold; 1.0 unless declared.
+        alpha: Whether the last channel is alpha; None: if there are four.
+        on_nonfinite: ``"raise"`` for NaN and infinite pixels, or ``"mask"`` to leave them out.
+
+    Returns:
+        The figures; for a batch a tuple of them.
+
+    Raises:
+        ImageError: An image cannot be used, or the two are not of one shape and dtype.
+        StatisticsError: The plan does not fit the image.
+
+    Example:
+        >>> from recolorist import measure, plan
+        >>> ramp = np.arange(256, dtype=np.uint8)[None]
+        >>> wide = plan(measure(ramp), measure((ramp > 127) * np.uint8(255)))
+        >>> result = audit(ramp, wide)
+        >>> result.clipped_overall == result.predicted_clipped_overall == 108 / 256
+        True
     """
     planned = isinstance(out_or_plan, Plan) or _are_plans(out_or_plan)
     opened = check.open_image(content, data_range, alpha, "content")

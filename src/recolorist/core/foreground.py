@@ -21,18 +21,40 @@ LEAST: Final = 0.01  # a rule that keeps less than this share of the image has f
 
 
 def tissue(pixels: NDArray[Any], data_range: float) -> NDArray[np.bool_] | None:
-    """Pixels that are not near-white: the darkest channel absorbs visibly.
+    """Find the pixels that are not near-white: the darkest channel absorbs visibly.
 
-    >>> slide = np.full((2, 4, 3), 240, np.uint8)
-    >>> slide[:, :2] = (150, 80, 160)
-    >>> int(tissue(slide, 255.0).sum())
-    4
+    Args:
+        pixels: An image (H, W, C).
+        data_range: Largest value that it may hold.
+
+    Returns:
+        A mask (H, W); None where it would keep less than 1 % of the pixels.
+
+    Example:
+        >>> slide = np.full((2, 4, 3), 240, np.uint8)
+        >>> slide[:, :2] = (150, 80, 160)
+        >>> int(tissue(slide, 255.0).sum())
+        4
     """
     return _enough(_not_glass(pixels, data_range))
 
 
 def fundus(pixels: NDArray[Any], data_range: float) -> NDArray[np.bool_] | None:
-    """The disc of a fundus photograph; where the image shows none, pixels whose brightest channel is above camera noise."""
+    """Find the disc of a fundus photograph; where there is none, the pixels whose brightest channel is above camera noise.
+
+    Args:
+        pixels: An image (H, W, C).
+        data_range: Largest value that it may hold.
+
+    Returns:
+        A mask (H, W); None where it would keep less than 1 % of the pixels.
+
+    Example:
+        >>> photograph = np.zeros((2, 4, 3), np.uint8)
+        >>> photograph[:, :2] = (150, 80, 60)
+        >>> int(fundus(photograph, 255.0).sum())
+        4
+    """
     mask = _enough(_not_black(pixels, data_range))
     disc = None if mask is None else find_disc(find_outline(pixels, data_range))
     return mask if disc is None else _enough(disc.rows(0, *pixels.shape[:2]))

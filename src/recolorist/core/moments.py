@@ -37,9 +37,20 @@ class Moments:
     These few numbers are all a plan needs to know of an image. Two measurements add up to that of both together;
     for integer images exactly, so strips of an image add up to the whole, bit for bit.
 
-    >>> image = np.arange(60, dtype=np.uint8).reshape(4, 5, 3)
-    >>> measure(image[:1]) + measure(image[1:]) == measure(image)
-    True
+    Args:
+        count: Number of pixels.
+        mean: Mean of each channel.
+        cov: Covariance (C, C), divided by ``count``.
+        data_range: Largest value that the image may hold.
+        space: The colour space that it was measured in.
+
+    Raises:
+        StatisticsError: These are not the moments of any image.
+
+    Example:
+        >>> image = np.arange(60, dtype=np.uint8).reshape(4, 5, 3)
+        >>> measure(image[:1]) + measure(image[1:]) == measure(image)
+        True
     """
 
     __slots__ = ("_extremes", "_sums", "count", "cov", "data_range", "mean", "pairs", "space")
@@ -112,10 +123,14 @@ class Moments:
         return len(self.mean if self._sums is None else self._sums[0])
 
     def rescaled(self, data_range: float) -> Moments:
-        """Express the same image in other units: a bank measured on uint8 serves floats and uint16.
+        """Return the moments of the same image in other units: a bank measured on uint8 serves floats and uint16.
 
-        >>> float(measure(np.full((2, 2), 51, np.uint8)).rescaled(1.0).mean[0])
-        0.2
+        Args:
+            data_range: The largest value in the new units.
+
+        Example:
+            >>> float(measure(np.full((2, 2), 51, np.uint8)).rescaled(1.0).mean[0])
+            0.2
         """
         if data_range == self.data_range:
             return self
@@ -129,7 +144,7 @@ class Moments:
             return Moments(self.count, self.mean * ratio, self.cov * (ratio * ratio), data_range, self.space)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, ready for JSON."""
+        """Return plain numbers, ready for JSON."""
         return {
             "count": self.count,
             "mean": self.mean.tolist(),
@@ -140,11 +155,15 @@ class Moments:
 
     @classmethod
     def from_dict(cls, numbers: Mapping[str, Any]) -> Moments:
-        """Read what :meth:`to_dict` wrote.
+        """Return the moments that :meth:`to_dict` wrote.
 
-        >>> m = measure(np.eye(3, dtype=np.uint8))
-        >>> Moments.from_dict(m.to_dict()) == m
-        True
+        Args:
+            numbers: What it returned.
+
+        Example:
+            >>> m = measure(np.eye(3, dtype=np.uint8))
+            >>> Moments.from_dict(m.to_dict()) == m
+            True
         """
         try:
             return cls(**numbers)
@@ -180,7 +199,11 @@ class Moments:
         )
 
     def has_moments_of(self, other: Moments) -> bool:
-        """Say whether mean and covariance are equal, whatever the counts."""
+        """Return whether mean and covariance are equal, whatever the counts.
+
+        Args:
+            other: The moments to compare with.
+        """
         return bool(self.mean.tolist() == other.mean.tolist() and self.cov.tolist() == other.cov.tolist())
 
     __hash__ = None  # type: ignore[assignment]  # arrays inside
@@ -235,15 +258,23 @@ def measure(
     alpha: bool | None = None,
     on_nonfinite: check.OnNonFinite = "raise",
 ) -> Moments:
-    """Measure count, mean and covariance of an image; pixels outside ``mask`` take no part.
+    """Measure count, mean and covariance of an image. Integer images are summed exactly.
 
-    Integer images are summed exactly. ``data_range`` is the largest value the image may hold: 255 and 65535 for
-    integers, 1.0 for floats unless declared. Plans in linear spaces need the moments of RGB; for the other spaces
-    pass ``space``, and pixels are converted first. A batch gives a tuple of moments.
+    Args:
+        image: An image, or a batch (N, H, W, C).
+        mask: The pixels to measure, by default all.
+        space: A key of :data:`recolorist.SPACES`. Plans in linear spaces need the moments of ``"rgb"``, others their own.
+        data_range: Largest value that the image may hold; 255 or 65535 for integers, 1.0 for floats unless declared.
+        alpha: Whether the last channel is alpha; None: if there are four.
+        on_nonfinite: ``"raise"`` for NaN and infinite pixels, or ``"mask"`` to leave them out.
 
-    >>> m = measure(np.array([[0, 10], [20, 30]], np.uint8))
-    >>> m.count, m.mean.tolist(), m.cov.tolist()
-    (4, [15.0], [[125.0]])
+    Returns:
+        The moments; for a batch a tuple of them.
+
+    Example:
+        >>> m = measure(np.array([[0, 10], [20, 30]], np.uint8))
+        >>> m.count, m.mean.tolist(), m.cov.tolist()
+        (4, [15.0], [[125.0]])
     """
     opened = check.open_image(image, data_range, alpha)
     inside = check.open_mask(mask, opened)

@@ -47,27 +47,28 @@ class Plan:
     """One affine map, decided: ``output = matrix @ pixel + offset``, in units of 0 to ``data_range``.
 
     In a linear space the map is one of RGB; in any other (``lab``, ``hsv``, …) it acts on converted pixels, in that
-    space's own units. ``gain`` is the factor on each channel of the matching space.
+    space's own units.
 
-    >>> from recolorist import measure
-    >>> content, style = np.array([[0, 2]], np.uint8), np.array([[10, 30]], np.uint8)
-    >>> p = plan(measure(content), measure(style))
-    >>> p.matrix.tolist(), p.offset.tolist()
-    ([[10.0]], [10.0])
-    >>> Plan.from_json(p.to_json()) == p
-    True
+    Example:
+        >>> from recolorist import measure
+        >>> content, style = np.array([[0, 2]], np.uint8), np.array([[10, 30]], np.uint8)
+        >>> p = plan(measure(content), measure(style))
+        >>> p.matrix.tolist(), p.offset.tolist()
+        ([[10.0]], [10.0])
+        >>> Plan.from_json(p.to_json()) == p
+        True
     """
 
-    matrix: Array
-    offset: Array
-    gain: Array
-    flags: Flags
+    matrix: Array  #: (C, C)
+    offset: Array  #: (C,)
+    gain: Array  #: factor on each channel of the matching space
+    flags: Flags  #: per channel: ``flat``, ``collapsed``, ``gain_capped``, ``blank``
     method: str
     space: str
     strength: float
     max_gain: float
     eps_mode: str
-    data_range: float
+    data_range: float  #: largest value of the content
     content_mean: Array = field(repr=False)
     content_std: Array = field(repr=False)
     style_mean: Array = field(repr=False)
@@ -96,7 +97,11 @@ class Plan:
         return SPACES[self.space].is_linear
 
     def offset_for(self, data_range: float) -> Array:
-        """The offset in the units of another image: a plan made for uint8 also serves floats in [0, 1]."""
+        """Return the offset in the units of another image: a plan made for uint8 also serves floats in [0, 1].
+
+        Args:
+            data_range: The largest value of that image.
+        """
         if data_range == self.data_range or not self.is_linear_space:
             return self.offset
         if math.isinf(data_range) or math.isinf(self.data_range):
@@ -107,17 +112,25 @@ class Plan:
         return self.offset * (data_range / self.data_range)
 
     def kept_levels(self, data_range: int | None = None) -> NDArray[np.int64]:
-        """First and last input level, per channel, that an integer image keeps; all others would be clipped.
+        """Return the first and last input level, per channel, that an integer image keeps; all others would be clipped.
 
-        >>> from recolorist import measure
-        >>> ramp = np.arange(256, dtype=np.uint8)[None]
-        >>> plan(measure(ramp), Moments(1, [127.5], [[4 * measure(ramp).cov[0, 0]]], 255)).kept_levels().tolist()
-        [[64, 191]]
+        Args:
+            data_range: The largest level of that image, by default the plan's.
+
+        Example:
+            >>> from recolorist import measure
+            >>> ramp = np.arange(256, dtype=np.uint8)[None]
+            >>> plan(measure(ramp), Moments(1, [127.5], [[4 * measure(ramp).cov[0, 0]]], 255)).kept_levels().tolist()
+            [[64, 191]]
         """
         return np.array([_first_and_last(clipped) for clipped in self.clipped_levels(data_range)])
 
     def clipped_levels(self, data_range: int | None = None) -> NDArray[np.bool_]:
-        """For each channel and input level of an integer image, whether the output would be clipped."""
+        """Return whether the output would be clipped, for each channel and input level of an integer image.
+
+        Args:
+            data_range: The largest level of that image, by default the plan's.
+        """
         high = self.data_range if data_range is None else data_range
         if not (check.is_number(high) and 1 <= high <= 65535):
             raise StatisticsError(f"data_range={high!r}; levels are those of integer images, from 1 to 65535 of them")
@@ -127,7 +140,11 @@ class Plan:
         return clipped_levels(self.matrix.diagonal(), self.offset_for(high), high)
 
     def predicted_clipping(self, histogram: NDArray[Any]) -> Array:
-        """Share of values that would be clipped, per channel, from counts shaped (channels, levels)."""
+        """Return the share of values, per channel, that would be clipped.
+
+        Args:
+            histogram: Counts of the levels, shaped (channels, levels).
+        """
         counts = np.asarray(histogram)
         if counts.ndim != 2 or len(counts) != self.channels or counts.dtype.kind not in "iuf" or (counts.sum(axis=1) <= 0).any():
             raise StatisticsError(
@@ -137,7 +154,7 @@ class Plan:
         return np.asarray(clipped / counts.sum(axis=1))
 
     def to_json(self) -> str:
-        """One line that :meth:`from_json` reads back to the same bits."""
+        """Return one line that :meth:`from_json` reads back to the same bits."""
         numbers = (self.matrix.tolist(), self.offset.tolist(), self.gain.tolist())
         options = (self.method, self.space, self.strength, self.max_gain, self.eps_mode, self.data_range)
         reported = (self.content_mean, self.content_std, self.style_mean, self.style_std)
@@ -145,7 +162,11 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
-        """Read a plan; anything that is not one is refused with a sentence."""
+        """Return the plan that :meth:`to_json` wrote.
+
+        Args:
+            text: The line; anything else is refused.
+        """
         try:
             decided = cls(**_entries(text))
             _refuse_odd_numbers(decided)
@@ -233,14 +254,24 @@ def plan(
 ) -> Plan:
     """Decide the map that gives the content the style's mean and deviation (or, ``"covariance"``, its covariance).
 
-    ``strength`` blends with leaving the image alone. No channel is amplified by more than ``max_gain``. ``eps_mode="paper"``
-    is equation (1) of the paper as printed, ε = 1e-8 and no cap, for comparison. ``strict`` refuses a style with a flat
-    channel, which would leave nothing of the content there. A tuple of moments gives a tuple of plans.
+    Args:
+        content: What :func:`measure` returned for an image or a batch.
+        style: The same for the style; one serves a whole batch.
+        space: A key of :data:`recolorist.SPACES`.
+        strength: 0 leaves the image as it is, 1 matches it fully.
+        max_gain: Largest factor on a channel.
+        eps_mode: ``"exact"``, or ``"paper"`` for equation (1) of the paper as printed, with ε = 1e-8 and no cap.
+        method: ``"mean_std"`` or ``"covariance"``.
+        strict: Refuse a style with a flat channel, which would leave nothing of the content there.
 
-    >>> from recolorist import measure
-    >>> same = measure(np.eye(4, dtype=np.uint8))
-    >>> plan(same, same).is_identity
-    True
+    Returns:
+        The plan; for a batch a tuple of them.
+
+    Example:
+        >>> from recolorist import measure
+        >>> same = measure(np.eye(4, dtype=np.uint8))
+        >>> plan(same, same).is_identity
+        True
     """
     check.option(method, _AFFINE, "method")
     options = match_options(method, space, strength, max_gain, eps_mode, strict)

@@ -66,6 +66,9 @@ def tile(seed: int, scanner: str | Scanner = "north", size: int | tuple[int, int
         size: One side, or height and width, in pixels.
         kind: A name of `KINDS`, or a `Kind`.
 
+    Returns:
+        The tile, `(height, width, 3)`.
+
     Raises:
         OptionError: An argument is not accepted.
 
@@ -78,12 +81,15 @@ def tile(seed: int, scanner: str | Scanner = "north", size: int | tuple[int, int
 
 
 def tissue(seed: int, size: int | tuple[int, int] = 256, kind: str | Kind = "normal") -> Array:
-    """Draw the amounts of haematoxylin and eosin, `(height, width, 2)`.
+    """Draw the amounts of haematoxylin and eosin.
 
     Args:
         seed: Seed of the tissue, zero or more.
         size: One side, or height and width, in pixels.
         kind: A name of `KINDS`, or a `Kind`.
+
+    Returns:
+        The amounts, `(height, width, 2)`.
 
     Raises:
         OptionError: An argument is not accepted.
