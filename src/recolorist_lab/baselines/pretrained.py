@@ -156,8 +156,8 @@ def _verify(file: OfficialFile | None, part: str, path: Path, digest: str, check
             return
     if expected is None:
         raise OptionError(
-            f"no checksum is known for {part!r}; {path} has the sha256 {digest}. "
-            f"If that is the one you mean, pass --sha256 {part}={digest}"
+            f"{'no git id of a released file fits' if file and file.git_blobs else 'no checksum is known for'} {part!r}; "
+            f"{path} has the sha256 {digest}. If that is the one you mean, pass --sha256 {part}={digest}"
         )
     if digest != expected.lower():
         raise OptionError(f"{path} has the sha256 {digest} and {part!r} should have {expected}; it is another file, or damaged")

@@ -87,6 +87,8 @@ def info(method: files.Method, *, _plugin: Plugins = None, as_json: common.Json 
         files.columns(
             [[f"  {name}", f"{value:,}" if section == "parts" else str(value)] for name, value in facts[section].items()]
         )
+        if section == "parts":
+            typer.echo(f"  trained: {facts['trained_parameters']:,}")
     typer.echo("\nofficial files")
     for file in network.official:
         typer.echo(f"  {file.part}: {file.file}, {file.what}\n    where: {file.address or 'not known'}")

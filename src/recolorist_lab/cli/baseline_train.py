@@ -20,9 +20,36 @@ if TYPE_CHECKING:
     from recolorist_lab.runs.study import Cell
     from recolorist_lab.studies.transfer.train import TransferTrain
 
-__all__ = ["differences", "train"]
+__all__ = ["clip_of", "differences", "train"]
 
 _OWN: Final = "instead of the method's own."
+
+
+def clip_of(text: Any) -> float:
+    """Read the limit of the gradient's norm as typed.
+
+    Args:
+        text: A number, or 'none'.
+
+    Returns:
+        The number; 0, which lifts the limit, for 'none'.
+
+    Raises:
+        BadParameter: It is something else, or below 0.
+
+    Example:
+        >>> clip_of("0.5"), clip_of("none")
+        (0.5, 0.0)
+    """
+    try:
+        limit = 0.0 if str(text).lower() == "none" else float(text)
+    except ValueError:
+        limit = -1.0
+    if not 0.0 <= limit < float("inf"):
+        raise typer.BadParameter(f"{text!r} is neither a number from 0 on nor 'none'")
+    return limit
+
+
 _Iterations = Annotated[int | None, typer.Option("--iterations", min=1, help=f"Training steps, {_OWN}")]
 _Epochs = Annotated[int | None, typer.Option("--epochs", min=1, help=f"Passes over the images, {_OWN}")]
 _Batch = Annotated[int | None, typer.Option("--batch", min=1, help=f"Images in a step, {_OWN}")]
@@ -35,7 +62,10 @@ _Split = Annotated[str, typer.Option("--split", help="Split of a manifest; never
 _Root = Annotated[Path | None, typer.Option("--root", help="Folder of the data; also RECOLORIST_DATA.")]
 _Out = Annotated[Path | None, typer.Option("--out", "-o", help="Folder to copy weights, losses and a picture to.")]
 _Rate = Annotated[float | None, typer.Option("--rate", help=f"Learning rate at the start, {_OWN}")]
-_Clip = Annotated[float | None, typer.Option("--clip", min=0, help="Largest norm of the gradient; 0 for none.")]
+_Clip = Annotated[
+    float | None,
+    typer.Option("--clip", parser=clip_of, metavar="NORM", help="Largest norm of the gradient; 'none' or 0 for none."),
+]
 _Keep = Annotated[str | None, typer.Option("--keep", help="'last' step, or 'best' epoch by the loss on --validation.")]
 _Validation = Annotated[str, typer.Option("--validation", help="Split on which the best epoch is chosen; 'val' if there is one.")]
 _View = Annotated[str | None, typer.Option("--view", help=f"How images become crops: {', '.join(VIEWS)}.")]

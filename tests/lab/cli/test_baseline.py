@@ -28,6 +28,7 @@ class TestList:
     def test_frozen_tables_are_not_trained(self) -> None:
         facts = run_json("info", "sgvits")
         assert (facts["parameters"], facts["trained_parameters"]) == (85_798_656, 85_647_360)
+        assert "trained: 85,647,360" in run_text("info", "sgvits")
 
     def test_length_is_said_once(self) -> None:
         assert "iterations" not in run_json("info", "sgvits")["recipe"]

@@ -80,7 +80,7 @@ class TestConvert:
         with pytest.raises(RecoloristError, match="should have 804ca283"):
             run_json(*words)
         sums = _checksums(tmp_path)
-        refused("no checksum is known for 'decoder'", *words, "--sha256", f"encoder={sums['encoder']}")
+        refused("no git id of a released file fits 'decoder'", *words, "--sha256", f"encoder={sums['encoder']}")
         checked = [word for part, value in sums.items() for word in ("--sha256", f"{part}={value}")]
         done = run_json(*words, *checked)
         assert done["sha256"] == sums

@@ -155,6 +155,17 @@ def test_the_limit_of_the_gradient_can_be_set_and_lifted() -> None:
         TransferTrain(method="artflow", clip=-2.0)
 
 
+def test_the_limit_is_lifted_by_a_word(tmp_path: Path) -> None:
+    words = ["baseline", "train", "artflow", "--data", DATA, "--encoder", "random", "--ledger", str(tmp_path / "ledger")]
+    small = ["--batch", "1", "--load-size", "16", "--crop-size", "16", "--iterations", "1", "--device", "cpu"]
+    runs = [CliRunner().invoke(app, [*words, *small, "--clip", clip, "--json"]) for clip in ("none", "0")]
+    assert [json.loads(done.stdout)["run"] for done in runs] == [json.loads(runs[0].stdout)["run"]] * 2
+    for clip in ("-1", "nan", "inf", "much"):
+        done = CliRunner().invoke(app, [*words, *small, "--clip", clip])
+        assert done.exit_code == 2
+        assert "neither a number from 0 on" in done.stderr
+
+
 def test_the_best_epoch_needs_a_split(tmp_path: Path) -> None:
     options = ("--keep", "best", "--out", str(tmp_path / "out"))
     assert trained(tmp_path, *options)["kept"]["keep"] == "best"
