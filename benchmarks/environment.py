@@ -61,7 +61,7 @@ def restart_with_settings(module: str, arguments: list[str]) -> NoReturn:
 
 def load(name: str) -> ModuleType:
     """Import a peer held to one thread; the ImportError of an absent one is the reason its arm is skipped for."""
-    if name.split(".", maxsplit=1)[0] in {"torchvision", "colorist", "torch_staintools"}:
+    if name.split(".", maxsplit=1)[0] in {"torchvision", "colorist", "torch_staintools", "tiatoolbox"}:
         declare_missing_ops()
     elif name == "albumentations":
         os.environ.setdefault("NO_ALBUMENTATIONS_UPDATE", "1")  # importing it must not ask the network
