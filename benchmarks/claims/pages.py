@@ -98,6 +98,18 @@ def _edges(figures: dict[str, Any]) -> list[str]:
     ]
 
 
+def _reinhard(figures: dict[str, Any]) -> list[str]:
+    lines = []
+    for name, row in figures["packages"].items():
+        numbers = (row["mean_difference"], row["mean_offset"], row["largest_mean_of_a_pair"])
+        cells = [f"{number:.1f}".replace("-0.0", "0.0").replace("-", "−") for number in numbers]
+        flat = {"0.0 0.0 0.0": "black"}.get(
+            row["flat"], f"`{row['flat'].partition('(')[0]}`" if "(" in row["flat"] else "a colour"
+        )
+        lines.append(f"| {name.replace(' Reinhard', '')} | {' | '.join(cells)} | {flat} |")
+    return lines
+
+
 #: The page of each result, and what makes its lines.
 PAGES: Final[dict[str, tuple[str, Callable[[dict[str, Any]], list[str]]]]] = {
     "gate": ("docs/deployment.md", _gate),
@@ -106,6 +118,7 @@ PAGES: Final[dict[str, tuple[str, Callable[[dict[str, Any]], list[str]]]]] = {
     "drift": ("docs/drift.md", _drift),
     "masks": ("docs/foreground.md", _masks),
     "edges": ("docs/foreground.md", _edges),
+    "reinhard": ("docs/migrating.md", _reinhard),
 }
 
 
