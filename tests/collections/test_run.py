@@ -156,7 +156,7 @@ class TestTermination:
 def test_workers_use_one_thread_each_unless_the_user_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
-    with module._one_thread_each():
+    with module._limit_threads():
         assert (os.environ["OMP_NUM_THREADS"], os.environ["MKL_NUM_THREADS"]) == ("3", "1")
     assert os.environ["OMP_NUM_THREADS"] == "3"
     assert "MKL_NUM_THREADS" not in os.environ
@@ -177,7 +177,7 @@ def test_a_run_ends_where_every_worker_dies(monkeypatch: pytest.MonkeyPatch) -> 
         waiting.clear()
         yield from ()
 
-    monkeypatch.setattr(module, "_one_pool", die)
+    monkeypatch.setattr(module, "_run_in_pool", die)
     items = [Item(str(number), "") for number in range(100)]
     with pytest.raises(RecoloristError, match="worker processes die whatever they work on; is there memory left"):
         list(run(lambda item: item, items, Where(jobs=2)))  # type: ignore[arg-type]

@@ -66,12 +66,6 @@ class TestBank:
         whole = batch.build_bank(tmp_path).bank
         assert batch.build_bank(tmp_path, reading=Reading(max_pixels=1000)).bank.fingerprint == whole.fingerprint
 
-    def test_reference_is_the_average_style(self, bank: rc.StyleBank) -> None:
-        found = batch.reference(bank, "hospital_b")
-        chosen = bank.subset(domain="hospital_b")
-        assert np.allclose(found.mean, chosen.mean.mean(axis=0))
-        assert np.allclose(found.cov, chosen.cov.mean(axis=0))
-
 
 class TestAugment:
     def test_equals_the_augmentation_image_by_image(self, tmp_path: Path, folder: Path, bank: rc.StyleBank) -> None:

@@ -85,18 +85,18 @@ def open_collection(source: Source, select: SourceOptions = _EVERYTHING) -> Iter
     """
     root, split = select.root, select.split
     if not isinstance(source, str | Path):
-        yield _of_paths([Path(path) for path in source], root, select)
+        yield _list_paths([Path(path) for path in source], root, select)
         return
     path = Path(source)
     suffix = path.suffix.lower()
     if path.is_dir() and suffix != ".zarr":
-        yield _of_folder(path, select)
+        yield _list_folder(path, select)
     elif not path.exists():
         raise ImageError(f"{display_path(path)} does not exist; give a folder, a manifest, a list or an image file")
     elif suffix in _MANIFESTS:
-        yield _of_manifest(path, Path(root) if root else path.parent, split)
+        yield _read_manifest(path, Path(root) if root else path.parent, split)
     elif suffix == ".txt":
-        yield _of_paths(_listed_paths(path), root or path.parent, select)
+        yield _list_paths(_read_list(path), root or path.parent, select)
     elif suffix == ".npz":
         with _unpack(path, split) as collection:
             yield collection
@@ -106,7 +106,7 @@ def open_collection(source: Source, select: SourceOptions = _EVERYTHING) -> Iter
         yield Collection((Item(path.name, str(path)),), path.stem, split)
 
 
-def _of_folder(folder: Path, select: SourceOptions) -> Collection:
+def _list_folder(folder: Path, select: SourceOptions) -> Collection:
     listing = list_folder(folder, follow_links=select.follow_links)
     if not listing.names:
         besides = "".join(f"; {sentence}" for sentence in listing.ignored.sentences())
@@ -119,7 +119,7 @@ def _of_folder(folder: Path, select: SourceOptions) -> Collection:
     return Collection(tuple(items), folder.resolve().name, select.split, ignored=listing.ignored)
 
 
-def _of_paths(paths: Sequence[Path], root: str | Path | None, select: SourceOptions) -> Collection:
+def _list_paths(paths: Sequence[Path], root: str | Path | None, select: SourceOptions) -> Collection:
     if not paths:
         raise ImageError("the list is empty; give at least one image file")
     base = Path(root) if root else Path()
@@ -132,7 +132,7 @@ def _of_paths(paths: Sequence[Path], root: str | Path | None, select: SourceOpti
     return Collection(tuple(items), base.resolve().name, select.split)
 
 
-def _listed_paths(path: Path) -> list[Path]:
+def _read_list(path: Path) -> list[Path]:
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -177,7 +177,7 @@ def _level(folders: Sequence[str], level: int | None) -> str | None:
     return None if level is None or not -len(folders) <= level < len(folders) else folders[level]
 
 
-def _of_manifest(path: Path, root: Path, split: str | None) -> Collection:
+def _read_manifest(path: Path, root: Path, split: str | None) -> Collection:
     rows = _parquet_rows(path) if path.suffix.lower() == ".parquet" else _csv_rows(path)
     if not rows or "path" not in rows[0]:
         raise OptionError(f"{display_path(path)} has no column 'path'; a manifest has path and, as wanted, label, domain, split")

@@ -128,7 +128,7 @@ def open_style(name: str | Path, reading: Reading, space: str, mask: str | None 
     Returns:
         A bank, or the moments of an image.
     """
-    bank_name = _bank_named(name)
+    bank_name = _find_bank(name)
     if bank_name is None:
         return style_of(name, reading, space, mask)
     file, domain = bank_name
@@ -163,7 +163,7 @@ def _style(
     name: str | Path, reading: Reading, space: str, mask: str | None, content_mask: str | None = None
 ) -> tuple[Moments, NDArray[Any] | None]:
     """Return the moments of a style and, if it is an image in memory, its pixels."""
-    bank_name = _bank_named(name)
+    bank_name = _find_bank(name)
     if bank_name is not None:
         file, domain = bank_name
         bank = StyleBank.open(file)
@@ -207,7 +207,7 @@ def _match_whole(loaded: Loaded, style: str | Path | Plan, options: MatchOptions
 
 def _style_pixels(style: str | Path, options: MatchOptions, masks: Masks, reading: Reading) -> tuple[StylePixels, NDArray[Any]]:
     """Return a style for the histogram methods, which need its pixels, and these as they were read."""
-    if _bank_named(style):
+    if _find_bank(style):
         raise StatisticsError(f"method={options.method!r} needs the style's pixels; give an image")
     picture = read_picture(style, reading)
     opened = check.open_image(picture.pixels, picture.data_range, name="style")
@@ -262,12 +262,12 @@ def _mask_strips(mask: str | None, reading: Reading) -> Any:
 def _small_slide(style: str | Path, reading: Reading) -> NDArray[Any] | None:
     """The pixels of a style that was measured in strips, for showing; a huge one is not shown."""
     try:
-        return None if _bank_named(style) else read_picture(style, reading).pixels
+        return None if _find_bank(style) else read_picture(style, reading).pixels
     except HugeError:
         return None
 
 
-def _bank_named(name: str | Path) -> tuple[Path, str | None] | None:
+def _find_bank(name: str | Path) -> tuple[Path, str | None] | None:
     """The file and the domain of a style given as a bank: ``bank``, or ``bank:domain`` where no file has the whole name."""
     path = Path(name)
     if path.exists():

@@ -276,7 +276,7 @@ class HarmoniseOptions:
     def to_dict(self) -> dict[str, Any]:
         """Return what decides the outputs, as plain values."""
         own = {name: getattr(self, name) for name in ("mask", "pool", "gate", "coverage")}
-        return _matching(self.match) | {"strength": self.match.strength} | own
+        return _matching_fields(self.match) | {"strength": self.match.strength} | own
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +319,7 @@ class AugmentOptions:
     def for_colorist(self) -> dict[str, Any]:
         """Return the keywords of :class:`recolorist.Colorist`."""
         own = {name: getattr(self, name) for name in ("p", "seed", "sampler", "strength", "mask", "allow_split")}
-        return own | _matching(self.match)
+        return own | _matching_fields(self.match)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what decides the outputs, as plain values."""
@@ -357,7 +357,7 @@ class Where:
             raise OptionError(f"jobs={self.jobs!r}; at least one process is needed")
 
 
-def _matching(options: MatchOptions) -> dict[str, Any]:
+def _matching_fields(options: MatchOptions) -> dict[str, Any]:
     names = ("method", "space", "max_gain", "apply_to", "blank", "max_clip", "max_loss")
     return {name: getattr(options, name) for name in names}
 

@@ -57,7 +57,7 @@ def _run(work: Work, items: Sequence[Item], where: Where) -> Iterator[tuple[int,
         for start, chunk in chunks_of(items, 1):
             yield from enumerate(do_chunk(work, chunk), start)
     else:
-        with _one_thread_each():
+        with _limit_threads():
             yield from _run_in_processes(work, chunks_of(items, jobs), jobs)
 
 
@@ -82,17 +82,17 @@ def _run_in_processes(work: Work, chunks: list[Chunk], jobs: int) -> Iterator[tu
     waiting, deaths = deque(chunks), 0
     while waiting:
         lost: list[Chunk] = []
-        yield from _one_pool(work, waiting, jobs, lost)
+        yield from _run_in_pool(work, waiting, jobs, lost)
         for i, item in ((i, item) for start, items in lost for i, item in enumerate(items, start)):
             alone: list[Chunk] = []
-            yield from _one_pool(work, deque([(i, [item])]), 1, alone)
+            yield from _run_in_pool(work, deque([(i, [item])]), 1, alone)
             deaths = deaths + 1 if alone else 0
             if deaths > _MOST_DEATHS:
                 raise RecoloristError("worker processes die whatever they work on; is there memory left? Try --jobs 1")
             yield from ((i, process_failure(item)) for _ in alone)
 
 
-def _one_pool(work: Work, waiting: deque[Chunk], jobs: int, lost: list[Chunk]) -> Iterator[tuple[int, Any]]:
+def _run_in_pool(work: Work, waiting: deque[Chunk], jobs: int, lost: list[Chunk]) -> Iterator[tuple[int, Any]]:
     context = _context()
     started = context.Event()
     pool = ProcessPoolExecutor(min(jobs, len(waiting)), context, _start, (work, started))
@@ -100,7 +100,7 @@ def _one_pool(work: Work, waiting: deque[Chunk], jobs: int, lost: list[Chunk]) -
     try:
         while waiting or running:
             while waiting and len(running) < 3 * jobs and not lost:
-                running[pool.submit(_in_worker, waiting[0][1])] = waiting[0]
+                running[pool.submit(_work_in_process, waiting[0][1])] = waiting[0]
                 waiting.popleft()
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 start, items = running.pop(future)
@@ -135,24 +135,24 @@ def _start(work: Work, started: Any) -> None:
     global _work  # noqa: PLW0603 - one per process is the point
     _work = work
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: _leave())
+    signal.signal(signal.SIGTERM, lambda *_: _end_process())
     parent = multiprocessing.parent_process()
     if parent is not None:
-        threading.Thread(target=_follow, args=(parent.sentinel,), daemon=True).start()
+        threading.Thread(target=_end_with_parent, args=(parent.sentinel,), daemon=True).start()
     started.set()
 
 
-def _in_worker(items: Sequence[Item]) -> list[Any]:
+def _work_in_process(items: Sequence[Item]) -> list[Any]:
     assert _work is not None  # noqa: S101 - set when the worker started
     return do_chunk(_work, items)
 
 
-def _follow(sentinel: Any) -> None:
+def _end_with_parent(sentinel: Any) -> None:
     wait_for([sentinel])
-    _leave()
+    _end_process()
 
 
-def _leave() -> NoReturn:
+def _end_process() -> NoReturn:
     remove_parts()
     os._exit(143)
 
@@ -164,7 +164,7 @@ def _stop(pool: ProcessPoolExecutor) -> None:
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[None]:
+def _limit_threads() -> Iterator[None]:
     """Processes are the parallelism; libraries in them should not start threads for every core as well."""
     values = {name: os.environ.get(name) for name in _ONE_THREAD}
     os.environ.update({name: os.environ.get(name) or "1" for name in _ONE_THREAD})

@@ -109,7 +109,7 @@ def measure_strips(source: Strips, mask: str | Strips | None = None, space: str 
     check.option(space, SPACES, "space")
     inside: list[Moments] = []
     everything: list[Moments] = []
-    for _, opened, inside_band in _masked_bands(source, mask):
+    for _, opened, inside_band in _read_bands(source, mask):
         if inside_band is None or inside_band.any():
             inside.append(measure_opened(opened, inside_band, space))
         if isinstance(mask, str):
@@ -133,7 +133,7 @@ def are_strips_blank(source: Strips, rule: str | None, moments: Moments) -> bool
     if moments.space == "rgb" and not is_low(moments):
         return False
     if source.dtype.kind != "u":
-        return all(is_blank(opened, inside_band) for _, opened, inside_band in _masked_bands(source, rule))
+        return all(is_blank(opened, inside_band) for _, opened, inside_band in _read_bands(source, rule))
     counts = count_strips(source, rule)[None]
     return bool(are_blank_levels(counts if source.data_range is None else counts[..., : int(source.data_range) + 1])[0])
 
@@ -141,7 +141,7 @@ def are_strips_blank(source: Strips, rule: str | None, moments: Moments) -> bool
 def _finds_nothing(source: Strips, rule: str) -> bool:
     """Whether a rule finds so little that all pixels are measured instead."""
     inside = 0
-    for _, _, inside_band in _masked_bands(source, rule):
+    for _, _, inside_band in _read_bands(source, rule):
         inside += 0 if inside_band is None else int(np.count_nonzero(inside_band))
     return inside < foreground.LEAST * source.shape[0] * source.shape[1]
 
@@ -157,7 +157,7 @@ def count_strips(source: Strips, mask: str | Strips | None = None) -> NDArray[np
         Counts, (channels, levels).
     """
     total: NDArray[np.uint64] | None = None
-    for _, opened, inside_band in _masked_bands(source, mask):
+    for _, opened, inside_band in _read_bands(source, mask):
         counts = level_counts(opened, inside_band)
         total = counts if total is None else total + counts
     if total is None:
@@ -176,7 +176,7 @@ def apply_strips(source: Strips, plan: Plan, mask: str | Strips | None = None) -
     Yields:
         Bands of the output.
     """
-    for pixels, _, inside_band in _masked_bands(source, mask):
+    for pixels, _, inside_band in _read_bands(source, mask):
         yield apply(pixels, plan, mask=inside_band, data_range=source.data_range)
 
 
@@ -211,7 +211,7 @@ class StripLimits:
         if self.source.dtype.kind == "u" and plan.is_diagonal and plan.is_linear_space:
             return float(plan.predicted_clipping(self._counts).mean())
         values = clipped = 0.0
-        for _, opened, inside_band in _masked_bands(self.source, self.mask):
+        for _, opened, inside_band in _read_bands(self.source, self.mask):
             count = opened.array[..., 0].size if inside_band is None else int(inside_band.sum())
             if count:
                 values, clipped = values + count, clipped + count * predicted_share(opened, plan, inside_band)
@@ -239,7 +239,7 @@ class StripLimits:
         patches = lay_patches(*self.source.shape[:2])
         inside = None if self.mask is None else np.ones(patches.lines.shape, np.bool_)
         start, sample = 0, None
-        for _, opened, inside_band in _masked_bands(self.source, self.mask):
+        for _, opened, inside_band in _read_bands(self.source, self.mask):
             stop = start + opened.array.shape[0]
             in_band = (patches.lines >= start) & (patches.lines < stop)
             where = patches.lines[in_band] - start, patches.places[in_band]
@@ -299,7 +299,7 @@ class MeasuredStrips:
         return Fit(decide(self.moments, styles[0], options), options.strength)
 
 
-def _masked_bands(
+def _read_bands(
     source: Strips, mask: str | Strips | None
 ) -> Iterator[tuple[NDArray[Any], check.Opened, NDArray[np.bool_] | None]]:
     """Yield each band as read, as a checked image, and the mask of the rule or the mask file."""

@@ -125,7 +125,7 @@ def measure_bank(source: Source, options: BankOptions, select: SourceOptions, re
                 "styles of test images would leak into training"
             )
         values = _in_order(run(Measure(reading, options.measure), images.items, where), len(images))
-        return _bank_of(images, values, options)
+        return _make_bank(images, values, options)
 
 
 def write_augmented(
@@ -228,8 +228,8 @@ def _patients(bank: StyleBank, pattern: str | None) -> NDArray[np.str_] | None:
 # ---- parts of them ----------------------------------------------------------------------------------------------------------
 
 
-def _bank_of(images: Collection, values: list[Any], options: BankOptions) -> BankResult:
-    values = _one_kind(images.items, values)
+def _make_bank(images: Collection, values: list[Any], options: BankOptions) -> BankResult:
+    values = _fail_other_kinds(images.items, values)
     good = [(item, value) for item, value in zip(images.items, values, strict=True) if isinstance(value, Row)]
     failures = [value for value in values if isinstance(value, Failure)]
     if not good:
@@ -250,7 +250,7 @@ def _bank_of(images: Collection, values: list[Any], options: BankOptions) -> Ban
     return BankResult(bank, failures, images.ignored)
 
 
-def _one_kind(items: Sequence[Item], values: list[Any]) -> list[Any]:
+def _fail_other_kinds(items: Sequence[Item], values: list[Any]) -> list[Any]:
     """A bank holds grey or colour; what differs from most is a failure that names itself."""
     kinds = Counter(len(value.mean) for value in values if isinstance(value, Row))
     if len(kinds) < 2:
@@ -296,10 +296,10 @@ def _write_all(work: Recolour, images: Collection, source: Source, where: Where)
         _refuse_overwriting(target, names)
     target.prepare()
     target.sweep()
-    items = [_with_done(item, names[item.key], earlier if resume else {}, work.run) for item in images.items]
+    items = [_add_earlier(item, names[item.key], earlier if resume else {}, work.run) for item in images.items]
     journal = Journal(target)
     try:
-        values = _note(run(work, items, where), journal, len(items))
+        values = _record(run(work, items, where), journal, len(items))
     except BaseException:
         journal.close(None)
         raise
@@ -315,7 +315,7 @@ def _write_all(work: Recolour, images: Collection, source: Source, where: Where)
     return RunResult(lines, [value for value in values if isinstance(value, Failure)], kept, images.ignored)
 
 
-def _note(results: Iterable[tuple[int, Any]], journal: Journal, count: int) -> list[Any]:
+def _record(results: Iterable[tuple[int, Any]], journal: Journal, count: int) -> list[Any]:
     """Results in order; what was written is in the journal as soon as it is known."""
     values: list[Any] = [None] * count
     waiting: list[str] = []
@@ -332,7 +332,7 @@ def _note(results: Iterable[tuple[int, Any]], journal: Journal, count: int) -> l
     return values
 
 
-def _with_done(item: Item, names: list[str], records: Mapping[str, Mapping[str, Any]], identity: str) -> Item:
+def _add_earlier(item: Item, names: list[str], records: Mapping[str, Mapping[str, Any]], identity: str) -> Item:
     """Add what an earlier run with the same options recorded of this item, if that is all of its outputs."""
     matching = [records[name] for name in names if name in records]
     same = [record for record in matching if record.get("run") == identity and record["source"] == item.key]

@@ -76,7 +76,7 @@ class Measure:
 _UNTOUCHED: Final[dict[str, Any]] = {"clipped": [], "clipped_overall": 0.0, "flags": []}
 
 
-def _left_blank(channels: int) -> dict[str, Any]:
+def _describe_blank(channels: int) -> dict[str, Any]:
     """Return the audit of a blank image that was left as it is."""
     return _UNTOUCHED | {"clipped": [0.0] * channels, "flags": [["blank"]] * channels}
 
@@ -141,7 +141,7 @@ class Recolour(ABC):
             decision = Decision(False) if blank else decision
             mask = measured.changed if decision.applied and self.rule is not None else None
             write_strips(self.target, name, measured.source, decision.plan, mask)
-            audit = _left_blank(measured.source.shape[2]) if blank else self._audit_strips(measured, decision)
+            audit = _describe_blank(measured.source.shape[2]) if blank else self._audit_strips(measured, decision)
             done = Outcome(decision.style, decision.row, decision.strength, decision.plan, audit, facts, decision.contrast)
             digest = self.target.digest(name)
         else:
@@ -166,7 +166,7 @@ class Recolour(ABC):
         if done is None:
             return Outcome(None, None, 0.0, None, _UNTOUCHED, facts), loaded.pixels  # type: ignore[return-value]
         if done.map is not None and done.map.is_blank:
-            return Outcome(None, None, 0.0, None, _left_blank(opened.channels), facts), loaded.pixels  # type: ignore[return-value]
+            return Outcome(None, None, 0.0, None, _describe_blank(opened.channels), facts), loaded.pixels  # type: ignore[return-value]
         audit = self._audit(opened, target, mask, done.map)
         contrast = 1.0 if done.map is None else done.map.contrast
         return Outcome(done.style.name, done.style.row, done.strength, done.map, audit, facts, contrast), result
