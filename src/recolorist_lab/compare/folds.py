@@ -46,19 +46,20 @@ def make_folds(manifest: Manifest, seeds: int, test_share: float = 0.0) -> list[
         The divisions, in the order of the hospitals' names.
 
     Raises:
-        OptionError: If there are fewer than two classes, or one hospital and no test share.
+        OptionError: If there are fewer than two classes, or one hospital and no test share; or if a division has one class to
+            train on, or no class that is in both of its parts.
     """
     if len(manifest.facts.classes) < 2:
         raise OptionError(f"there is one class, {manifest.facts.classes[0]!r}; a comparison needs two at least")
     if test_share:
-        return [_shared(manifest, test_share, seed) for seed in range(seeds)]
+        return [_checked(_shared(manifest, test_share, seed)) for seed in range(seeds)]
     hospitals = sorted(set(manifest.column("domain")))
     if len(hospitals) < 2:
         raise OptionError(
             f"all images are of one hospital, {hospitals[0]!r}; hold out a share of them with --test-share 0.3, or name the "
             "column that holds the hospital with --hospital-column"
         )
-    return [_left_out(manifest, hospital, number, seeds) for number, hospital in enumerate(hospitals, 1)]
+    return [_checked(_left_out(manifest, hospital, number, seeds)) for number, hospital in enumerate(hospitals, 1)]
 
 
 def _shared(manifest: Manifest, test_share: float, seed: int) -> Fold:
@@ -70,6 +71,25 @@ def _left_out(manifest: Manifest, hospital: str, number: int, seeds: int) -> Fol
     entries = [replace(entry, split="test" if entry.domain == hospital else "train") for entry in manifest]
     name = f"target-{number}-{re.sub(r'[^A-Za-z0-9]+', '-', hospital).strip('-').lower()}"
     return _fold(Manifest.of(entries, manifest.facts), name, hospital, tuple(range(seeds)))
+
+
+def _checked(fold: Fold) -> Fold:
+    """Refuse a division in which nothing can be learnt, or nothing that is learnt can be tested."""
+    train, test = (
+        {name for name, count in zip(fold.manifest.facts.classes, fold.manifest.class_counts(split), strict=True) if count}
+        for split in ("train", "test")
+    )
+    if len(train) < 2:
+        raise OptionError(
+            f"with {fold.target} held out, all images to train on are of one class, {', '.join(train)!r}; add images of other "
+            f"classes, or leave {fold.target} out"
+        )
+    if not train & test:
+        raise OptionError(
+            f"{fold.target} has images of {', '.join(sorted(test))}, and all others are of {', '.join(sorted(train))}: no class "
+            "is in both; give the same class the same name everywhere, or leave it out"
+        )
+    return fold
 
 
 def _fold(manifest: Manifest, name: str, target: str, seeds: tuple[int, ...]) -> Fold:

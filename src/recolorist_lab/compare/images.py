@@ -19,7 +19,7 @@ from recolorist_lab.data.manifest import Manifest, is_manifest
 from recolorist_lab.data.own import Columns, IndexOptions, index_folder, index_table
 from recolorist_lab.data.pixels import digest_of, shape_of
 
-__all__ = ["ImageSource", "find_images", "store_images"]
+__all__ = ["ImageSource", "empty_hospitals", "find_images", "store_images"]
 
 _NAME: Final = "images"
 _TABLES: Final = (".csv", ".parquet")
@@ -96,6 +96,27 @@ def _levels(source: ImageSource) -> tuple[int, int | None]:
             f"out to test on each of them in turn, or lay the images out as class/*.png"
         )
     return 1, 0
+
+
+def empty_hospitals(source: ImageSource, manifest: Manifest) -> list[str]:
+    """Name the folders of hospitals of which no image takes part.
+
+    Args:
+        source: Where the images are.
+        manifest: The images that take part.
+
+    Returns:
+        One sentence for each folder; none where the source is a table, or the folder of one hospital.
+    """
+    present = set(manifest.column("domain"))
+    if not source.path.is_dir() or not present & {path.name for path in source.path.iterdir()}:
+        return []
+    folders = sorted(path for path in source.path.iterdir() if path.is_dir() and not path.name.startswith((".", "__")))
+    return [
+        f"{path.name} takes no part: {'links to folders are not followed' if path.is_symlink() else 'it has no image to use'}."
+        for path in folders
+        if path.name not in present
+    ]
 
 
 def store_images(manifest: Manifest, root: Path, folder: Path, size: int) -> Manifest:

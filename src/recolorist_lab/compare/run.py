@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.compare.folds import make_folds, notes_on, write_folds
-from recolorist_lab.compare.images import ImageSource, find_images, store_images
+from recolorist_lab.compare.images import ImageSource, empty_hospitals, find_images, store_images
 from recolorist_lab.compare.plan import Training, seconds_per_training, write_study, write_timing
 from recolorist_lab.compare.results import Comparison, collect
 from recolorist_lab.data.index import Bar
@@ -67,11 +67,12 @@ def compare(request: Request, *, say: Callable[[str], None], shown: Shown, bar: 
         raise OptionError(f"{folder} holds other files; name a new folder with --out, or that of an earlier comparison")
     data = folder / "data"
     manifest, root = find_images(request.source, request.jobs, bar)
+    make_folds(manifest, request.seeds, request.test_share)  # refuses what cannot be compared before anything is written
+    ledger = Ledger(folder / "ledger")  # first of all: it marks the folder as that of a comparison
     folds = make_folds(store_images(manifest, root, data, request.training.size), request.seeds, request.test_share)
     write_folds(folds, data)
     training = request.training.with_epochs(folds)
-    notes = [*notes_on(folds), *_left_out(manifest)]
-    ledger = Ledger(folder / "ledger")
+    notes = [*notes_on(folds), *_left_out(manifest), *empty_hospitals(request.source, manifest)]
     timing = write_timing(folder / "timing.toml", data, folds, training)
     _run(timing, ledger, request.jobs, shown)
     study = write_study(folder / "study.toml", data, folds, training)

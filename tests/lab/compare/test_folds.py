@@ -57,3 +57,14 @@ def test_missing_classes_are_named(hospitals: Path) -> None:
     notes = notes_on(make_folds(find_images(ImageSource(hospitals))[0], 1))
     assert "a has no image of rare; its balanced accuracy is of the other classes." in notes
     assert "Only c has images of rare; no training for it sees that class." in notes
+
+
+def test_divisions_in_which_nothing_can_be_learnt_or_tested_are_refused(tmp_path: Path) -> None:
+    for number, path in enumerate(["a/healthy", "a/ill", "b/benign", "b/malignant"]):
+        picture(tmp_path / "disjoint" / path / "1.png", number)
+    with pytest.raises(OptionError, match="a has images of healthy, ill, and all others are of benign, malignant: no"):
+        make_folds(find_images(ImageSource(tmp_path / "disjoint"))[0], 1)
+    for number, path in enumerate(["a/ill", "b/ill", "b/healthy"]):
+        picture(tmp_path / "one_class" / path / "1.png", number)
+    with pytest.raises(OptionError, match="with b held out, all images to train on are of one class, 'ill'; add images"):
+        make_folds(find_images(ImageSource(tmp_path / "one_class"))[0], 1)

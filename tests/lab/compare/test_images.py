@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from recolorist.errors import OptionError
-from recolorist_lab.compare.images import ImageSource, find_images, store_images
+from recolorist_lab.compare.images import ImageSource, empty_hospitals, find_images, store_images
 from recolorist_lab.data.errors import MissingDataError
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.own import Columns
@@ -116,3 +116,16 @@ class TestStore:
         assert fingerprint() == first
         picture(next(hospitals.rglob("*.png")), 99, (20, 20))
         assert fingerprint() != first
+
+
+def test_hospitals_without_an_image_to_use_are_named(hospitals: Path) -> None:
+    (hospitals / "d" / "ill").mkdir(parents=True)
+    (hospitals / "d" / "ill" / "1.png").write_bytes(b"no image")
+    (hospitals / "e").mkdir()
+    (hospitals / ".hidden").mkdir()
+    (hospitals / "f").symlink_to(hospitals / "a")
+    source = ImageSource(hospitals)
+    sentences = [f"{name} takes no part: it has no image to use." for name in "de"]
+    assert empty_hospitals(source, find_images(source)[0]) == [*sentences, "f takes no part: links to folders are not followed."]
+    one = ImageSource(hospitals / "a", is_one_hospital=True)
+    assert empty_hospitals(one, find_images(one)[0]) == []

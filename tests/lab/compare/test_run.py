@@ -6,9 +6,16 @@ import json
 import os
 import signal
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
+import pytest
+
+from recolorist_lab.compare.images import ImageSource
+from recolorist_lab.compare.plan import Training
+from recolorist_lab.compare.run import Request, compare
 from tests.lab.command import answer, begun, lab
+from tests.lab.fakes.parts import picture
 
 SMALL = ("--size", 16, "--epochs", 1, "--seeds", 1, "--batch", 8, "--jobs", 1, "-m", "colorist")
 
@@ -42,6 +49,31 @@ def test_killed_and_begun_again_it_ends_with_a_report(hospitals: Path, tmp_path:
     assert numbers["targets"] == ["a", "b", "c"]
     assert [method["name"] for method in numbers["methods"]] == ["none", "colorist"]
     assert answer("compare", hospitals, "--out", out, *words()) == numbers
+
+
+def test_killed_while_images_are_stored_it_goes_on(hospitals: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Killed(BaseException):
+        pass
+
+    def half_store(_manifest: object, _root: Path, folder: Path, _size: int) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / ".images.part.npy").write_bytes(b"half")
+        raise Killed
+
+    monkeypatch.setattr("recolorist_lab.compare.run.store_images", half_store)
+    request = Request(ImageSource(hospitals), tmp_path / "out", Training())
+    for _ in range(2):  # the second time it gets as far again, and does not take its own files for those of others
+        with pytest.raises(Killed):
+            compare(request, say=print, shown=lambda _: nullcontext(print))
+
+
+def test_a_refused_comparison_leaves_nothing_behind(tmp_path: Path) -> None:
+    picture(tmp_path / "images" / "a" / "ill" / "1.png", 1)
+    picture(tmp_path / "images" / "b" / "ill" / "1.png", 2)
+    done = lab("compare", tmp_path / "images", "--out", tmp_path / "out", *words())
+    assert done.code == 1
+    assert "there is one class, 'ill'" in done.err
+    assert not (tmp_path / "out").exists()
 
 
 def test_one_hospital_is_divided_by_patient(hospitals: Path, tmp_path: Path) -> None:
