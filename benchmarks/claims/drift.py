@@ -26,44 +26,38 @@ from recolorist.bank.drift import group_of, region_of
 from recolorist.bank.features import style_features
 from recolorist.bank.style_bank import StyleBank
 
-__all__ = ["measure"]
+__all__ = ["CHANGES", "SETS", "hotelling", "kolmogorov", "measure", "measured"]
 
 Array = NDArray[np.float64]
 SETS: Final = ("acevedo20", "DeepDRiD", "BreakHis")
 SIZES: Final = (20, 200)
 TRIALS: Final = 30
 NULL_TRIALS: Final = 100
-RESAMPLES: Final = 1999  # a fifth of those of the library: enough for one in a thousand, and quicker
 ALPHA: Final = 0.001
-DAYS: Final = 365
-A_DAY: Final = (5, 20, 100)
 
 
 def measure(folder: Path) -> dict[str, Any]:
-    """Return rates of alarms by set, change, size and test, and of a year of unchanged days."""
-    shift.RESAMPLES = RESAMPLES  # type: ignore[misc]
-    rows, days, small = [], [], []
+    """Return rates of alarms by set, change, size and test, and those of small banks."""
+    rows, small = [], []
     kept: dict[str, Any] = {}
     other = load_set(folder, "IDRiD").bank(with_blank=True)
     for name in SETS:
         images = load_set(folder, name)
-        versions = {change: _measured(images, function) for change, function in CHANGES.items()}
+        versions = {change: measured(images, function) for change, function in CHANGES.items()}
         if name == "DeepDRiD":
             versions["another clinic (IDRiD)"] = other
         for change, bank in versions.items():
             kept[f"{name}|{change}"] = style_features(bank.mean, bank.cov)
         kept[f"{name}|units"] = images.units
         rows += _tests(name, images.units, versions)
-        days += _unchanged_days(name, images.units, versions["none"])
         small += _small_banks(name, images.units, versions["none"])
     np.savez(Path(tempfile.gettempdir()) / "drift_features.npz", **kept)
     return {
         "alpha": ALPHA,
-        "resamples": RESAMPLES,
+        "resamples": shift.RESAMPLES,
         "trials": TRIALS,
         "null_trials": NULL_TRIALS,
         "power": rows,
-        "days": days,
         "small_banks": small,
     }
 
@@ -86,7 +80,8 @@ CHANGES: Final[dict[str, Callable[[Pixels], Pixels]]] = {
 }
 
 
-def _measured(images: ImageSet, change: Callable[[Pixels], Pixels]) -> StyleBank:
+def measured(images: ImageSet, change: Callable[[Pixels], Pixels]) -> StyleBank:
+    """Measure all images of a set after a change."""
     return StyleBank.build(
         [change(image) for image in images.images], keys=[str(i) for i in range(len(images.images))], with_blank=True
     )
@@ -138,30 +133,6 @@ def kolmogorov(bank: Array, group: Array) -> float:
     """Return the smallest probability of a Kolmogorov-Smirnov test of each feature, times their number."""
     chances = [ks_2samp(bank[:, i], group[:, i], method="asymp").pvalue for i in range(bank.shape[1])]
     return float(min(chances) * len(chances))
-
-
-def _unchanged_days(name: str, units: NDArray[np.str_], bank: StyleBank) -> list[dict[str, Any]]:
-    """Draw a year of days from the half that the bank was not built of, and count alarms by each rule."""
-    rows = []
-    first, second = halves(units, 0)
-    region = region_of(bank.subset(rows=first), units=units[first])
-    rng = np.random.default_rng(1)
-    for size in A_DAY:
-        groups = []
-        for _ in range(DAYS):
-            day = rng.choice(second, min(size, len(second)), replace=False)
-            groups.append(group_of("", region, bank.mean[day], bank.cov[day], units[day]))
-        chances = np.array([group.shift.chance for group in groups])
-        tested = np.array([group.share > 0.05 and group.has_images_outside for group in groups])
-        rules = {
-            "share outside > 5 %": np.array([group.share > 0.05 for group in groups]),
-            "--fail-over 0.05": tested & (size >= 20),
-            "group shifted, 0.001": chances < 0.001,
-            "group shifted, 0.01 on two days in a row": (chances[1:] < 0.01) & (chances[:-1] < 0.01),
-        }
-        rows.append({"set": name, "images_a_day": size, "days": DAYS} | {rule: int(alarm.sum()) for rule, alarm in rules.items()})
-        print(rows[-1], flush=True)
-    return rows
 
 
 def _small_banks(name: str, units: NDArray[np.str_], bank: StyleBank) -> list[dict[str, Any]]:
