@@ -34,16 +34,17 @@ LIMIT: Final = 3.0
 
 def measure(folder: Path) -> dict[str, Any]:
     """Return alarms a year without a change, and days until an alarm with one."""
-    quiet, delays = [], []
+    quiet: list[dict[str, Any]] = []
+    delays: list[dict[str, Any]] = []
     for name in SETS:
         images = load_set(folder, name)
         versions = {change: measured(images, function) for change, function in CHANGES.items()}
         for size in A_DAY:
-            quiet.append({"set": name, "images_a_day": size} | _unchanged(images.units, versions["none"], size))
+            quiet.append({"set": name, "images_a_day": size, **_unchanged(images.units, versions["none"], size)})
             print(quiet[-1], flush=True)
             for change in list(versions)[1:]:
                 found = _changed(images.units, versions["none"], versions[change], size)
-                delays.append({"set": name, "change": change, "images_a_day": size} | found)
+                delays.append({"set": name, "change": change, "images_a_day": size, **found})
                 print(delays[-1], flush=True)
     settings = {"banks": BANKS, "days": DAYS, "searches": BANKS * SEARCHES, "longest": LONGEST, "resamples": shift.RESAMPLES}
     return settings | {"reference": REFERENCE, "limit": LIMIT, "alarms_a_year": quiet, "delays": delays}

@@ -67,12 +67,20 @@ def _drift(figures: dict[str, Any]) -> list[str]:
     for row in [one | other for one, other in zip(figures["power"], peers, strict=True)]:
         rates = " | ".join(f"{100 * row[test]:.1f} %" for test in tests)
         lines.append(f"| {row['set']} | {row['change']} | {row['images']} | {row['shift_sds']:.2f} | {rates} |")
-    for row in figures["days"]:
-        values = [str(value) for key, value in row.items() if key not in ("set", "images_a_day", "days")]
-        lines.append(f"| {row['set']} | {row['images_a_day']} | {' | '.join(values)} |")
     for row in figures["small_banks"]:
         shares = (row["share_outside"], row["images outside"], row["group shifted"])
         lines.append(f"| {row['set']} | {row['bank']} | {' | '.join(f'{100 * share:.1f} %' for share in shares)} |")
+    return lines
+
+
+def _drift_days(figures: dict[str, Any]) -> list[str]:
+    lines = []
+    for row in figures["alarms_a_year"]:
+        values = [str(value) for key, value in row.items() if key not in ("set", "images_a_day")]
+        lines.append(f"| {row['set']} | {row['images_a_day']} | {' | '.join(values)} |")
+    for row in figures["delays"]:
+        values = ["–" if row[rule] is None else f"{row[rule]:g}" for rule in list(row)[4:]]
+        lines.append(f"| {row['set']} | {row['change']} | {row['images_a_day']} | {' | '.join(values)} |")
     return lines
 
 
@@ -116,6 +124,7 @@ PAGES: Final[dict[str, tuple[str, Callable[[dict[str, Any]], list[str]]]]] = {
     "privacy": ("docs/privacy.md", _privacy),
     "samplers": ("docs/samplers.md", _samplers),
     "drift": ("docs/drift.md", _drift),
+    "drift_days": ("docs/drift.md", _drift_days),
     "masks": ("docs/foreground.md", _masks),
     "edges": ("docs/foreground.md", _edges),
     "reinhard": ("docs/migrating.md", _reinhard),
