@@ -17,7 +17,7 @@ from recolorist.io.images import Reading
 if TYPE_CHECKING:
     from recolorist.collections.tasks import AuditResult
 
-__all__ = ["audit", "register"]
+__all__ = ["audit"]
 
 _Bank = Annotated[Path | None, typer.Option("--bank", metavar="FILE", help="Also try every image against styles of this bank.")]
 _Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a report with pictures: one file, no scripts.")]
@@ -26,21 +26,6 @@ _CLIP: Final = "Share clipped by the median style from which an image is flagged
 _LOSS: Final = "Share of patches without half of their detail in the median style from which an image is flagged."
 _MaxClip = Annotated[float, typer.Option("--max-clip", metavar="SHARE", help=_CLIP)]
 _MaxLoss = Annotated[float, typer.Option("--max-loss", metavar="SHARE", help=_LOSS)]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command.
-
-    Args:
-        app: The application.
-
-    Example:
-        >>> app = typer.Typer()
-        >>> register(app)
-        >>> [command.name for command in app.registered_commands]
-        ['audit']
-    """
-    app.command("audit")(audit)
 
 
 @with_options(clip=_MaxClip, loss=_MaxLoss)

@@ -19,7 +19,7 @@ from recolorist.io.images import Reading
 if TYPE_CHECKING:
     from recolorist.bank.style_bank import StyleBank
 
-__all__ = ["build", "info", "merge", "plot", "register", "share"]
+__all__ = ["build", "commands", "info", "merge", "plot", "share"]
 
 _Bank = Annotated[Path, typer.Argument(help="A bank file.")]
 _Banks = Annotated[list[Path], typer.Argument(help="Two or more bank files.")]
@@ -59,24 +59,6 @@ class _GaussianOnly:
     gaussian: bool = False
     epsilon: float | None = None
     delta: float = 1e-6
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands.
-
-    Args:
-        app: The application.
-
-    Example:
-        >>> app = typer.Typer()
-        >>> register(app)
-        >>> [group.name for group in app.registered_groups]
-        ['bank']
-    """
-    bank = App(help="Style banks: the moments of a training split, without its pixels.")
-    for command in (build, info, merge, plot, share):
-        bank.command(command.__name__)(command)
-    app.add_typer(bank, name="bank")
 
 
 @with_options()
@@ -258,3 +240,8 @@ def _swatch(mean: list[float]) -> Any:
 
 def _levels(values: list[float]) -> str:
     return " ".join(f"{255 * value:5.1f}" for value in values)
+
+
+commands: Final = App(help="Style banks: the moments of a training split, without its pixels.")
+for _command in (build, info, merge, plot, share):
+    commands.command(_command.__name__)(_command)

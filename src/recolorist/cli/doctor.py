@@ -13,7 +13,7 @@ import typer
 
 from recolorist.cli import common
 
-__all__ = ["doctor", "register"]
+__all__ = ["doctor"]
 
 _NEEDED: Final = ("numpy", "pillow", "scikit-image", "tifffile", "typer", "rich")
 _EXTRAS: Final = {
@@ -28,21 +28,6 @@ _EXTRAS: Final = {
     "albumentations": "its transforms",
     "monai": "its transforms",
 }
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command.
-
-    Args:
-        app: The application.
-
-    Example:
-        >>> app = typer.Typer()
-        >>> register(app)
-        >>> [command.name for command in app.registered_commands]
-        ['doctor']
-    """
-    app.command("doctor")(doctor)
 
 
 def doctor(*, as_json: common.Json = False) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from recolorist.bank.drift import Group, Region
     from recolorist.collections.tasks import DriftResult
 
-__all__ = ["drift", "register"]
+__all__ = ["drift"]
 
 _Bank = Annotated[Path, typer.Option("--bank", metavar="FILE", help="The bank of the training data.")]
 _GROUP: Final = "Sub-folder level that names the group, or 'none'."
@@ -32,21 +32,6 @@ _FailShift = Annotated[float | None, typer.Option("--fail-shift", metavar="SDS",
 _FailLeast = Annotated[int, typer.Option("--fail-least", metavar="N", help=_LEAST)]
 _NAMED: Final = 5  # images outside that are printed; --json has all
 _Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw the training data and the new images (SVG).")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command.
-
-    Args:
-        app: The application.
-
-    Example:
-        >>> app = typer.Typer()
-        >>> register(app)
-        >>> [command.name for command in app.registered_commands]
-        ['drift']
-    """
-    app.command("drift")(drift)
 
 
 @with_options("label_from", "domain_from")

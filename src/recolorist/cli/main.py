@@ -16,15 +16,14 @@ from rich.text import Text
 from recolorist._version import __version__
 from recolorist.bank.drift import SmallBankWarning
 from recolorist.bank.making import PreprocessingWarning
-from recolorist.cli import audit as cli_audit
-from recolorist.cli import bank as cli_bank
-from recolorist.cli import common
-from recolorist.cli import doctor as cli_doctor
-from recolorist.cli import drift as cli_drift
-from recolorist.cli import match as cli_match
-from recolorist.cli import recolour as cli_recolour
-from recolorist.cli import studio as cli_studio
+from recolorist.cli import bank, common
 from recolorist.cli.app import App, run_app
+from recolorist.cli.audit import audit
+from recolorist.cli.doctor import doctor
+from recolorist.cli.drift import drift
+from recolorist.cli.match import match
+from recolorist.cli.recolour import augment, harmonise
+from recolorist.cli.studio import studio
 from recolorist.cli.wording import for_commands
 
 if TYPE_CHECKING:
@@ -70,8 +69,9 @@ def demo(*, out: _Out = Path("recolorist-demo"), as_json: _Json = False) -> None
         _print(result)
 
 
-for _module in (cli_match, cli_bank, cli_recolour, cli_audit, cli_drift, cli_studio, cli_doctor):
-    _module.register(app)
+for _command in (match, augment, harmonise, audit, drift, studio, doctor):
+    app.command(_command.__name__)(_command)
+app.add_typer(bank.commands, name="bank")
 
 
 def main() -> None:

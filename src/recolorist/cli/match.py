@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from recolorist.core.audit import Audit
     from recolorist.core.plan import Plan
 
-__all__ = ["match", "register"]
+__all__ = ["match"]
 
 _Content = Annotated[Path, typer.Argument(help="The image to change.")]
 _Style = Annotated[str | None, typer.Argument(help="The image, or BANK[:domain], whose colours it gets.")]
@@ -43,21 +43,6 @@ _MaskFile = Annotated[
     typer.Option("--mask", metavar="FILE|NAME", help="Pixels to measure: a file (0 is outside), 'tissue' or 'fundus'."),
 ]
 _Pyramid = Annotated[bool, typer.Option("--pyramid", help="Add smaller levels to a huge TIFF.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command.
-
-    Args:
-        app: The application.
-
-    Example:
-        >>> app = typer.Typer()
-        >>> register(app)
-        >>> [command.name for command in app.registered_commands]
-        ['match']
-    """
-    app.command("match")(match)
 
 
 @with_options("full_audit", "resume", "blank", mask=_MaskFile)

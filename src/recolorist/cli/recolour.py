@@ -18,7 +18,7 @@ from recolorist.io.images import Reading
 if TYPE_CHECKING:
     from recolorist.collections.tasks import RunResult
 
-__all__ = ["augment", "harmonise", "register"]
+__all__ = ["augment", "harmonise"]
 
 _FOLDER: Final = "Folder to write into; it gets the structure of the source."
 _Out = Annotated[Path | None, typer.Argument(help=_FOLDER)]
@@ -28,22 +28,6 @@ _Cross = Annotated[bool, typer.Option("--cross-domain", help="Styles of other do
 _RANGE: Final = "A number from 0 to 1, or a range to draw from: 0.5-1."
 _Strength = Annotated[float, typer.Option(parser=strength_of, metavar="STRENGTH", help=_RANGE)]
 _To = Annotated[str, typer.Option("--to", metavar="STYLE", help="The style: an image, a bank, or BANK:domain.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands.
-
-    Args:
-        app: The application.
-
-    Example:
-        >>> app = typer.Typer()
-        >>> register(app)
-        >>> [command.name for command in app.registered_commands]
-        ['augment', 'harmonise']
-    """
-    app.command("augment")(augment)
-    app.command("harmonise")(harmonise)
 
 
 @with_options("eps_mode", "strict", "ties", strength=_Strength)

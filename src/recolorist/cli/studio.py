@@ -10,26 +10,11 @@ import typer
 
 from recolorist.cli import common
 
-__all__ = ["register", "studio"]
+__all__ = ["studio"]
 
 _Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write.")]
 _Open = Annotated[bool, typer.Option("--open", help="Open it in the browser.")]
 _Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command.
-
-    Args:
-        app: The application.
-
-    Example:
-        >>> app = typer.Typer()
-        >>> register(app)
-        >>> [command.name for command in app.registered_commands]
-        ['studio']
-    """
-    app.command("studio")(studio)
 
 
 def studio(*, out: _Out = Path("studio.html"), open_it: _Open = False, force: _Force = False) -> None:

@@ -230,8 +230,8 @@ class Masks:
         """Check that each is a rule or a file."""
         for name, value in (("mask", self.mask), ("style_mask", self.style_mask)):
             if value is not None and value not in foreground.RULES and not Path(value).exists():
-                rules = " and ".join(map(repr, foreground.RULES))
-                raise OptionError(f"{name}={value!r} is neither a file nor a foreground rule; the rules are {rules}")
+                rules = " or ".join(map(repr, foreground.RULES))
+                raise OptionError(f"{name}={value!r} does not exist; give a file, or a foreground rule: {rules}")
 
 
 @dataclass(frozen=True, slots=True)
