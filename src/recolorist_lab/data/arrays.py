@@ -209,11 +209,11 @@ def check_images(images: NDArray[Any], labels: NDArray[Any], name: str) -> None:
     grey_or_rgb = images.ndim == 3 or (images.ndim == 4 and images.shape[3] == 3)
     if images.dtype != np.uint8 or not grey_or_rgb or 0 in images.shape[1:3]:
         raise ArrayError(
-            f"{name}_images is {images.dtype} of shape {images.shape}; accepted are 8-bit (N, H, W) and (N, H, W, 3)"
+            f"{name} images are {images.dtype} of shape {images.shape}; accepted are 8-bit (N, H, W) and (N, H, W, 3)"
         )
     if labels.dtype.kind not in "iu" or labels.ndim != 2 or len(labels) != len(images):
         raise ArrayError(
-            f"{name}_labels is {labels.dtype} of shape {labels.shape}; accepted are whole numbers ({len(images)}, labels)"
+            f"{name} labels are {labels.dtype} of shape {labels.shape}; accepted are whole numbers ({len(images)}, labels)"
         )
 
 
