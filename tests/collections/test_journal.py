@@ -76,3 +76,14 @@ def test_closing_with_an_empty_list_leaves_an_empty_record(tmp_path: Path) -> No
     journal.close([])
     assert (tmp_path / PROVENANCE).read_bytes() == b""
     assert not (tmp_path / JOURNAL).exists()
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    """What is written stays in the target; another file was appended to through a link of this name."""
+    target, other = tmp_path / "out", tmp_path / "other.txt"
+    target.mkdir()
+    other.write_text("mine")
+    (target / JOURNAL).symlink_to(other)
+    with pytest.raises(OutputError, match=rf"{JOURNAL} cannot be written"):
+        Journal(Target(str(target)))
+    assert other.read_text() == "mine"

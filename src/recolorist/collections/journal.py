@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +20,11 @@ JOURNAL: Final = ".provenance.journal"
 _JSON: Final = json.JSONEncoder(allow_nan=False)
 
 
+def _open(path: str, flags: int) -> int:
+    """Open a file for writing, but not through a link, which could lead out of the target."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
+
+
 class Journal:
     """One JSON line per output, written as it gets done; at the end all of them in order, as ``provenance.jsonl``."""
 
@@ -27,7 +33,7 @@ class Journal:
         self._path = Path(target.folder) / JOURNAL
         self._final = Path(target.folder) / PROVENANCE
         try:
-            self._file = self._path.open("ab", buffering=0)
+            self._file = open(self._path, "ab", buffering=0, opener=_open)  # noqa: SIM115
             self._file.write(b"\n")  # ends a line that a kill cut off
         except OSError as error:
             raise OutputError(f"{display_path(self._path)} cannot be written: {error.strerror}; choose another folder") from error
