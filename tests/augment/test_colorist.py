@@ -55,6 +55,26 @@ class TestCall:
                 decision = Decision.from_json(aug.params(tile, index=i).to_json())
                 np.testing.assert_array_equal(aug.apply(tile, decision), aug(tile, index=i))
 
+    def test_labels_domains_and_masks_reach_the_decision(self, tiles: Images) -> None:
+        """What a call takes besides the image, `params` takes as well, and comes to the same."""
+        names = ["a", "b", "c"] * 4
+        styles = StyleBank.build(tiles, labels=names, domains=names[::-1], split="train")
+        mask = np.zeros(tiles[0].shape[:2], bool)
+        mask[3:11, 5:20] = True
+        for sampler, facts in (("same_label", {"label": "b"}), ("other_domain", {"domain": "c"}), ("uniform", {})):
+            aug = Colorist(styles, p=1.0, seed=3, sampler=sampler, apply_to="mask")
+            for i in range(6):
+                decision = aug.params(tiles[0], key=f"new {i}", mask=mask, **facts)
+                expected = aug(tiles[0], key=f"new {i}", mask=mask, **facts)
+                assert decision.row is not None
+                assert facts.get("label", names[decision.row]) == names[decision.row]
+                assert facts.get("domain") != styles.domain(decision.row)
+                np.testing.assert_array_equal(aug.apply(tiles[0], decision, mask=mask), expected)
+                np.testing.assert_array_equal(expected[~mask], tiles[0][~mask])
+                np.testing.assert_array_equal(
+                    expected, rc.match(tiles[0], styles.moments(decision.row), mask=mask, apply_to="mask")
+                )
+
     def test_p_is_a_probability(self, tiles: Images, bank: StyleBank) -> None:
         aug = Colorist(bank, p=0.3, seed=0)
         applied = sum(aug.params(tiles[0], index=i).applied for i in range(3000))

@@ -160,6 +160,7 @@ class TestAlgebra:
         bank = StyleBank.build([*tiles[:3], *tiles[:3], failed])
         assert bank.outliers().tolist() == [6]
         assert len(bank.drop_outliers()) == 6
+        assert bank.drop_outliers(1e9).keys == bank.keys
 
     def test_summary_counts(self, bank: StyleBank) -> None:
         summary = bank.summary()

@@ -294,10 +294,11 @@ class TestClipping:
         plan = PAIRS[name]()
         np.testing.assert_array_equal(plan.clipped_levels(high), brute_force(plan, high))
 
-    def test_kept_levels(self, name: str) -> None:
+    @pytest.mark.parametrize("high", [None, 255, 4095])
+    def test_kept_levels(self, name: str, high: int | None) -> None:
         plan = PAIRS[name]()
-        kept = [np.flatnonzero(~row) for row in brute_force(plan, 255)]
-        assert plan.kept_levels().tolist() == [[row[0], row[-1]] if row.size else [0, -1] for row in kept]
+        kept = [np.flatnonzero(~row) for row in brute_force(plan, high or 255)]
+        assert plan.kept_levels(high).tolist() == [[row[0], row[-1]] if row.size else [0, -1] for row in kept]
 
     def test_predicted_equals_counted(self, name: str) -> None:
         plan = PAIRS[name]()

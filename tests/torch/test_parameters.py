@@ -75,6 +75,8 @@ def test_for_floats_of_another_range() -> None:
     changed = ColorMatch.apply_parameters(images, parameters)
     expected = np.stack([aug(image, index=i) for i, image in enumerate(source.images)])
     assert np.abs(changed.permute(0, 2, 3, 1).numpy() * 255 - expected).max() <= 0.5001  # the worker's rounding to levels
+    levels = ColorMatch.apply_parameters(images * 255, parameters, data_range=255.0)
+    assert (levels - changed * 255).abs().max() <= 1e-3  # the same numbers in other units, up to float32
 
 
 def test_any_dataset_with_a_colorist() -> None:
