@@ -42,7 +42,8 @@ def test_frameworks(number: int) -> None:
 
 @pytest.mark.parametrize("page", ["foreground.md", "samplers.md"])
 def test_pictures_are_there_and_small(page: str) -> None:
-    pictures = re.findall(r"\]\((images/[\w.]+)\)", (PAGES / page).read_text(encoding="utf-8"))
+    text = (PAGES / page).read_text(encoding="utf-8")
+    pictures = re.findall(r"(?:\]\(|\{figure\} )(images/[\w.]+)", text)
     assert pictures
     for picture in pictures:
         limit = 200_000 if page == "foreground.md" else 300_000

@@ -1,4 +1,4 @@
-// A Python script that gives the very bytes the page shows, and checks that it did.
+// A Python script that reproduces the output of the page byte for byte, and checks that it does.
 
 import { planJson } from "./plan.mjs";
 
@@ -25,7 +25,7 @@ export function pythonSnippet(situation) {
   const { version, content, plan, fingerprints } = situation;
   const masked = situation.options.mask !== "off";
   const lines = [
-    `"""Made by Recolorist Studio ${version}: gives the very bytes the page showed."""`,
+    `"""Made by Recolorist Studio ${version}: reproduces its output byte for byte."""`,
     "",
     "import hashlib",
     "",
