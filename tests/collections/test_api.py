@@ -92,8 +92,14 @@ def test_every_keyword_arrives(received: list[tuple[Any, ...]], name: str) -> No
 def test_drift_takes_its_groups_as_domains(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[Any, ...]] = []
     monkeypatch.setattr(tasks, "compare_images", lambda *values: calls.append(values))
-    api.drift("bank", "source", coverage=0.75, mask="tissue", group_from=2, split="test", root="elsewhere", **BOTH)  # type: ignore[arg-type]
-    options, select = DriftOptions(0.75, "tissue"), SourceOptions(None, 2, "test", "elsewhere")
+    keywords: dict[str, Any] = {"coverage": 0.75, "mask": "tissue", "alpha": 0.01, "patients": "^([a-z]+)", "group_from": 2}
+    keywords |= {"split": "test", "root": "elsewhere", "follow_links": True, **BOTH}
+    parameters = inspect.signature(api.drift).parameters.values()
+    assert {entry.name for entry in parameters if entry.kind is entry.KEYWORD_ONLY} == set(keywords), (
+        "a keyword is not tried here"
+    )
+    api.drift("bank", "source", **keywords)
+    options, select = DriftOptions(0.75, "tissue", 0.01, "^([a-z]+)"), SourceOptions(None, 2, "test", "elsewhere", True)
     assert calls == [("bank", "source", options, select, READING, WHERE)]
 
 
