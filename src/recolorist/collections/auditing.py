@@ -122,7 +122,7 @@ class AuditWork:
         return Levels(item, counts, (height, width), _DTYPES[opened.kind], loss, has_foreground)
 
     def finish(self, values: list[Any]) -> list[Any]:
-        """One line per image; images with equal histograms' shapes are worked on together.
+        """Describe every image in one line; those whose histograms have one shape are worked on together.
 
         Args:
             values: The results of the work.
@@ -195,10 +195,18 @@ class _PanelResult(NamedTuple):
 
 
 def mean_and_variance(counts: Counts, pixels: Counts) -> tuple[Array, Array]:
-    """Of each histogram, in levels. Whole numbers below 2**53 and their sums are exact, and so is what Python makes of them.
+    """Measure histograms. Whole numbers below 2**53 and their sums are exact, and so is what Python makes of them.
 
-    >>> [part.tolist() for part in mean_and_variance(np.array([[1, 0, 3]]), np.array([4]))]
-    [[1.5], [0.75]]
+    Args:
+        counts: Histograms (..., levels).
+        pixels: The sum of each.
+
+    Returns:
+        The mean and the variance of each, in levels.
+
+    Example:
+        >>> [part.tolist() for part in mean_and_variance(np.array([[1, 0, 3]]), np.array([4]))]
+        [[1.5], [0.75]]
     """
     levels = np.arange(counts.shape[-1], dtype=np.float64)
     sums, squares = np.moveaxis(counts.astype(np.float64) @ np.stack([levels, levels * levels], axis=-1), -1, 0)
@@ -287,7 +295,7 @@ def _median(rows: Array) -> Array:
 
 
 def flags_of(line: Mapping[str, Any], limits: Limits) -> list[str]:
-    """The flags of one line.
+    """Return the flags of one line.
 
     Args:
         line: The line of one image.
@@ -334,7 +342,7 @@ def mark_outliers(lines: list[dict[str, Any]], limits: Limits) -> None:
 
 
 def summary_of(lines: list[dict[str, Any]], failures: int) -> dict[str, Any]:
-    """Counts, and the distribution of the clipped share where a bank was given.
+    """Count flags and failures, and describe the clipped share where a bank was given.
 
     Args:
         lines: The lines of all images.

@@ -43,10 +43,11 @@ Chunk = tuple[int, Sequence[Item]]  # number of the first item, and the items
 
 
 def chunks_of(items: Sequence[Item], jobs: int) -> list[Chunk]:
-    """Consecutive items, few enough per chunk that all workers have something to do until the end.
+    """Return chunks of consecutive items, few enough in each that all workers have something to do until the end.
 
-    Yields:
-        Chunks.
+    Args:
+        items: The items.
+        jobs: The number of workers.
 
     Example:
         >>> [(start, len(chunk)) for start, chunk in chunks_of([Item(str(i), "") for i in range(20)], 1)]

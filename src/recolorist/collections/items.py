@@ -141,7 +141,7 @@ def _read_list(path: Path) -> list[Path]:
 
 
 def inside(path: Path, root: Path) -> Path:
-    """A path relative to a folder that it lies in; others are refused, so that no output leaves its folder either.
+    """Return a path relative to a folder that it lies in; others are refused, so that no output leaves its folder either.
 
     Args:
         path: The path.

@@ -69,7 +69,7 @@ def load(item: Item, reading: Reading, *, digest: bool = False) -> Loaded:
 
 
 def source_digest(item: Item, reading: Reading) -> str:
-    """The digest that `load` would tell, without decoding.
+    """Return the digest that `load` would give, without decoding.
 
     Args:
         item: The image.
@@ -85,7 +85,7 @@ def source_digest(item: Item, reading: Reading) -> str:
 
 
 def name_of(item: Item, copy: int | None = None) -> str:
-    """What an output of an item is called; copies are numbered from 1.
+    """Return the name of an output of an item; copies are numbered from 1.
 
     Args:
         item: The image.

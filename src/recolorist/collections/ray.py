@@ -25,7 +25,17 @@ _AHEAD: Final = 3  # chunks submitted per process
 
 
 def run_on_ray(work: Work, chunks: list[Chunk], jobs: int, address: str | None) -> Iterator[tuple[int, Any]]:
-    """Yield what :func:`recolorist.collections.run` does. Without an address Ray is started here, with ``jobs`` processes."""
+    """Yield what :func:`recolorist.collections.run.run` does.
+
+    Args:
+        work: What is done with each item.
+        chunks: The items.
+        jobs: Processes to start, where there is no address.
+        address: The address of the cluster; without it Ray is started here.
+
+    Yields:
+        The number of each item, and its result.
+    """
     with redirect_stdout(sys.stderr):  # Ray prints what it has to say; standard output is the caller's
         yield from _run(work, chunks, jobs, address)
 

@@ -82,14 +82,16 @@ def rule_in_use(source: Strips, rule: str | None, measured: Moments) -> str | No
 
     A rule that finds next to nothing counts as no mask, as it does for whole images; then all pixels were measured.
 
-    Returns:
-        The rule, or None.
+    Args:
+        source: The image.
+        rule: The rule that was asked for.
+        measured: Its moments.
     """
     return None if measured.count == source.shape[0] * source.shape[1] else rule
 
 
 def measure_strips(source: Strips, mask: str | Strips | None = None, space: str = "rgb") -> Moments:
-    """Moments of the whole image; ``mask`` is the name of a foreground rule, or an image of the same size (0 is outside).
+    """Measure the whole image; ``mask`` is the name of a foreground rule, or an image of the same size (0 is outside).
 
     Args:
         source: The image, read by rows.

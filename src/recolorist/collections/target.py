@@ -222,6 +222,12 @@ def _refuse_odd(name: str, name_part: str) -> None:
 def output_errors(name: str) -> Iterator[None]:
     """Turn an error of the system into one that names the output.
 
+    Args:
+        name: The path below the target.
+
+    Yields:
+        Nothing; what is done inside the block is watched.
+
     Raises:
         ImageError: This file cannot be written.
         OutputError: No file can be written there, because the disk is full or read-only.

@@ -107,7 +107,7 @@ class WrittenFile(NamedTuple):
     done: Outcome
 
     def line(self, run: str) -> str:
-        """Its line of provenance."""
+        """Return its line of provenance, with the identity of the run."""
         style, row, strength, plan, audit, facts, contrast = self.done
         choices = {"style": style, "row": row, "strength": strength, "contrast": contrast, "audit": audit, **facts, "run": run}
         return f'{as_line(self.facts | choices)[:-1]}, "plan": {"null" if plan is None else plan.to_json()}}}'
@@ -154,7 +154,7 @@ class Recolour(ABC):
         return WrittenFile(facts, done)
 
     def finish(self, values: list[Any]) -> list[Any]:
-        """One line of provenance for each copy; cheaper for many in a row than each between two images."""
+        """Return one line of provenance for each copy; cheaper for many in a row than each between two images."""
         return [value if isinstance(value, KeptItem) else [written.line(self.run) for written in value] for value in values]
 
     def match_loaded(self, item: Item, loaded: Loaded, copy: int) -> tuple[Outcome, NDArray[Any]]:
@@ -194,18 +194,42 @@ class Recolour(ABC):
         return {"clipped_overall": measured.limits.clipped(decision.plan), "flags": flags} | loss.figures()
 
     def may_keep(self, item: Item) -> bool:  # noqa: ARG002 - for tiles that are mapped with their slide
-        """Say whether this image stays as it is if it is blank."""
+        """Return whether this image stays as it is if it is blank.
+
+        Args:
+            item: The image.
+        """
         return self.match.blank == "keep"
 
     @abstractmethod
     def recolour(
         self, item: Item, opened: check.Opened, mask: Mask, copy: int, target: NDArray[Any]
     ) -> tuple[Recolouring | None, dict[str, Any]]:
-        """Match an image in memory and write it to ``target``; returns None where it stays as it is, and facts to record."""
+        """Match an image in memory.
+
+        Args:
+            item: The image.
+            opened: Its pixels.
+            mask: The pixels to measure; None is all.
+            copy: The number of the copy, from 0.
+            target: The array to write to.
+
+        Returns:
+            What was done, or None where the image stays as it is, and facts to record.
+        """
 
     @abstractmethod
     def plan_strips(self, item: Item, measured: MeasuredStrips, copy: int) -> tuple[Decision, dict[str, Any]]:
-        """Decide what is done to an image that is read in strips; returns facts to record as well."""
+        """Decide what is done to an image that is read in strips.
+
+        Args:
+            item: The image.
+            measured: What was measured of it.
+            copy: The number of the copy, from 0.
+
+        Returns:
+            The decision, and facts to record.
+        """
 
     @property
     @abstractmethod
@@ -362,9 +386,13 @@ class Harmonise(Recolour):
 
 
 def group_of(item: Item) -> str:
-    """The folder an image lies in: the slide its tiles were cut from.
+    """Return the folder that an image lies in: the slide its tiles were cut from.
 
-    >>> group_of(Item("slide1/tile_3.png", "")), group_of(Item("loose.png", ""))
-    ('slide1', '')
+    Args:
+        item: The image.
+
+    Example:
+        >>> group_of(Item("slide1/tile_3.png", "")), group_of(Item("loose.png", ""))
+        ('slide1', '')
     """
     return item.key.rpartition("/")[0]

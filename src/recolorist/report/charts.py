@@ -25,6 +25,9 @@ def bank_chart(bank: StyleBank) -> str:
 
     The left panel shows the colour cast, the right one brightness and contrast. Outlines show the domain.
 
+    Args:
+        bank: The bank.
+
     Returns:
         The chart as SVG.
 
@@ -142,6 +145,12 @@ def _channels(drawing: Drawing, trained: StyleBank, now: StyleBank) -> None:
 def clip_chart(shares: list[float]) -> str:
     """Draw a histogram of the share of values that the median style of a bank would clip.
 
+    Args:
+        shares: The share of each image.
+
+    Returns:
+        The chart as SVG.
+
     Example:
         >>> clip_chart([0.0, 0.0, 0.01]).count('class="bar"')
         2
@@ -186,7 +195,10 @@ def spread_chart(mean: Array, std: Array, flagged: NDArray[np.bool_]) -> str:
 
 
 def hex_colour(colour: Array) -> str:
-    """Write a colour in unit range as CSS does; one channel gives a grey.
+    """Return a colour as CSS writes it.
+
+    Args:
+        colour: Its channels in unit range; one channel gives a grey.
 
     Example:
         >>> hex_colour(np.array([1.0, 0.5, 0.0]))

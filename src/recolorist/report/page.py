@@ -28,6 +28,12 @@ ul.plain { margin: 0; padding-left: 1.1rem; overflow-wrap: anywhere; }
 def chart(svg: str) -> str:
     """Wrap a chart or table so that it scrolls sideways on a narrow screen, also by keyboard.
 
+    Args:
+        svg: The chart or table.
+
+    Returns:
+        HTML.
+
     Example:
         >>> chart("<svg/>")
         '<div class="chart" tabindex="0"><svg/></div>'

@@ -262,7 +262,7 @@ def span(values: Iterable[Array], margin: float = 0.08, least: float = 1e-9) -> 
 def equal_scale(
     xs: tuple[float, float], ys: tuple[float, float], shape: float
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Widen one of two intervals so that a unit has the same length in both directions.
+    """Return two intervals, one of them widened, so that a unit has the same length in both directions.
 
     Args:
         xs: The horizontal interval.

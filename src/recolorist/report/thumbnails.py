@@ -48,6 +48,12 @@ def to_rgb(pixels: NDArray[Any], data_range: float | None = None) -> NDArray[np.
 def side_by_side(pictures: list[tuple[str, NDArray[Any]]]) -> NDArray[np.uint8]:
     """Put pictures in a row, each under its name, scaled to one height.
 
+    Args:
+        pictures: Name and pixels of each.
+
+    Returns:
+        One picture, 8-bit RGB.
+
     Example:
         >>> side_by_side([("a", np.zeros((20, 30), np.uint8)), ("b", np.zeros((40, 30), np.uint8))]).shape
         (82, 126, 3)
@@ -66,7 +72,7 @@ def side_by_side(pictures: list[tuple[str, NDArray[Any]]]) -> NDArray[np.uint8]:
 
 
 def data_uri(pixels: NDArray[Any], side: int, data_range: float | None = None, loss_map: Sequence[str] = ()) -> str:
-    """Encode a reduced copy as JPEG, as the address of an image inside a page.
+    """Return a reduced copy as JPEG, as the address of an image inside a page.
 
     Args:
         pixels: The image.
@@ -88,6 +94,10 @@ def data_uri(pixels: NDArray[Any], side: int, data_range: float | None = None, l
 
 def outline_losses(image: Image.Image, loss_map: Sequence[str]) -> None:
     """Outline the patches of a picture that lost more than half of their detail.
+
+    Args:
+        image: The picture, which is drawn on.
+        loss_map: The map of an audit: a line for each row of patches, a digit for each patch.
 
     Example:
         >>> picture = Image.new("RGB", (20, 20))
