@@ -27,7 +27,7 @@ def draw(comparison: Comparison) -> Any:
     with figures.house():
         _accuracies(left, comparison)
         _differences(right, comparison)
-        left.set_yticks(range(len(methods)), [method.title for method in methods])
+        left.set_yticks(range(len(methods)), [_literal(method.title) for method in methods])
         left.set_ylim(len(methods) - 0.5, -0.5)
         for axes in (left, right):
             axes.grid(visible=False, axis="y")
@@ -46,7 +46,7 @@ def _accuracies(axes: Any, comparison: Comparison) -> None:
     many = len(comparison.targets) > _NAMED
     for number, target in enumerate(comparison.targets):
         colour = figures.MUTED if many else figures.PALETTE[number % len(figures.PALETTE)]
-        label = None if many else f"{target} ({comparison.images[target]:,} images)"
+        label = None if many else _literal(f"{target} ({comparison.images[target]:,} images)")
         values = [float(method.unseen[number].mean()) for method in comparison.methods]
         axes.plot(values, range(len(values)), "o", color=colour, label=label, markersize=5.5, alpha=0.85, zorder=3)
     for row, method in enumerate(comparison.methods):
@@ -74,3 +74,9 @@ def _differences(axes: Any, comparison: Comparison) -> None:
         axes.plot([100 * gain.mean], [row], "D", color=colour, markersize=5.0)
     axes.set_title("Difference to no augmentation")
     axes.set_xlabel("points, with 95 % interval")
+
+
+def _literal(text: str) -> str:
+    """Make Matplotlib show a name as it is: it hides labels that begin with ``_`` and reads ``$`` as mathematics."""
+    shown = text.replace("$", r"\$")
+    return f" {shown}" if shown.startswith("_") else shown

@@ -102,17 +102,21 @@ def _about(comparison: Comparison) -> str:
     training = comparison.training
     images = ", ".join(f"{target} {count:,}" for target, count in comparison.images.items())
     how = (
-        f"{comparison.seeds} seeds, each with test images of its own"
+        f"{_counted(comparison.seeds, 'seed')}, each with test images of its own"
         if comparison.is_one_hospital
-        else f"each hospital left out of training in turn, {comparison.seeds} seeds"
+        else f"each hospital left out of training in turn, {_counted(comparison.seeds, 'seed')}"
     )
     return (
         f"Images tested on: {images}. Classes: {', '.join(comparison.classes)}. {training.model}, {training.size} pixels, "
-        f"{training.epochs} epochs, {how}. The weights of the last epoch are tested. A fifth of the training images is held out "
-        "for the accuracy at the hospitals trained on. Harmonised: every test image is matched to the average style of the "
-        "training images first. Differences are between trainings with the same target and seed; intervals come from a bootstrap "
-        "over targets, then seeds."
+        f"{_counted(training.epochs, 'epoch')}, {how}. The weights of the last epoch are tested. A fifth of the training images "
+        "is held out for the accuracy at the hospitals trained on. Harmonised: every test image is matched to the average style "
+        "of the training images first. Differences are between trainings with the same target and seed; intervals come from a "
+        "bootstrap over targets, then seeds."
     )
+
+
+def _counted(count: int, name: str) -> str:
+    return f"{count} {name}" if count == 1 else f"{count} {name}s"
 
 
 def _markdown(comparison: Comparison) -> str:

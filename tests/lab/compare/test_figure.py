@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from recolorist_lab.compare.figure import draw
+from recolorist_lab.report import figures
 from tests.lab.compare.conftest import made
 
 BASE = np.array([[0.60, 0.62], [0.55, 0.57], [0.7, 0.7]])
@@ -29,3 +32,12 @@ def test_the_legend_is_read_line_by_line() -> None:
     (legend,) = draw(made({"none": BASE, "colorist": BASE})).legends
     names = [text.get_text().partition(" (")[0] for text in legend.get_texts()]
     assert names == ["hospital 0", "mean", "hospital 1", "mean, test images harmonised", "hospital 2"]  # by columns
+
+
+def test_names_that_matplotlib_would_hide_or_read_as_mathematics() -> None:
+    targets = ("_north", "$x_{$", "A & B")
+    comparison = replace(made({"none": BASE, "colorist": BASE}), targets=targets, images=dict.fromkeys(targets, 5))
+    picture = draw(comparison)
+    shown = {text.get_text().strip() for text in picture.legends[0].get_texts()}
+    assert shown >= {"_north (5 images)", r"\$x_{\$ (5 images)", "A & B (5 images)"}
+    assert figures.render(picture, "png").startswith(b"\x89PNG")
