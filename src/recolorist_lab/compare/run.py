@@ -14,6 +14,7 @@ from recolorist_lab.compare.images import ImageSource, empty_hospitals, find_ima
 from recolorist_lab.compare.plan import Training, seconds_per_training, write_study, write_timing
 from recolorist_lab.compare.results import Comparison, collect
 from recolorist_lab.data.index import Bar
+from recolorist_lab.data.manifest import Manifest
 from recolorist_lab.runs.engines.local import LocalEngine
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Study
@@ -22,6 +23,7 @@ from recolorist_lab.runs.sweep import run_study
 __all__ = ["Request", "compare"]
 
 _PRELOAD: Final = "recolorist_lab.compare.preload"
+_NAMED: Final = 5  # files that a report names
 Shown = Callable[[str], AbstractContextManager[Callable[[Any], None]]]
 
 
@@ -112,8 +114,9 @@ def _forecast(images: int, total: int, left: int, seconds: float, jobs: int) -> 
     return f"{images:,} images; {total} trainings{before} of about {seconds:.0f} s, {jobs} at a time: about {time}."
 
 
-def _left_out(manifest: Any) -> list[str]:
+def _left_out(manifest: Manifest) -> list[str]:
+    """Name the files that were left out, and why; all of them where they are few."""
     excluded = manifest.facts.excluded
-    if not excluded:
-        return []
-    return [f"{len(excluded):,} files were left out; the first: {excluded[0].path} {excluded[0].reason}."]
+    sentences = [f"{item.path} was left out: {item.reason}." for item in excluded[:_NAMED]]
+    more = len(excluded) - len(sentences)
+    return [*sentences, *([f"{more:,} more files were left out."] if more else [])]

@@ -248,7 +248,7 @@ def build_manifest(
         plan: What to call them; its classes count before others.
         jobs: Threads.
         bar: Shows progress.
-        classes: In index order, where the data name them; otherwise those that occur, by name.
+        classes: In index order, where the data name them; otherwise those of usable images, by name.
 
     Returns:
         The manifest, with the images that cannot be used and why.
@@ -260,7 +260,8 @@ def build_manifest(
     usable = [row for row in rows if not row.problem]
     excluded = [Excluded(row.entry.path, row.problem) for row in rows if row.problem]
     present = sorted({name for row in usable for name in row.names}, key=_natural)
-    classes = plan.classes or classes or tuple(present)
+    stated = plan.classes or classes
+    classes = stated or tuple(present)
     if strange := sorted(set(present) - set(classes)):
         raise OptionError(
             f"the labels {', '.join(map(repr, strange[:5]))} are not among the classes {', '.join(map(repr, classes))}"
@@ -271,8 +272,18 @@ def build_manifest(
     left_out = (*excluded, *bad)
     if not good:
         raise MissingDataError(f"none of the {len(rows):,} images below {root} can be used; the first: {left_out[0].reason}")
+    if not stated:
+        good, classes = _without_empty_classes(good, classes)
     task: Task = "multilabel" if plan.multilabel else "binary" if len(classes) == 2 else "multiclass"
     return Manifest.of(good, Facts(plan.name, plan.name, task, classes, not left_out, (), left_out))
+
+
+def _without_empty_classes(entries: Sequence[Entry], classes: tuple[str, ...]) -> tuple[list[Entry], tuple[str, ...]]:
+    """Number the classes anew, without those of which no image can be used."""
+    used = sorted({label for entry in entries for label in entry.labels})
+    number = {label: place for place, label in enumerate(used)}
+    renumbered = [replace(entry, labels=tuple(number[label] for label in entry.labels)) for entry in entries]
+    return renumbered, tuple(classes[label] for label in used)
 
 
 def _natural(name: str) -> tuple[int, int, str]:

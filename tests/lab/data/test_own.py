@@ -36,6 +36,17 @@ class TestFolder:
         assert Counter(manifest.column("source_label")) == Counter(cat=2, dog=2, **{"9": 1, "10": 1})
         assert check(manifest, tree) == []
 
+    def test_a_class_of_which_no_image_can_be_read_is_none(self, tree: Path) -> None:
+        for name in ("a/axolotl/8.png", "a/dog/9.png"):
+            (tree / name).parent.mkdir(exist_ok=True)
+            (tree / name).write_bytes(b"no image")
+        manifest = index_folder(tree, IndexOptions("pets"), label_from=1, domain_from=0)
+        assert manifest.facts.classes == ("9", "10", "cat", "dog")
+        assert manifest.labels() == [(manifest.facts.classes.index(name),) for name in manifest.column("source_label")]
+        assert {left.path for left in manifest.facts.excluded} == {"a/axolotl/8.png", "a/dog/9.png"}
+        stated = IndexOptions("pets", classes=("9", "10", "axolotl", "cat", "dog"))
+        assert index_folder(tree, stated, label_from=1, domain_from=0).facts.classes == stated.classes
+
     def test_without_a_domain_it_is_the_name(self, tree: Path) -> None:
         assert set(index_folder(tree, IndexOptions("pets")).column("domain")) == {"pets"}
 
