@@ -6,13 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import recolorist as rc
+from recolorist.bank.gaussian import share_gaussian
 from recolorist.bank.names import find_patients
-from recolorist.bank.share import share
+from recolorist.bank.share import describe_sharing, share
 from recolorist.demo.synthetic import SCANNERS, tile
 from recolorist.errors import OptionError, StatisticsError
-from tests.commands import refused, run_json
+from tests.commands import picture, refused, run_here, run_json
 
 
 @pytest.fixture(scope="module")
@@ -152,3 +154,24 @@ def test_one_patient_for_each_style(bank: rc.StyleBank, count: int) -> None:
     """Other numbers ended in an error of NumPy."""
     with pytest.raises(OptionError, match=f"there are {count} patients for {len(bank)} styles; give one for each"):
         share(bank, patients=np.array(["p"] * count))
+
+
+def test_drift_and_the_gate_refuse_a_bank_made_for_sharing(bank: rc.StyleBank, tmp_path: Path) -> None:
+    """Rounded styles vary otherwise than images: drift called all images of the same laboratory drifted."""
+    (tmp_path / "new").mkdir()
+    Image.fromarray(picture(1)).save(tmp_path / "new" / "a.png")
+    for form in (share(bank, 16.0, 2, keep_name=True).bank, share_gaussian(bank).bank):
+        assert describe_sharing(form)
+        form.save(tmp_path / "s.rcb")
+        assert "compare with the bank that it was made from" in refused("drift", tmp_path / "new", "--bank", tmp_path / "s.rcb")
+        harmonise = ("harmonise", tmp_path / "new", tmp_path / "out", "--to", tmp_path / "s.rcb")
+        assert "move every image, with --gate off" in refused(*harmonise)
+        assert run_here(*harmonise, "--gate", "off", "--force").code == 0
+    assert describe_sharing(bank) is None
+
+
+def test_the_command_says_where_little_is_left(bank: rc.StyleBank, tmp_path: Path) -> None:
+    bank.save(tmp_path / "b.rcb")
+    answer = run_here("bank", "share", tmp_path / "b.rcb", "-o", tmp_path / "s.rcb", "--step", "16", "--at-least", "4")
+    assert "Most styles are left out" in answer.out
+    assert "the mean colour moved by" in answer.out

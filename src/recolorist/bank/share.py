@@ -6,6 +6,7 @@ spread of a hospital's images, several images fall on the same style, and a bank
 
 from __future__ import annotations
 
+import re
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -14,11 +15,15 @@ from numpy.typing import NDArray
 from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import OptionError, StatisticsError
 
-__all__ = ["Shared", "share"]
+__all__ = ["Shared", "describe_sharing", "refuse_shared", "share"]
 
 Array = NDArray[np.float64]
 
 _LEVELS: Final = 255.0  # steps are given in 8-bit levels, whatever the images were
+#: What the preprocessing of a bank says after :func:`share` or :func:`recolorist.bank.gaussian.share_gaussian`.
+_FORMS: Final = re.compile(
+    r"rounded to [\d.]+ levels, \d+ (?:images|patients) a style or more|the Gaussian of \d+ images or patients"
+)
 
 
 class Shared(NamedTuple):
@@ -102,6 +107,46 @@ def share(
     exact = np.column_stack([bank.mean, bank.cov.reshape(len(bank), -1)])
     counts_of_one = _count_sharers(exact, patients)
     return Shared(rounded, _share_of_ones(counts_of_one), _share_of_ones(counts[shared_cells]), len(bank) - len(shared_cells))
+
+
+def describe_sharing(bank: StyleBank) -> str | None:
+    """Return how a bank was changed for sharing.
+
+    Args:
+        bank: The bank.
+
+    Returns:
+        Words for a message; None for a bank of measured images.
+
+    Example:
+        >>> images = np.random.default_rng(0).integers(0, 256, (9, 8, 8, 3), dtype=np.uint8)
+        >>> bank = StyleBank.build(images, split="train")
+        >>> describe_sharing(bank), describe_sharing(share(bank, 64, 2).bank)
+        (None, 'rounded to 64 levels, 2 images a style or more')
+    """
+    found = _FORMS.search(bank.preprocessing)
+    return found[0] if found else None
+
+
+def refuse_shared(bank: StyleBank, remedy: str) -> None:
+    """Refuse a bank made for sharing where new images are compared with its spread.
+
+    Its styles are rounded or made up. They vary otherwise than images do, and all images may seem to lie outside.
+
+    Args:
+        bank: The bank.
+        remedy: What to do instead.
+
+    Raises:
+        StatisticsError: The bank was made for sharing.
+
+    Example:
+        >>> images = np.random.default_rng(0).integers(0, 256, (9, 8, 8, 3), dtype=np.uint8)
+        >>> refuse_shared(StyleBank.build(images, split="train"), "")  # a bank of images
+    """
+    form = describe_sharing(bank)
+    if form is not None:
+        raise StatisticsError(f"the bank was made for sharing ({form}): its spread is not that of images; {remedy}")
 
 
 def _round_moments(bank: StyleBank, step: float) -> tuple[Array, Array, Array]:

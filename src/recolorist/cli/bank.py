@@ -159,17 +159,22 @@ def share(
         return
     shared = bank_share.share(opened, patients=owners, **asdict(rounding))
     _save(shared.bank, out, force=force)
+    shift = 255 * float(abs(shared.bank.mean.mean(axis=0) - opened.mean.mean(axis=0)).max())
     summary = {
         "bank": str(out),
         "styles": len(shared.bank),
         "left_out": shared.left_out,
         "alone_before": shared.alone_before,
         "alone_after": shared.alone_after,
+        "mean_shift_levels": shift,
     }
     text = (
         f"{len(shared.bank)} styles in {out}, {shared.left_out} left out; "
-        f"{shared.alone_before:.1%} of the styles stood alone before, {shared.alone_after:.1%} do now"
+        f"{shared.alone_before:.1%} of the styles stood alone before, {shared.alone_after:.1%} do now; "
+        f"the mean colour moved by {shift:.1f} levels"
     )
+    if shared.left_out > len(shared.bank):
+        text += "\nMost styles are left out, and with them most colours: raise --step, or share the Gaussian alone (--gaussian)."
     common.echo(json.dumps(summary, indent=2) if as_json else text)
 
 
