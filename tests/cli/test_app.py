@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -13,7 +15,7 @@ from recolorist.cli import main
 from recolorist.cli.app import App, run_app
 from recolorist.cli.common import echo
 from recolorist.errors import OptionError
-from tests.commands import run_here
+from tests.commands import COMMAND, run_here
 
 
 @pytest.fixture
@@ -114,3 +116,12 @@ class TestCompletion:
     ])  # fmt: skip
     def test_values(self, option: str, start: str, value: str) -> None:
         assert value in self.complete("augment", option, start)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+def test_printing_to_a_full_disk_is_an_error_in_a_sentence() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*COMMAND, "doctor"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)  # noqa: S603
+    assert done.returncode != 0
+    assert "recolorist: what is printed cannot be written: No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -18,7 +18,7 @@ import numpy as np
 
 from tests.hostile.files import seed_of
 
-__all__ = ["CORPUS"]
+__all__ = ["CORPUS", "bank_with"]
 
 
 def _element(number: int, old: int, new: int) -> bytes:
@@ -87,7 +87,7 @@ def _png_header(width: int, height: int) -> bytes:
     )
 
 
-def _bank(**entries: object) -> bytes:
+def bank_with(**entries: object) -> bytes:
     """A bank with other entries and a checksum that fits them."""
     plain = {name: value for name, value in json.loads(seed_of("json")).items() if name != "sha256"} | entries
     return json.dumps(plain | {"sha256": hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()}).encode()
@@ -127,9 +127,9 @@ CORPUS: Final[dict[str, tuple[str, Callable[[], bytes], str]]] = {
     "tar.gz: one wrong bit": ("tar.gz", _flip_content, "nothing of it was written"),
     "tar.gz: something after the end": ("tar.gz", lambda: gzip.compress(gzip.decompress(seed_of("tar.gz")) + b"more"), "goes on"),
     "zip: four bytes short": ("zip", lambda: _cut("zip", 4), "nothing of it was written"),
-    "json: a mean of 7": ("json", lambda: _bank(mean=[[7.0, 0.5, 0.5]] * 2), "scale of 0 to 1"),
-    "json: a correlation of 2": ("json", lambda: _bank(cov=[[0.01, 0.02, 0.0, 0.01, 0.0, 0.01]] * 2), "positive semi-definite"),
-    "json: the format without a checksum": ("json", lambda: _bank(format="recolorist.bank/1"), "format"),
+    "json: a mean of 7": ("json", lambda: bank_with(mean=[[7.0, 0.5, 0.5]] * 2), "scale of 0 to 1"),
+    "json: a correlation of 2": ("json", lambda: bank_with(cov=[[0.01, 0.02, 0.0, 0.01, 0.0, 0.01]] * 2), "positive semi"),
+    "json: the format without a checksum": ("json", lambda: bank_with(format="recolorist.bank/1"), "format"),
     "json: 100,000 brackets": ("json", lambda: b"[" * 100_000, "not a bank in JSON"),
     "rcb: cut": ("rcb", lambda: _cut("rcb", 30), "cannot be read as a style bank"),
 }  # fmt: skip

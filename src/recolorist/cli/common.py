@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from recolorist.cli.progress import show_progress
+from recolorist.errors import RecoloristError
 
 if TYPE_CHECKING:
     from recolorist.collections.options import Where
@@ -57,8 +58,16 @@ def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
         text: The text.
         err: Whether it goes to standard error.
         nl: Whether a line ends after it.
+
+    Raises:
+        RecoloristError: The disk that the output is written to is full, say.
     """
-    typer.echo(text, file=sys.stderr if err else sys.stdout, nl=nl)
+    try:
+        typer.echo(text, file=sys.stderr if err else sys.stdout, nl=nl)
+    except BrokenPipeError:  # whoever reads has seen enough
+        raise
+    except OSError as error:
+        raise RecoloristError(f"what is printed cannot be written: {error.strerror}; the output is not complete") from error
 
 
 def with_bar(where: Where, task: str) -> Where:

@@ -5,6 +5,8 @@ import { eigenSymmetric } from "./matrices.mjs";
 import { fromUpperTriangle } from "./moments.mjs";
 import { bankEntries } from "./rcb.mjs";
 
+const ROUNDING = 1e-6; // relative; banks written elsewhere may have rounded their numbers
+
 /** @typedef {import("./moments.mjs").Moments} Moments */
 
 /**
@@ -57,6 +59,20 @@ function refuse(bank) {
   if (!rows.every((row) => Array.isArray(row) && row.length === bank.count) || !bank.count) throw new Error("its lists differ in length or are empty");
   const whole = mean.every(isFiniteRow(3)) && cov.every(isFiniteRow(6)) && pixels.every(Number.isInteger);
   if (!whole || bank.data_range !== 1) throw new Error("its numbers do not fit together");
+  if (new Set(key).size < key.length) throw new Error("two styles share a key");
+  const bad = mean.findIndex((/** @type {number[]} */ row, /** @type {number} */ i) => pixels[i] < 1 || !isPossible(row, fromUpperTriangle(cov[i])));
+  if (bad >= 0) throw new Error(`no image has the numbers of style ${bad}: means lie between 0 and 1, and covariances are positive semi-definite`);
+}
+
+/**
+ * Whether an image may have these moments, as the library decides it.
+ * @param {number[]} mean
+ * @param {number[][]} cov
+ */
+function isPossible(mean, cov) {
+  const variances = cov.map((row, c) => row[c]), total = variances.reduce((sum, value) => sum + value, 0);
+  const isOnScale = mean.every((value) => value >= -ROUNDING && value <= 1 + ROUNDING);
+  return isOnScale && variances.every((value) => value >= 0) && Math.min(...eigenSymmetric(cov).values) >= -ROUNDING * (total + 1e-9);
 }
 
 /** @param {number} length */
@@ -154,8 +170,8 @@ export class BankPlot {
   /** Choose the section of the plane that holds all styles, equal in both directions. */
   #frame() {
     const points = [...this.styles.map(({ moments }) => moments.mean), ...(this.content ? [this.content] : [])].map(PLANES[this.plane].at);
-    const low = [0, 1].map((k) => Math.min(...points.map((point) => point[k])));
-    const high = [0, 1].map((k) => Math.max(...points.map((point) => point[k])));
+    const low = [0, 1].map((k) => points.reduce((least, point) => Math.min(least, point[k]), Infinity)); // too many for arguments
+    const high = [0, 1].map((k) => points.reduce((most, point) => Math.max(most, point[k]), -Infinity));
     this.centre = low.map((value, k) => (value + high[k]) / 2);
     this.reach = Math.max(0.04, ...low.map((value, k) => high[k] - value)) * 1.25;
   }
@@ -238,7 +254,7 @@ export class BankPlot {
       const place = this.#place(moments.mean);
       return Math.hypot(place[0] - x, place[1] - y);
     });
-    const least = Math.min(...distances);
+    const least = distances.reduce((nearest, distance) => Math.min(nearest, distance), Infinity);
     return least < 24 ? distances.indexOf(least) : -1;
   }
 }

@@ -45,8 +45,10 @@ async function fromArrays(bytes) {
   await verify(sha256, parts);
   const names = (/** @type {string} */ codes, /** @type {string[]} */ table) =>
     arrayOf(arrays, codes).numbers.map((code) => (code < 0 ? null : table[code]));
-  const rows = (/** @type {NumpyArray} */ { numbers, shape }) =>
-    Array.from({ length: shape[0] }, (_, i) => numbers.slice(i * shape[1], (i + 1) * shape[1]));
+  const rows = (/** @type {NumpyArray} */ { numbers, shape }) => {
+    if (shape.length !== 2 || !shape[1]) throw new Error("an array in it has no rows and columns"); // any number of rows without columns has no bytes
+    return Array.from({ length: shape[0] }, (_, i) => numbers.slice(i * shape[1], (i + 1) * shape[1]));
+  };
   const mean = arrayOf(arrays, "mean");
   return {
     ...facts,
@@ -78,6 +80,7 @@ function zippedArrays(bytes) {
   while (end >= 0 && view.getUint32(end, true) !== 0x06054b50) end--;
   if (end < 0) throw new Error("its end is missing");
   const arrays = new Map();
+  let total = 0; // members that share bytes would be copied as often as they are named
   for (let at = view.getUint32(end + 16, true), left = view.getUint16(end + 10, true); left > 0; left--) {
     const size = view.getUint32(at + 20, true), local = view.getUint32(at + 42, true);
     const [letters, extra, comment] = [28, 30, 32].map((place) => view.getUint16(at + place, true));
@@ -85,6 +88,7 @@ function zippedArrays(bytes) {
     if (view.getUint16(at + 10, true) !== 0 || !name.endsWith(".npy")) throw new Error("it holds something else than the arrays of a bank");
     const start = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true);
     if (start + size > bytes.length) throw new Error("it is cut off");
+    if ((total += size) > bytes.length || arrays.has(name.slice(0, -4))) throw new Error("it holds something else than the arrays of a bank");
     arrays.set(name.slice(0, -4), readArray(bytes.slice(start, start + size)));
     at += 46 + letters + extra + comment;
   }
