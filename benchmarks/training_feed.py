@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sources, origin = make_sources(Path(folder), asked.images, asked.medmnist, asked.count, asked.size)
         result = {
             **stamp(),
-            "command": COMMAND,
+            "command": " ".join([COMMAND, *(Path(word).name if "/" in word else word for word in given)]),
             "origin": origin,
             "cores": len(os.sched_getaffinity(0)),
             "count": asked.count,
