@@ -51,7 +51,8 @@ for name in ("lab", "luv", "lch", "hsv", "hsi", "hed", "lalphabeta"):  # levels 
         for loops, target in ((kernels.loops, ours), (kernels_numpy, fallback)):
             loops.affine_converted(source, target, "B", 3, name, 255.0, numbers, (0.0, 255.0))
         differ += int((ours != fallback).sum())
-        differ += kernels.loops.moments_levels(source, 3, name, 3) != kernels_numpy.moments_levels(source, 3, name, 3)
+        for reach in (1, 2, 3):
+            differ += kernels.loops.moments_levels(source, 3, name, reach) != kernels_numpy.moments_levels(source, 3, name, reach)
 print(kernels.active(), maps, differ)
 """
 

@@ -105,10 +105,16 @@ static void sort_places(uint64_t *places, uint64_t *spare, size_t n, const Keys 
     for (size_t k = 0; k < n; k++) places[k] = PLACE(places[k], keys);
 }
 
+static uint64_t key_of_value(const void *of, size_t place, int word)
+{
+    const double *v = of;
+    (void)word;
+    return key_of_float(v[place]);
+}
+
 EXPORT(order_values) void order_values(const double *values, size_t n, uint64_t *places, uint64_t *spare)
 {
-    const Values all = {values, 1, n};
-    const Keys keys = {key_of_value, &all, 1, bit_length(n - 1)};
+    const Keys keys = {key_of_value, values, 1, bit_length(n - 1)};
     for (size_t k = 0; k < n; k++) places[k] = k;
     sort_places(places, spare, n, &keys);
 }

@@ -81,6 +81,21 @@ def test_match_shares(compiled: ModuleType, spread: str, other: str) -> None:
         assert results[0].max() == style.max()
 
 
+@pytest.mark.parametrize("keys", [2, 5, 9, 40])  # up to six are taken out one by one, more are sorted
+@pytest.mark.parametrize("count", [700, 1300])
+def test_match_shares_where_values_differ_in_their_last_bits(compiled: ModuleType, keys: int, count: int) -> None:
+    """Places leave room for the upper bits of a value only: values that agree in these are put in order by the rest."""
+    rng = np.random.default_rng(keys)
+    values = rng.choice([0.0, 0.25, 0.6, 0.9], 1300)
+    values *= 1 + rng.integers(0, keys, 1300) * 2.0**-52
+    style = np.sort(np.round(rng.normal(size=count), 2))
+    results = [np.empty(1300) for _ in range(2)]
+    for loops, result in zip((compiled, fallback), results, strict=True):
+        loops.match_shares(values, "d", style, "d", result, np.empty(1300, np.uint64))
+    assert results[0].tobytes() == results[1].tobytes()
+    assert (np.diff(results[0][np.argsort(values)]) >= 0).all()
+
+
 def test_interpolate_is_that_of_numpy() -> None:
     rng = np.random.default_rng(5)
     known, goals = np.unique(rng.integers(0, 40, 20)).astype(float), rng.normal(size=20)

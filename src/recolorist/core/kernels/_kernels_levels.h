@@ -103,16 +103,16 @@ typedef struct {
 
 typedef int32_t Steps[3][CHUNK];
 
-/* The nearest whole numbers; none is larger than 2^22, so 512 of them and their products fit. */
-CLONED static void round_steps(Planes_32 x, size_t n, const float *steps, Steps q)
+/* The nearest whole numbers; none is larger than 2^22, so the products of a chunk fit. */
+CLONED static void round_steps(Planes_32 x, size_t start, size_t n, const float *steps, Steps q)
 {
     for (int c = 0; c < 3; c++)
-        for (size_t k = 0; k < n; k++) q[c][k] = bits_of_32(x[c][k] * steps[c] + THREE_22) - 0x4B400000;
+        for (size_t k = start; k < n; k++) q[c][k] = bits_of_32(x[c][k] * steps[c] + THREE_22) - 0x4B400000;
 }
 
 CLONED static int64_t sum_steps(const int32_t *restrict q, size_t n)
 {
-    int32_t total = 0;
+    int64_t total = 0;
     for (size_t k = 0; k < n; k++) total += q[k];
     return total;
 }
@@ -124,34 +124,53 @@ CLONED static int64_t multiply_steps(const int32_t *restrict p, const int32_t *r
     return total;
 }
 
+/* Sums of a chunk, and of products up to `reach`. */
+static void sum_chunk_32(Planes_32 x, size_t n, const float *steps, int reach, int64_t *sums, int64_t *products)
+{
+    Steps q;
+    size_t k = 0;
+    memset(sums, 0, 3 * sizeof *sums), memset(products, 0, 9 * sizeof *products);
+#ifdef HAVE_WIDE
+    if ((reach == 1 || reach == 3) && simd_level() == 2) k = sum_steps_wide(x, n, steps, reach, sums, products);
+#endif
+    if (k == n) return;
+    round_steps(x, k, n, steps, q);
+    for (int i = 0; i < 3; i++) sums[i] += sum_steps(q[i] + k, n - k);
+    for (int d = 0; d < reach; d++)
+        for (int i = 0; i + d < 3; i++) products[3 * d + i] += multiply_steps(q[i] + k, q[i + d] + k, n - k);
+}
+
 static void sum_levels(const uint8_t *p, size_t pixels, int depth, const Space *space, int reach, LevelSums *all)
 {
     Planes_32 x;
-    Steps q;
+    int64_t sums[3], products[9];
     while (pixels) {
         const size_t n = pixels < CHUNK ? pixels : CHUNK;
         read_levels(p, n, depth, space, x);
-        round_steps(x, n, space->steps, q);
-        for (int i = 0; i < 3; i++) all->sums[i] += sum_steps(q[i], n);
-        for (int d = 0; d < reach; d++)
-            for (int i = 0; i + d < 3; i++) {
-                const int64_t total = multiply_steps(q[i], q[i + d], n);
-                all->products[3 * d + i].high += total >> 32, all->products[3 * d + i].low += (uint64_t)total & 0xFFFFFFFFu;
-            }
+        sum_chunk_32(x, n, space->steps, reach, sums, products);
+        for (int i = 0; i < 3; i++) all->sums[i] += sums[i];
+        for (int i = 0; i < 3 * reach; i++)
+            all->products[i].high += products[i] >> 32, all->products[i].low += (uint64_t)products[i] & 0xFFFFFFFFu;
         p += n * depth, pixels -= n;
     }
 }
 
 /* ---- the map ----------------------------------------------------------------------------------------------- */
 
+#define IS_FAR(v) (uint32_t)!((v) <= FARTHEST_32 && (v) >= -FARTHEST_32)
+
 /* Returns 1 if a value lies further out than numbers mean anything, else 0. */
 CLONED static int map_planes_32(float *restrict p, float *restrict q, float *restrict r, size_t n, int diagonal, const float *g,
                                 const float *o)
 {
     const float b0 = o[0], b1 = o[1], b2 = o[2];
+    uint32_t far = 0;
     if (diagonal) {
         const float a = g[0], b = g[1], c = g[2];
-        for (size_t k = 0; k < n; k++) p[k] = a * p[k] + b0, q[k] = b * q[k] + b1, r[k] = c * r[k] + b2;
+        for (size_t k = 0; k < n; k++) {
+            p[k] = a * p[k] + b0, q[k] = b * q[k] + b1, r[k] = c * r[k] + b2;
+            far |= IS_FAR(p[k]) | IS_FAR(q[k]) | IS_FAR(r[k]);
+        }
     } else {
         const float a = g[0], b = g[1], c = g[2], d = g[3], e = g[4], f = g[5], h = g[6], i = g[7], j = g[8];
         for (size_t k = 0; k < n; k++) {
@@ -159,12 +178,9 @@ CLONED static int map_planes_32(float *restrict p, float *restrict q, float *res
             p[k] = ((a * u + b * v) + c * w) + b0;
             q[k] = ((d * u + e * v) + f * w) + b1;
             r[k] = ((h * u + i * v) + j * w) + b2;
+            far |= IS_FAR(p[k]) | IS_FAR(q[k]) | IS_FAR(r[k]);
         }
     }
-    uint32_t far = 0;
-    for (size_t k = 0; k < n; k++)
-        far |= (uint32_t)!(p[k] <= FARTHEST_32 && p[k] >= -FARTHEST_32) | (uint32_t)!(q[k] <= FARTHEST_32 && q[k] >= -FARTHEST_32) |
-               (uint32_t)!(r[k] <= FARTHEST_32 && r[k] >= -FARTHEST_32);
     return (int)far;
 }
 

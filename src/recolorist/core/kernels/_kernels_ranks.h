@@ -52,19 +52,28 @@ typedef struct {
 
 #define PLACE(number, keys) ((size_t)((number) & (((uint64_t)1 << (keys)->place_bits) - 1)))
 
-/* Writes as much of a word as there is room for above the places of pixels; returns how many of its bits were left out. */
+/* Writes as much of each key as there is room for above the place of its pixel; returns how many bits were left out. */
+static inline int pack_keys(uint64_t *restrict a, const uint64_t *restrict keys, size_t n, int place_bits)
+{
+    const uint64_t places = ((uint64_t)1 << place_bits) - 1;
+    uint64_t low = UINT64_MAX, high = 0;
+    for (size_t k = 0; k < n; k++) low = keys[k] < low ? keys[k] : low, high = keys[k] > high ? keys[k] : high;
+    const int room = 64 - place_bits, bits = bit_length(high - low), lost = bits > room ? bits - room : 0;
+    for (size_t k = 0; k < n; k++) a[k] = ((keys[k] - low) >> lost) << place_bits | (a[k] & places);
+    return lost;
+}
+
+/* The same for many pixels. */
+CLONED static int pack_all_keys(uint64_t *restrict a, const uint64_t *restrict keys, size_t n, int place_bits)
+{
+    return pack_keys(a, keys, n, place_bits);
+}
+
+/* Packs one word of pixels that are asked for one by one; `spare` is as long as `a`. */
 static int write_keys(uint64_t *a, uint64_t *spare, size_t n, const Keys *keys, int word)
 {
-    uint64_t low = UINT64_MAX, high = 0;
-    const int room = 64 - keys->place_bits;
-    for (size_t k = 0; k < n; k++) {
-        const uint64_t key = keys->key(keys->of, PLACE(a[k], keys), word);
-        low = key < low ? key : low, high = key > high ? key : high;
-        spare[k] = key;
-    }
-    const int bits = bit_length(high - low), lost = bits > room ? bits - room : 0;
-    for (size_t k = 0; k < n; k++) a[k] = ((spare[k] - low) >> lost) << keys->place_bits | PLACE(a[k], keys);
-    return lost;
+    for (size_t k = 0; k < n; k++) spare[k] = keys->key(keys->of, PLACE(a[k], keys), word);
+    return pack_keys(a, spare, n, keys->place_bits);
 }
 
 /* Puts sorted pixels that are equal as far as they were compared in order: by the rest of the word, else by the next one. Places stand
@@ -212,63 +221,150 @@ typedef struct {
     size_t count;
 } Values;
 
-static uint64_t key_of_value(const void *of, size_t place, int word)
-{
-    const Values *v = of;
-    (void)word;
-    return v->is_float ? key_of_float(((const double *)v->values)[place]) : key_of_whole(((const int64_t *)v->values)[place]);
-}
-
 static inline double value_at(const Values *v, size_t place)
 {
     return v->is_float ? ((const double *)v->values)[place] : (double)((const int64_t *)v->values)[place];
 }
 
-/* The distinct ones among sorted values and the share of values up to each; returns how many there are. `level_of`, unless NULL, receives
- * the number of each value's level. Free of branches: whether neighbours agree cannot be foreseen. */
-static size_t count_levels(const double *sorted, size_t n, double *levels, double *shares, uint32_t *level_of)
+CLONED static void fill_keys(const Values *v, uint64_t *restrict keys)
 {
-    size_t last = 0;
-    for (size_t k = 0; k < n; k++) {
-        const double value = sorted[k];
-        last += k && sorted[k - 1] != value;
-        levels[last] = value, shares[last] = (double)(k + 1);
-        if (level_of) level_of[k] = (uint32_t)last;
-    }
-    for (size_t k = 0; k <= last; k++) shares[k] /= (double)n;
-    return last + 1;
+    const double *floats = v->values;
+    const int64_t *whole = v->values;
+    if (v->is_float)
+        for (size_t k = 0; k < v->count; k++) keys[k] = key_of_float(floats[k]);
+    else
+        for (size_t k = 0; k < v->count; k++) keys[k] = key_of_whole(whole[k]);
 }
 
-static void gather_values(const uint64_t *numbers, const Keys *keys, double *sorted)
+/* Runs of equal neighbours, without branches: whether neighbours agree cannot be foreseen. First it is written for many places at once
+ * whether a run begins or ends there, then the largest number so far, or the smallest from the end, is carried along. */
+CLONED static void mark_ends_above(const uint64_t *restrict a, size_t n, int place_bits, uint32_t *restrict ends)
 {
-    const Values *v = keys->of;
-    for (size_t k = 0; k < v->count; k++) sorted[k] = value_at(v, PLACE(numbers[k], keys));
+    for (size_t k = 0; k + 1 < n; k++) ends[k] = a[k] >> place_bits != a[k + 1] >> place_bits ? (uint32_t)k + 1 : UINT32_MAX;
+    ends[n - 1] = (uint32_t)n;
+}
+
+CLONED static void mark_runs(const double *restrict sorted, size_t n, uint32_t *restrict starts, uint32_t *restrict ends)
+{
+    starts[0] = 0;
+    for (size_t k = 1; k < n; k++) starts[k] = sorted[k] != sorted[k - 1] ? (uint32_t)k : 0;
+    for (size_t k = 0; k + 1 < n; k++) ends[k] = sorted[k] != sorted[k + 1] ? (uint32_t)k + 1 : UINT32_MAX;
+    ends[n - 1] = starts[n] = ends[n] = (uint32_t)n;
+}
+
+static void carry_smallest(uint32_t *numbers, size_t n)
+{
+    uint32_t least = UINT32_MAX;
+    for (size_t k = n; k-- > 0;) least = numbers[k] < least ? numbers[k] : least, numbers[k] = least;
+}
+
+/* Both at once, so that neither waits for the other. */
+static void carry_runs(uint32_t *restrict starts, uint32_t *restrict ends, size_t n)
+{
+    uint32_t most = 0, least = UINT32_MAX;
+    for (size_t k = 0, j = n - 1; k < n; k++, j--) {
+        most = starts[k] > most ? starts[k] : most, starts[k] = most;
+        least = ends[j] < least ? ends[j] : least, ends[j] = least;
+    }
+}
+
+/* Finds the neighbours whose keys agree as far as they were written, and of these the ones that differ in the rest. Returns how many. */
+static size_t list_unsettled(const uint64_t *a, size_t n, const uint64_t *key, uint64_t places, const uint32_t *ends, uint32_t *list)
+{
+    size_t alike = 0, found = 0;
+    for (size_t k = 0; k + 1 < n; k++) list[alike] = (uint32_t)k, alike += ends[k] == UINT32_MAX;
+    for (size_t i = 0; i < alike; i++) {
+        const uint32_t k = list[i];
+        list[found] = k, found += key[a[k] & places] != key[a[k + 1] & places];
+    }
+    return found;
+}
+
+/* Puts pixels that stand in order of their places in order of their keys, and counts them as below; `before` is the number of pixels
+ * before these, `spare` is as long as `a`. Most often two or three keys differ in their last bits: the smallest is taken out again and again. */
+static void settle_pixels(uint64_t *a, uint64_t *key, uint64_t *spare, size_t n, int place_bits, size_t before, uint32_t *counts)
+{
+    enum { MOST_KEYS = 6 };
+    size_t done = 0, left = n;
+    memcpy(spare, a, n * sizeof *a);
+    for (int i = 0; i < MOST_KEYS && left; i++) {
+        uint64_t least = UINT64_MAX;
+        size_t rest = 0, from = done;
+        for (size_t k = 0; k < left; k++) least = key[k] < least ? key[k] : least;
+        for (size_t k = 0; k < left; k++) {
+            const size_t other = key[k] != least;
+            a[done] = spare[rest] = spare[k], key[rest] = key[k];
+            done += 1 - other, rest += other;
+        }
+        for (size_t k = from; k < done; k++) counts[k] = (uint32_t)(before + done);
+        left = rest;
+    }
+    if (!left) return;
+    memcpy(a + done, spare, left * sizeof *a);
+    pack_keys(a + done, key, left, place_bits); /* no more bits differ than were left out before: all of them fit */
+    sort_numbers(a + done, spare, left);
+    counts[n - 1] = (uint32_t)(before + n);
+    for (size_t k = n - 1; k-- > done;)
+        counts[k] = a[k] >> place_bits == a[k + 1] >> place_bits ? counts[k + 1] : (uint32_t)(before + k + 1);
+}
+
+/* For each of the sorted pixels the number of pixels up to the last that equals it. Where keys were written in part and these parts agree,
+ * the pixels are put in order first. `key` holds the key of every place; `spare` is twice as long as `a`, `list` as long. */
+static void count_equal(uint64_t *a, uint64_t *spare, uint32_t *list, size_t n, const uint64_t *key, int place_bits, int lost, uint32_t *counts)
+{
+    const uint64_t places = ((uint64_t)1 << place_bits) - 1;
+    mark_ends_above(a, n, place_bits, counts);
+    const size_t unsettled = lost ? list_unsettled(a, n, key, places, counts, list) : 0;
+    carry_smallest(counts, n);
+    for (size_t i = 0, end = 0; i < unsettled; i++) {
+        size_t start = list[i];
+        if (start < end) continue; /* put in order with a pair before */
+        end = counts[start];
+        while (start && counts[start - 1] == end) start--;
+        for (size_t k = start; k < end; k++) spare[k - start] = key[a[k] & places];
+        settle_pixels(a + start, spare, spare + n, end - start, place_bits, start, counts + start);
+    }
+}
+
+/* Where shares of n pixels lie among m sorted values: on the line from the last value that is wholly passed to the next. */
+CLONED static void read_curve(const uint32_t *restrict counts, size_t pixels, size_t n, const double *restrict sorted, size_t m,
+                              const uint32_t *restrict starts, const uint32_t *restrict ends, double *restrict out)
+{
+    const double all = (double)n, goals = (double)m;
+    for (size_t k = 0; k < pixels; k++) {
+        const double share = (double)counts[k] / all;
+        uint32_t t = (uint32_t)(share * goals + 0.0009765625); /* the largest number of goals of no greater share, or one more */
+        t -= (double)t / goals > share;
+        const uint32_t start = starts[t], passed = start - (start > 0), next = t - (t == m);
+        const double before = (double)start / goals, step = share - before, low = sorted[passed];
+        const double moved = (sorted[next] - low) / ((double)ends[t] / goals - before) * step + low;
+        const uint64_t taken = (uint64_t)0 - (uint64_t)((start > 0) & (step > 0.0)); /* a mask, since this cannot be foreseen either */
+        out[k] = from_bits((bits_of(moved) & taken) | (bits_of(low) & ~taken));
+    }
 }
 
 /* Gives each value of the content the style's value of the same cumulative share, between two by a straight line. The places of the
- * content stand in order of the upper bits of their values, the values of the style in order. Returns 0 if memory ran out. */
-static int match_shares(uint64_t *numbers, const Keys *keys, int lost, const Values *style, double *target)
+ * content stand in order of the upper bits of their keys, which `target` holds; the values of the style are sorted. Returns 0 if memory
+ * ran out. */
+static int match_shares(uint64_t *numbers, size_t n, int place_bits, int lost, const Values *style, double *target)
 {
-    const size_t n = ((const Values *)keys->of)->count, m = style->count, most = n > m ? n : m;
-    double *shares = malloc((n + 2 * m + most) * sizeof *shares + n * sizeof(uint32_t));
-    if (!shares) return 0;
-    double *goals = shares + n, *goal_shares = goals + m, *sorted = goal_shares + m;
-    uint32_t *level_of = (uint32_t *)(sorted + most);
+    enum { FEW_PIXELS = 512 };
+    const size_t m = style->count;
+    const uint64_t places = ((uint64_t)1 << place_bits) - 1;
+    double *sorted = malloc((2 * n + m) * sizeof *sorted + 2 * (n + m + 1) * sizeof(uint32_t)), some[FEW_PIXELS];
+    if (!sorted) return 0;
+    uint64_t *spare = (uint64_t *)(sorted + m);
+    uint32_t *counts = (uint32_t *)(spare + 2 * n), *list = counts + n, *starts = list + n, *ends = starts + m + 1;
+    count_equal(numbers, spare, list, n, (const uint64_t *)target, place_bits, lost, counts);
     for (size_t k = 0; k < m; k++) sorted[k] = value_at(style, k);
-    const size_t last = count_levels(sorted, m, goals, goal_shares, NULL) - 1;
-    gather_values(numbers, keys, sorted);
-    int unsorted = 0;
-    for (size_t k = 1; k < n; k++) unsorted |= sorted[k] < sorted[k - 1];
-    if (lost && unsorted) settle_ties(numbers, (uint64_t *)target, n, keys, 0, lost), gather_values(numbers, keys, sorted);
-    const size_t levels = count_levels(sorted, n, target, shares, level_of); /* the levels themselves are not needed */
-    for (size_t k = 0, at = 0; k < levels; k++) {
-        const double share = shares[k];
-        while (at < last && goal_shares[at + 1] <= share) at++;
-        const double low = goals[at], step = share - goal_shares[at];
-        shares[k] = at == last || step <= 0.0 ? low : (goals[at + 1] - low) / (goal_shares[at + 1] - goal_shares[at]) * step + low;
+    mark_runs(sorted, m, starts, ends);
+    carry_runs(starts, ends, m);
+    for (size_t done = 0; done < n; done += FEW_PIXELS) {
+        const size_t few = n - done < FEW_PIXELS ? n - done : FEW_PIXELS;
+        read_curve(counts + done, few, n, sorted, m, starts, ends, some);
+        for (size_t k = 0; k < few; k++) target[numbers[done + k] & places] = some[k];
     }
-    for (size_t k = 0; k < n; k++) target[PLACE(numbers[k], keys)] = shares[level_of[k]];
-    free(shares);
+    free(sorted);
     return 1;
 }
 

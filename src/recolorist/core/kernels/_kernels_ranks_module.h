@@ -17,13 +17,13 @@ static int sort_array(PyObject *numbers)
     return done ? 0 : -1;
 }
 
-/* Puts places in order of the upper bits of their keys; `numbers` is the object that `a` belongs to, `spare` as long as `a`. Returns how
- * many bits were left out, or -1 if an exception was raised. */
-static int sort_pixels(PyObject *numbers, uint64_t *a, uint64_t *spare, size_t n, const Keys *keys)
+/* Puts places in order of the upper bits of their keys; `numbers` is the object that `a` belongs to. Returns how many bits were left
+ * out, or -1 if an exception was raised. */
+static int sort_pixels(PyObject *numbers, uint64_t *a, const uint64_t *keys, size_t n, int place_bits)
 {
     int lost;
     Py_BEGIN_ALLOW_THREADS
-    lost = write_keys(a, spare, n, keys, 0);
+    lost = pack_all_keys(a, keys, n, place_bits);
     Py_END_ALLOW_THREADS
     return sort_array(numbers) < 0 ? -1 : lost;
 }
@@ -50,9 +50,9 @@ static PyObject *py_strict_order(PyObject *self, PyObject *args)
             else {
                 const Keys keys = keys_of_channel(&c, spare + room);
                 for (size_t k = 0; k < pixels; k++)
-                    if ((!chosen || chosen[k]) && n++ < room) a[n - 1] = k;
+                    if ((!chosen || chosen[k]) && n++ < room) a[n - 1] = k, spare[n - 1] = c.first[k];
                 if (n != room) PyErr_SetString(PyExc_ValueError, "numbers has the wrong size");
-                else if ((lost = sort_pixels(numbers, a, spare, n, &keys)) >= 0) {
+                else if ((lost = sort_pixels(numbers, a, spare, n, keys.place_bits)) >= 0) {
                     Py_BEGIN_ALLOW_THREADS
                     settle_ties(a, spare, n, &keys, 0, lost);
                     Py_END_ALLOW_THREADS
@@ -84,16 +84,17 @@ static PyObject *py_match_shares(PyObject *self, PyObject *args)
             if (borrow(numbers, &places, 1) == 0) {
                 const Values content = {view.buf, kind == 'd', (size_t)view.len / 8}, goals = {goal.buf, style_kind == 'd', (size_t)goal.len / 8};
                 const size_t n = content.count;
-                const Keys keys = {key_of_value, &content, 1, bit_length(n - 1)};
+                const int place_bits = bit_length(n - 1);
                 uint64_t *a = places.buf;
                 if (target.len != view.len || places.len != view.len) PyErr_SetString(PyExc_ValueError, "target has the wrong size");
                 else {
                     for (size_t k = 0; k < n; k++) a[k] = k;
-                    const int lost = sort_pixels(numbers, a, target.buf, n, &keys); /* the target is free until it is written */
+                    fill_keys(&content, target.buf); /* the target is free until it is written */
+                    const int lost = sort_pixels(numbers, a, target.buf, n, place_bits);
                     int done = 0;
                     if (lost >= 0) {
                         Py_BEGIN_ALLOW_THREADS
-                        done = match_shares(a, &keys, lost, &goals, target.buf);
+                        done = match_shares(a, n, place_bits, lost, &goals, target.buf);
                         Py_END_ALLOW_THREADS
                         result = done ? Py_None : PyErr_NoMemory();
                         Py_XINCREF(result);
