@@ -64,7 +64,7 @@ def test_an_image_that_is_gone_leaves_its_line(folder: Path) -> None:
     (folder / "flat & 1.png").unlink()
     gallery = audit_page(result, folder, Reading()).partition("<h2>flat")[2].partition("</section>")[0]
     assert gallery.count("<img ") == 2
-    assert "flat &amp; 1.<wbr>png" in gallery
+    assert "flat &amp; 1<wbr>.png" in gallery
 
 
 def test_clipping_is_drawn_where_a_bank_was_given(folder: Path) -> None:
@@ -100,7 +100,7 @@ def test_lost_patches_are_outlined(folder: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_names_break_at_separators() -> None:
-    assert module._breakable("a/b_c.png") == "a/<wbr><span>b_<wbr>c.<wbr>png</span>"
+    assert module._breakable("a/b_c.png") == "a/<wbr><span>b_<wbr>c<wbr>.png</span>"
 
 
 @pytest.mark.parametrize(
@@ -121,3 +121,10 @@ def test_names_break_at_separators() -> None:
 def test_each_flag_has_its_figure_and_its_order(flag: str, line: dict[str, Any], words: str, severity: float) -> None:
     assert words in module._caption(line, flag)
     assert module._severity(flag, line) == severity
+
+
+def test_flags_with_few_images_share_a_row(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = audit_page(api.audit(folder), folder, Reading())
+    assert '<section class="card"><h2>flat' in page
+    monkeypatch.setattr(module, "_FEW", 2)
+    assert '<section class="card many"><h2>flat' in audit_page(api.audit(folder), folder, Reading())

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["audit_page"]
 
 _SHOWN: Final = 12  # pictures per flag
+_FEW: Final = 3  # so many pictures fill half of the page's width
 _SIDE: Final = 176
 _LISTED: Final = 200  # failures in the page
 _STYLE: Final = """
@@ -36,6 +37,7 @@ _STYLE: Final = """
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 430px), 1fr)); gap: 1.1rem; }
 .charts:empty { display: none; }
 .charts .card { align-content: start; }
+.charts .many { grid-column: 1 / -1; }
 @media (max-width: 640px) {
   .flags thead { display: none; }
   .flags tr { display: grid; grid-template-columns: 1fr auto; padding: 0.4rem 0; }
@@ -72,7 +74,7 @@ def audit_page(
         f'<header><h1>Audit of {escape(name)}</h1><p class="lead">{lead}</p>{note}</header>',
         _table(summary),
         f'<div class="charts">{"".join(_charts(result))}</div>',
-        *galleries,
+        f'<div class="charts">{"".join(galleries)}</div>',
         *_failures(result),
     ]
     title = f"Audit of {name}"
@@ -117,7 +119,8 @@ def _gallery(flag: str, lines: Sequence[dict[str, Any]], items: dict[str, Item],
     name = flag.replace("_", " ")
     meaning = f"{_sentence(FLAGS[flag].meaning)} <strong>What to do:</strong> {_sentence(FLAGS[flag].remedy)}"
     text = f'<h2>{name} <span class="muted small">{count}</span></h2><p class="small">{meaning}</p>'
-    return f'<section class="card">{text}<ul class="gallery">{figures}</ul></section>'
+    width = "" if len(worst) <= _FEW else " many"
+    return f'<section class="card{width}">{text}<ul class="gallery">{figures}</ul></section>'
 
 
 def _figure(line: dict[str, Any], flag: str, items: dict[str, Item], reading: Reading) -> str:
@@ -162,8 +165,9 @@ def _sentence(text: str) -> str:
 
 
 def _breakable(name: str) -> str:
-    """Return a path as HTML that breaks before the file's name, else after separators, and not inside words."""
-    folder, slash, last = (re.sub(r"([/_.-]+)", r"\1<wbr>", escape(part, quote=False)) for part in name.rpartition("/"))
+    """Return a path as HTML that breaks before the file's name, else after separators or before a dot, and not inside words."""
+    parts = (re.sub(r"([/_-]+)", r"\1<wbr>", escape(part, quote=False)) for part in name.rpartition("/"))
+    folder, slash, last = (part.replace(".", "<wbr>.") for part in parts)
     return f"{folder}{slash}<span>{last}</span>"
 
 

@@ -33,7 +33,7 @@ FLAGS: Final = MappingProxyType(
             "expose less, or measure the foreground only (--mask); white has no detail to match",
         ),
         "clips": Flag(
-            "matching it to a typical style of the bank would clip many values that are not at an end of the range yet",
+            "a typical style of the bank would clip many of its values (those already at an end of the range do not count)",
             "set max_clip (--max-clip), or use a bank of more similar images",
             needs_bank=True,
         ),
@@ -49,7 +49,7 @@ FLAGS: Final = MappingProxyType(
         ),
         "outlier": Flag(
             "far from the rest of its domain, or of the collection, in brightness or contrast",
-            "look at it: another stain or scanner, a wrong label, a damaged file",
+            "look at it; it may have another stain or scanner, a wrong label or a damaged file",
         ),
     }
 )
