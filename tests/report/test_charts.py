@@ -53,6 +53,20 @@ class TestBank:
         assert "and 4 more" in chart
         assert not re.search(r">[^<]{60,}</text>", chart)
 
+    @pytest.mark.parametrize("channels", [1, 3])
+    def test_the_legend_tells_long_names_apart_and_leaves_the_panels_free(self, channels: int) -> None:
+        names = [f"a hospital with a very long name {number}" for number in range(8)]
+        chart = charts.bank_chart(bank(8, channels=channels, domains=names))
+        keys = [circle for circle in circles(chart) if circle.get("fill") == "none"]
+        places = [(float(key.get("cx", 0)), float(key.get("cy", 0))) for key in keys]
+        rows = {y: min(x for x, row in places if row == y) for _, y in places}
+        assert len(keys) == 8
+        assert len(set(rows.values())) == 1  # every row begins below the first
+        assert max(rows) + 5 < 100 - 28  # a title of 14 pixels stands 12 above each panel
+        words = re.findall(r">(a hospital[^<]*)</text>", chart)
+        assert len(set(words)) == 8
+        assert max(x for x, _ in places) + 10 + 7.2 * max(map(len, words)) < 1080  # a letter is about 7 pixels wide
+
     def test_too_many_styles_are_thinned_out_and_the_chart_says_so(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(charts, "_MOST_POINTS", 3)
         chart = charts.bank_chart(bank(9))

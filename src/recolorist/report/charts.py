@@ -224,13 +224,14 @@ def _heading(drawing: Drawing, text: str, shown: int, count: int) -> None:
 
 
 def _legend(drawing: Drawing, bank: StyleBank) -> None:
-    x = 560.0 if bank.channels == 3 else 330.0
-    y = 36.0
+    """Draw the domains in up to three rows above the panels; of a long name the beginning and the end."""
+    start = 560.0 if bank.channels == 3 else 330.0
+    x, y = start, 22.0
     for code, name in enumerate(bank.domains[: len(OUTLINES)]):
-        text = name if len(name) <= 22 else name[:21] + "…"
+        text = name if len(name) <= 20 else f"{name[:11]}…{name[-8:]}"
         drawing.key(x, y, text, "none", _outline(code))
         x += 26 + 7.2 * len(text)
-        if x > 980:
-            x, y = 560.0, y + 20
+        if x > 910:
+            x, y = start, y + 18
     if len(bank.domains) > len(OUTLINES):
         drawing.text(x, y, f"and {len(bank.domains) - len(OUTLINES)} more", "muted small")
