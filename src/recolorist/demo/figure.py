@@ -45,7 +45,7 @@ th[scope="row"] {{ white-space: normal; }}
 _HEAD: Final = """<header><h1>Recolorist</h1>
 <p class="lead">A classifier that was trained in one laboratory often fails on the stains, scanners and cameras of another.
 Recolorist gives a training image (the content) the colours of another one (the style), by one gain and one offset per channel.
-Every shape stays where it is. Below: four pairs, and <a href="#unseen">what it does on a hospital that was not trained on</a>.</p>
+Every shape stays where it is. Below: four pairs, and <a href="#unseen">a test on a hospital that was not trained on</a>.</p>
 <p class="formula">output = gain × content + offset
 <span class="muted small">gain = SD of style / SD of content; offset = mean of style − gain × mean of content</span></p>
 {link}</header>"""
@@ -185,7 +185,9 @@ def _classifier(scores: Sequence[Score]) -> str:
         f"<td>{100 * score.target:.1f} %</td></tr>"
         for score in scores
     )
-    head = '<thead><tr><th scope="col">training</th><th scope="col">accuracy, the two trained on</th><th scope="col">accuracy, the unseen one</th></tr></thead>'
+    columns = ("training", "accuracy, the two trained on", "accuracy, the unseen one")
+    cells = "".join(f'<th scope="col">{column}</th>' for column in columns)
+    head = f"<thead><tr>{cells}</tr></thead>"
     return (
         f'<section class="card" id="unseen"><h2>What it is for: an unseen hospital</h2><p>{words}</p>'
         f'<div class="hospitals">{"".join(tiles)}</div>'
