@@ -34,7 +34,7 @@ def html() -> str:
 def app() -> typer.Typer:
     made = typer.Typer()
     made.callback()(lambda: None)  # so that the command keeps its name
-    cli_studio.register(made)
+    made.command()(cli_studio.studio)
     return made
 
 

@@ -111,6 +111,8 @@ def test_wrong_sizes_are_refused(compiled: ModuleType) -> None:
         compiled.gather(image, 3, places + 64, np.empty((2, 2, 3), np.uint8))
     with pytest.raises(ValueError, match="do not fit"):
         compiled.gather(image, 3, places - 1, np.empty((2, 2, 3), np.uint8))
+    with pytest.raises(ValueError, match="do not fit together"):  # the only place that is wrong, and not the last one
+        compiled.gather(image, 3, np.array([[-1, 0]]), np.empty((1, 2, 3), np.uint8))
     with pytest.raises(ValueError, match="do not fit"):
         compiled.gather(image, 3, places, np.empty((2, 3, 3), np.uint8))
     with pytest.raises(ValueError, match="do not fit"):

@@ -127,9 +127,9 @@ static int gather(const uint8_t *p, size_t pixels, size_t size, const int64_t *p
 {
     for (size_t k = 0; k < count; k++, o += size) {
         const uint64_t place = (uint64_t)places[k];
+        if (place >= pixels) return -1; /* first: the place after -1 would be 0, and inside */
         if (size == 3 && place + 1 < pixels && k + 1 < count) memcpy(o, p + 3 * place, 4); /* one move; the next one overwrites */
-        else if (place < pixels) memcpy(o, p + size * place, size);
-        else return -1;
+        else memcpy(o, p + size * place, size);
     }
     return 0;
 }
