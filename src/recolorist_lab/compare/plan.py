@@ -56,6 +56,10 @@ class Training:
             parse(method)
         if len(set(self.methods)) < len(self.methods) or not self.methods:
             raise OptionError(f"the methods are {', '.join(self.methods) or 'none'}; name each once, and one at least")
+        if self.methods == (BASELINE,):
+            raise OptionError(f"the only method is {BASELINE!r}, which every other is compared with; name another with -m")
+        if self.weights and not Path(self.weights).is_file():
+            raise OptionError(f"the weights {self.weights} are not there; name a file")
 
     @property
     def every_method(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ __all__ = ["Columns", "IndexOptions", "LabelledEntry", "build_manifest", "index_
 _SYNONYMS: Final = {"training": "train", "validation": "val", "valid": "val", "dev": "val", "testing": "test"}
 _BOX: Final = ("x0", "y0", "x1", "y1")
 _PATHS: Final = ("path", "file", "filename", "image")
+_OUTSIDE: Final = "lies outside the folder that paths are relative to; name one that holds all images with --root"
 _WHAT: Final = ("label", "domain", "split")  # what levels of folders may name
 
 
@@ -106,6 +108,19 @@ class Columns:
     split: str = "split"
     group: str = "group"
 
+    def needed(self) -> list[str]:
+        """Return the columns that a table must have: that of the labels, and those that somebody named.
+
+        Returns:
+            Names of columns. A name that is empty or ``none`` asks for no column.
+
+        Example:
+            >>> Columns(group="patient", split="none").needed()
+            ['label', 'patient']
+        """
+        named = [(self.domain, "domain"), (self.split, "split"), (self.group, "group")]
+        return [self.label, *(name for name, usual in named if name not in ("", "none", usual))]
+
 
 @dataclass(slots=True)
 class LabelledEntry:
@@ -191,37 +206,47 @@ def index_table(
     file = Path(path)
     base = Path(root if root is not None else file.parent).resolve()
     chosen = columns or Columns()
-    lines = table(file, (chosen.label,))
+    lines = table(file, chosen.needed())
     place = chosen.path or next((name for name in _PATHS if name in lines[0]), "")
     if place not in lines[0]:
         raise OptionError(f"{file} has no column {place or ' or '.join(_PATHS)!r}; name the one that holds the paths")
-    rows = [_row_of(line, place, chosen, plan) for line in lines]
+    roots = (base, Path(file.parent if root is None else root).absolute())  # with links followed, and as it was named
+    rows = [_row_of(line, _place_below(roots, line[place]), chosen, plan) for line in lines]
     return build_manifest(rows, base, plan, jobs, bar)
 
 
-def _row_of(line: Mapping[str, str], place: str, columns: Columns, plan: IndexOptions) -> LabelledEntry:
+def _place_below(roots: Sequence[Path], text: str) -> str:
+    """Return a path relative to the first of the folders that it lies in; as it is where it lies in none."""
+    path = Path(os.path.normpath(roots[0] / text))
+    below = next((root for root in roots if path.is_relative_to(root)), None)
+    return Path(text).as_posix() if below is None else path.relative_to(below).as_posix()
+
+
+def _row_of(line: Mapping[str, str], path: str, columns: Columns, plan: IndexOptions) -> LabelledEntry:
     text, domain = line[columns.label], line.get(columns.domain, "")
     names = tuple(part for part in text.split("|") if part) if plan.multilabel else (text,)
-    box = _box(line)
     entry = Entry(
         plan.name,
         plan.split_of(domain, line.get(columns.split, "")),
         domain or plan.name,
-        Path(line[place]).as_posix(),
+        path,
         (),
         source_label=text,
-        group=line.get(columns.group, "") or plan.group_of(Path(line[place]).as_posix()),
-        box=box,
+        group=line.get(columns.group, "") or plan.group_of(path),
+        box=_box(line, path),
     )
-    outside = Path(line[place]).is_absolute() or ".." in Path(line[place]).parts
-    return LabelledEntry(entry, names, "leaves the root" if outside else "" if names != ("",) else "has no label")
+    outside = Path(path).is_absolute() or ".." in Path(path).parts
+    return LabelledEntry(entry, names, _OUTSIDE if outside else "" if names != ("",) else "has no label")
 
 
-def _box(line: Mapping[str, str]) -> tuple[int, int, int, int] | None:
+def _box(line: Mapping[str, str], path: str) -> tuple[int, int, int, int] | None:
     cells = [line.get(name, "") for name in _BOX]
     if not all(cells):
         return None
-    x0, y0, x1, y1 = (int(float(cell)) for cell in cells)
+    try:
+        x0, y0, x1, y1 = (int(float(cell)) for cell in cells)
+    except (ValueError, OverflowError):
+        raise OptionError(f"{path}: the box {', '.join(map(repr, cells))} is not of four whole numbers; mend the table") from None
     return x0, y0, x1, y1
 
 
@@ -271,7 +296,9 @@ def build_manifest(
     good, bad = inspect_files(entries, root, jobs, bar, follow_links=plan.follow_links)
     left_out = (*excluded, *bad)
     if not good:
-        raise MissingDataError(f"none of the {len(rows):,} images below {root} can be used; the first: {left_out[0].reason}")
+        raise MissingDataError(
+            f"none of the {len(rows):,} images below {root} can be used; the first: {left_out[0].path} {left_out[0].reason}"
+        )
     if not stated:
         good, classes = _without_empty_classes(good, classes)
     task: Task = "multilabel" if plan.multilabel else "binary" if len(classes) == 2 else "multiclass"

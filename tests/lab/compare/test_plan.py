@@ -51,10 +51,15 @@ def test_few_images_are_seen_more_often(hospitals: Path) -> None:
     assert Training(epochs=3).with_epochs(folds).epochs == 3
 
 
-@pytest.mark.parametrize("methods", [(), ("colorist", "colorist"), ("colour",)])
+@pytest.mark.parametrize("methods", [(), ("colorist", "colorist"), ("colour",), ("none",)])
 def test_methods_that_cannot_be_compared(methods: tuple[str, ...]) -> None:
     with pytest.raises(OptionError):
         Training(methods)
+
+
+def test_weights_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="are not there; name a file"):
+        Training(weights=str(tmp_path / "resnet18.safetensors"))
 
 
 def test_the_baseline_comes_first_and_once() -> None:

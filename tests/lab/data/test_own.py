@@ -20,6 +20,8 @@ from recolorist_lab.data.statistics import summary
 from tests.commands import shared_data
 from tests.lab.fakes.parts import picture, write_table
 
+OUTSIDE = "lies outside the folder that paths are relative to; name one that holds all images with --root"
+
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
@@ -139,9 +141,29 @@ class TestTable:
         assert reasons == {
             "1.png": "has no label",
             "9.png": "is not there",
-            "../up.png": "leaves the root",
-            "/etc/x.png": "leaves the root",
+            "../up.png": OUTSIDE,
+            "/etc/x.png": OUTSIDE,
         }
+
+    def test_absolute_and_roundabout_paths_below_the_root(self, tmp_path: Path) -> None:
+        (tmp_path / "link").symlink_to(tmp_path / "data")
+        self.write(tmp_path / "data", [], ("path",))
+        rows: list[tuple[object, ...]] = [(tmp_path / "link" / "0.png", "a"), ("other/../1.png", "b")]
+        path = write_table(tmp_path / "l.csv", ("path", "label"), rows)
+        manifest = index_table(path, IndexOptions("mine"), root=tmp_path / "link")
+        assert [entry.path for entry in manifest] == ["0.png", "1.png"]
+
+    def test_columns_that_were_named_must_be_there(self, tmp_path: Path) -> None:
+        path = self.write(tmp_path, [("0.png", "a"), ("1.png", "b")], ("path", "label"))
+        for columns in (Columns(group="patientt"), Columns(domain="patientt"), Columns(split="patientt")):
+            with pytest.raises(MissingDataError, match="has no column 'patientt'; it has 'path', 'label'"):
+                index_table(path, IndexOptions("mine"), columns=columns)
+        assert len(index_table(path, IndexOptions("mine"), columns=Columns(split="none", group=""))) == 2
+
+    def test_boxes_that_are_no_numbers(self, tmp_path: Path) -> None:
+        path = self.write(tmp_path, [("0.png", "a", "left", 3, 12, 9)], ("path", "label", "x0", "y0", "x1", "y1"))
+        with pytest.raises(OptionError, match=r"0\.png: the box 'left', '3', '12', '9' is not of four whole numbers"):
+            index_table(path, IndexOptions("mine"))
 
     def test_paths_relative_to_another_folder(self, tmp_path: Path) -> None:
         self.write(tmp_path / "data", [], ("path",))
@@ -152,7 +174,7 @@ class TestTable:
         path = self.write(tmp_path, [("0.png", "a")], ("picture", "label"))
         with pytest.raises(OptionError, match="has no column 'path or file or filename or image'"):
             index_table(path, IndexOptions("mine"))
-        with pytest.raises(MissingDataError, match="has no column kind"):
+        with pytest.raises(MissingDataError, match="has no column 'kind'; it has 'picture', 'label'"):
             index_table(path, IndexOptions("mine"), columns=Columns(label="kind"))
 
 

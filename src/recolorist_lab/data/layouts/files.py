@@ -190,9 +190,11 @@ def table(path: Path, columns: Iterable[str]) -> list[dict[str, str]]:
                 rows = [row for row in map(_plain, csv.DictReader(file)) if any(row.values())]
     except (OSError, ValueError, csv.Error) as error:
         raise MissingDataError(f"{path} cannot be read as a table: {error}") from error
-    absent = [name for name in columns if rows and name not in rows[0]]
-    if absent or not rows:
-        raise MissingDataError(f"{path} has no {'column ' + ', '.join(absent) if absent else 'rows'}; is it the right file?")
+    if not rows:
+        raise MissingDataError(f"{path} has no rows; is it the right file?")
+    if absent := [name for name in columns if name not in rows[0]]:
+        names, present = (", ".join(map(repr, some)) for some in (absent, rows[0]))
+        raise MissingDataError(f"{path} has no column {names}; it has {present}: is it the right file, and separated by commas?")
     return rows
 
 

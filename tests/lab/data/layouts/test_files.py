@@ -63,7 +63,7 @@ class TestCheck:
 class TestTools:
     def test_tables_say_what_they_lack(self, tmp_path: Path) -> None:
         write_table(tmp_path / "a.csv", ("x", "y"), [(1, 2)])
-        with pytest.raises(MissingDataError, match="has no column z"):
+        with pytest.raises(MissingDataError, match="has no column 'z'"):
             table(tmp_path / "a.csv", ("x", "z"))
         write_table(tmp_path / "b.csv", ("x",), [])
         with pytest.raises(MissingDataError, match="has no rows"):
