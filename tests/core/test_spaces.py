@@ -249,6 +249,15 @@ class TestLinear:
         assert first.tobytes() == second.tobytes() == third.tobytes()
         assert first.tobytes() != rc.match(content, style, strength=strength).tobytes()
 
+    def test_covariance_matching_depends_on_the_scale_of_the_axes(self) -> None:
+        """Both maps give the style's covariance; which of all such maps moves least depends on the units of each axis."""
+        content, turned = build("uniform", (37, 23, 3), "float64", 3), np.array([[0.3, 0.1, 0.0], [0.0, 0.2, 0.1], [0.2, 0.0, 0.5]])
+        own, goal = rc.measure(content), rc.measure(content @ turned)
+        first, second = (rc.plan(own, goal, space, method="covariance", max_gain=1e6).matrix for space in ("ycbcr", "yuv"))
+        assert np.abs(first - second).max() > 1e-3
+        for matrix in (first, second):
+            np.testing.assert_allclose(matrix @ own.cov @ matrix.T, goal.cov, rtol=0, atol=1e-12)
+
     @pytest.mark.parametrize("name", [name for name in LINEAR if name != "rgb"])
     def test_output_has_the_styles_statistics_there(self, name: str) -> None:
         content, style = build("uniform", (37, 23, 3), "float64", 5), build("narrow", (30, 41, 3), "float64", 6)
