@@ -251,7 +251,8 @@ class TestLinear:
 
     def test_covariance_matching_depends_on_the_scale_of_the_axes(self) -> None:
         """Both maps give the style's covariance; which of all such maps moves least depends on the units of each axis."""
-        content, turned = build("uniform", (37, 23, 3), "float64", 3), np.array([[0.3, 0.1, 0.0], [0.0, 0.2, 0.1], [0.2, 0.0, 0.5]])
+        content = build("uniform", (37, 23, 3), "float64", 3)
+        turned = np.array([[0.3, 0.1, 0.0], [0.0, 0.2, 0.1], [0.2, 0.0, 0.5]])
         own, goal = rc.measure(content), rc.measure(content @ turned)
         first, second = (rc.plan(own, goal, space, method="covariance", max_gain=1e6).matrix for space in ("ycbcr", "yuv"))
         assert np.abs(first - second).max() > 1e-3
