@@ -99,11 +99,12 @@ def _masks(figures: dict[str, Any]) -> list[str]:
 
 
 def _edges(figures: dict[str, Any]) -> list[str]:
-    names = ("moved", "step before", "step, all changed", "step, inside changed")
-    rows = figures["rows"]
-    return [
-        f"| {row['set']} | `{row['rule']}` | {row['images']} | {' | '.join(str(row[name]) for name in names)} |" for row in rows
-    ]
+    names = ("moved", "moved, faded", "step before", "step, all changed", "step, inside changed", "step, faded")
+    lines = []
+    for row in figures["rows"]:
+        values = ["–" if row[name] is None else str(row[name]) for name in names]
+        lines.append(f"| {row['set']} | `{row['rule']}` | {row['images']} | {' | '.join(values)} |")
+    return lines
 
 
 def _reinhard(figures: dict[str, Any]) -> list[str]:
