@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import recolorist as rc
-from recolorist.bank.drift import region_of
+from recolorist.bank.drift import group_of, region_of
 from recolorist.demo.synthetic import tile
 
 
@@ -22,7 +22,9 @@ def patches(slides: range, scanner: str, lamp: float = 1.0) -> list[np.ndarray]:
 
 
 bank = rc.StyleBank.build(patches(range(30), "north"), split="train", name="north")
-region = region_of(bank, coverage=0.99)
+region = region_of(
+    bank, coverage=0.99, units=np.repeat(np.arange(30), 4).astype(str)
+)  # four patches of a slide are no four slides
 
 
 def month(first: int, scanner: str, lamp: float) -> rc.StyleBank:
@@ -47,8 +49,8 @@ axis.set_ylabel("distance to the bank")
 plt.show()
 
 # %%
-# On the command line the same is ``recolorist drift today/ --bank train.rcb --fail-over 0.05``, with an exit code for
+# On the command line the same is ``recolorist drift today/ --bank train.rcb --fail-shift 0.5``, with an exit code for
 # pipelines.
 for name, new in months.items():
-    outside = (region.distance(new.mean, new.cov) > region.threshold).mean()
-    print(f"{name:8} {outside:.0%} outside the 99 % region")
+    group = group_of(name, region, new.mean, new.cov, units=np.repeat(np.arange(5), 4).astype(str))
+    print(f"{name:8} {group.share:.0%} outside the 99 % region, mean moved by {group.shift.size:.1f} SD: {group.verdict}")
