@@ -46,14 +46,19 @@ def make_folds(manifest: Manifest, seeds: int, test_share: float = 0.0) -> list[
         The divisions, in the order of the hospitals' names.
 
     Raises:
-        OptionError: If there are fewer than two classes, or one hospital and no test share; or if a division has one class to
-            train on, or no class that is in both of its parts.
+        OptionError: If there are fewer than two classes, one hospital and no test share, or several and a test share; or if a
+            division has one class to train on, or no class that is in both of its parts.
     """
     if len(manifest.facts.classes) < 2:
         raise OptionError(f"there is one class, {manifest.facts.classes[0]!r}; a comparison needs two at least")
+    hospitals = sorted(set(manifest.column("domain")))
+    if test_share and len(hospitals) > 1:
+        raise OptionError(
+            f"--test-share is for images of one hospital, and these are of {len(hospitals)}, such as {hospitals[0]!r}; leave it "
+            "out to test on each of them in turn"
+        )
     if test_share:
         return [_checked(_shared(manifest, test_share, seed)) for seed in range(seeds)]
-    hospitals = sorted(set(manifest.column("domain")))
     if len(hospitals) < 2:
         raise OptionError(
             f"all images are of one hospital, {hospitals[0]!r}; hold out a share of them with --test-share 0.3, or name the "

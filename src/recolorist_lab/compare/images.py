@@ -22,6 +22,7 @@ from recolorist_lab.data.pixels import digest_of, shape_of
 __all__ = ["ImageSource", "empty_hospitals", "find_images", "store_images"]
 
 _NAME: Final = "images"
+_UNNAMED: Final = "unnamed hospital"
 _TABLES: Final = (".csv", ".parquet")
 _LAYOUTS: Final = "hospital/class/*.png, or class/*.png with --test-share for images of one hospital"
 
@@ -57,7 +58,7 @@ def find_images(source: ImageSource, jobs: int = 2, bar: Bar | None = None) -> t
         A manifest of all images, and the folder that its paths are relative to.
 
     Raises:
-        OptionError: If the layout of the folder is not understood.
+        OptionError: If the layout of the folder is not understood, or a table names the hospital of some images only.
         MissingDataError: If there is no image.
     """
     plan = IndexOptions(_NAME, group_pattern=source.group_pattern, follow_links=True)
@@ -70,7 +71,21 @@ def find_images(source: ImageSource, jobs: int = 2, bar: Bar | None = None) -> t
     root = (source.root or source.path.parent).resolve()
     if is_manifest(source.path):
         return Manifest.read(source.path), root
-    return index_table(source.path, plan, root=root, columns=source.columns, jobs=jobs, bar=bar), root
+    plan = replace(plan, name=_UNNAMED)  # which images get whose hospital is not named
+    manifest = index_table(source.path, plan, root=root, columns=source.columns, jobs=jobs, bar=bar)
+    _refuse_unnamed_hospitals(manifest, source)
+    return manifest, root
+
+
+def _refuse_unnamed_hospitals(manifest: Manifest, source: ImageSource) -> None:
+    """Refuse a table that names the hospital of some images only; the others would be taken for one hospital."""
+    hospitals = Counter(manifest.column("domain"))
+    unnamed = hospitals.pop(_UNNAMED, 0)
+    if unnamed and hospitals:
+        raise OptionError(
+            f"{unnamed:,} of {len(manifest):,} images of {source.path} have no hospital in the column {source.columns.domain!r}; "
+            "name it, or leave them out of the table"
+        )
 
 
 def _levels(source: ImageSource) -> tuple[int, int | None]:
@@ -89,12 +104,6 @@ def _levels(source: ImageSource) -> tuple[int, int | None]:
                 "with --test-share 0.3, or lay them out as hospital/class/*.png"
             )
         return 0, None
-    hospitals = {path.split("/")[0] for path in paths}
-    if source.is_one_hospital and len(hospitals) > 1:
-        raise OptionError(
-            f"--test-share is for images of one hospital, and {source.path} has {len(hospitals)} folders of hospitals; leave it "
-            f"out to test on each of them in turn, or lay the images out as class/*.png"
-        )
     return 1, 0
 
 

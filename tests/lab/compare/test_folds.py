@@ -32,6 +32,11 @@ def test_a_share_keeps_patients_together_and_changes_with_the_seed(hospitals: Pa
     assert len(set(tests)) > 1
 
 
+def test_a_share_is_for_one_hospital(hospitals: Path) -> None:
+    with pytest.raises(OptionError, match="--test-share is for images of one hospital, and these are of 3, such as 'a'"):
+        make_folds(find_images(ImageSource(hospitals, is_one_hospital=True))[0], 1, 0.3)
+
+
 def test_names_that_no_file_could_have(tmp_path: Path) -> None:
     for number, hospital in enumerate(["Zürich: Süd", "Zürich: Nord"]):
         picture(tmp_path / hospital / "x" / "1.png", number)

@@ -13,7 +13,7 @@ from recolorist_lab.compare.images import ImageSource, empty_hospitals, find_ima
 from recolorist_lab.data.errors import MissingDataError
 from recolorist_lab.data.loader import Samples
 from recolorist_lab.data.own import Columns
-from tests.lab.fakes.parts import picture
+from tests.lab.fakes.parts import picture, write_table
 
 
 class TestFind:
@@ -33,10 +33,6 @@ class TestFind:
         manifest, _ = find_images(ImageSource(hospitals / "a", is_one_hospital=True))
         assert len(manifest) == 16
         assert len(set(manifest.column("domain"))) == 1
-
-    def test_hospitals_are_never_taken_for_classes(self, hospitals: Path) -> None:
-        with pytest.raises(OptionError, match="3 folders of hospitals"):
-            find_images(ImageSource(hospitals, is_one_hospital=True))
 
     def test_files_at_different_depths(self, hospitals: Path) -> None:
         picture(hospitals / "stray.png", 1)
@@ -129,3 +125,14 @@ def test_hospitals_without_an_image_to_use_are_named(hospitals: Path) -> None:
     assert empty_hospitals(source, find_images(source)[0]) == [*sentences, "f takes no part: links to folders are not followed."]
     one = ImageSource(hospitals / "a", is_one_hospital=True)
     assert empty_hospitals(one, find_images(one)[0]) == []
+
+
+def test_a_table_names_the_hospital_of_every_image_or_of_none(tmp_path: Path) -> None:
+    for number in range(4):
+        picture(tmp_path / f"{number}.png", number)
+    rows = [(f"{number}.png", "ab"[number % 2], "north" if number else "") for number in range(4)]
+    table = write_table(tmp_path / "some.csv", ("path", "label", "domain"), rows)
+    with pytest.raises(OptionError, match=r"1 of 4 images of .*some\.csv have no hospital in the column 'domain'; name it"):
+        find_images(ImageSource(table))
+    table = write_table(tmp_path / "none.csv", ("path", "label", "domain"), [(path, label, "") for path, label, _ in rows])
+    assert set(find_images(ImageSource(table))[0].column("domain")) == {"unnamed hospital"}
