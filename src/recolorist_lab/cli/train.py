@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from recolorist.cli import common
+from recolorist.collections.run import usable_cores
 from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.cli.plugin import Plugins
 from recolorist_lab.runs.seeds import SEEDS
@@ -37,6 +38,7 @@ _Ledger = Annotated[Path, typer.Option("--ledger", envvar="RECOLORIST_LEDGER", h
 _Out = Annotated[Path | None, typer.Option("--out", "-o", help="Folder to copy weights, scores and history to.")]
 
 _HERE: Final = Path("ledger")
+_WORKERS: Final = 4  # as in a study; no more than there are cores, of which torch would warn
 _SETS: Final = ("source", "val", "val_split", "test", "test_harmonised", "test_gated")
 
 
@@ -85,7 +87,7 @@ def train(
         "root": root,
     }
     from_options = {**options, **({} if probability is None else {"probability": probability})}
-    values = {**from_options, **_parse_settings(more or [], from_options)}
+    values = {"workers": min(_WORKERS, usable_cores()), **from_options, **_parse_settings(more or [], from_options)}
     cell, book = cell_of("classify", values, ("dataset", "seed")), Ledger(ledger)
     common.check_reports(None if out is None else out / "result.json", force=force)
     result = run_by_hand(cell, book, bar())

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import Result
 
-from recolorist.errors import RecoloristError
+from recolorist.errors import OptionError, RecoloristError
+from recolorist_lab.cli import train as command
 from recolorist_lab.runs.cell import run_cell
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import load
@@ -43,6 +45,21 @@ class TestTrain:
         again = train(tmp_path / "ledger", "--augmentation", "colorist", "--seed", 3)
         assert "balanced accuracy" in again.stdout
         assert "parameters" in again.stdout
+
+    @pytest.mark.parametrize(("cores", "given", "workers"), [(2, [], 2), (64, [], 4), (2, ["--set", "workers=0"], 0)])
+    def test_no_more_workers_than_cores(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cores: int, given: list[str], workers: int
+    ) -> None:
+        cells: list[Any] = []
+
+        def stopped(cell: Any, *_: object) -> Any:
+            cells.append(cell)
+            raise OptionError("seen")
+
+        monkeypatch.setattr(command, "usable_cores", lambda: cores)
+        monkeypatch.setattr(command, "run_by_hand", stopped)
+        assert lab("train", TINY, "--ledger", tmp_path / "ledger", *given).exit_code == 1
+        assert [cell.config.workers for cell in cells] == [workers]
 
     def test_a_failed_run_says_why_and_is_tried_again_when_asked_again(self, tmp_path: Path) -> None:
         for _ in range(2):
