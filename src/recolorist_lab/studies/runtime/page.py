@@ -111,7 +111,7 @@ def largest(rows: Sequence[Row]) -> str:
         return ""
     side = max(map(side_of, grown))
     times = {str(row["method"]): figure_of(row, "mean_ms") for row in grown if side_of(row) == side}
-    if "colorist" not in times:
+    if "colorist" not in times or len(times) == 1:
         return ""
     slowest = max(times, key=times.__getitem__)
     return _wrapped(

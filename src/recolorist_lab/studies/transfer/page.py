@@ -70,7 +70,7 @@ def finding(rows: Sequence[Row]) -> str:
         rows: Results, one for each cell.
 
     Returns:
-        A list in Markdown; empty without results of Colorist and of contents left as they are.
+        A list in Markdown; empty without results of Colorist, of a trained network and of contents left as they are.
     """
     measured = _measured(rows)
     if not {COLORIST, NOTHING} <= {row["method"] for row in measured.values()}:
@@ -78,6 +78,8 @@ def finding(rows: Sequence[Row]) -> str:
     methods = {name: row for name, row in measured.items() if row["method"] != NOTHING}
     both = {name: row for name, row in methods.items() if row["result.weights"] == "trained"}
     trained = {name: row for name, row in both.items() if not row.get("options")}  # the others are variants
+    if not trained:
+        return ""
     unchanged, ours = (next(row for row in measured.values() if row["method"] == method) for method in (NOTHING, COLORIST))
     by_artfid = sorted(trained, key=lambda name: _value(trained[name], "artfid"))
     far = [name for name in trained if _value(trained[name], "wasserstein") > _value(unchanged, "wasserstein")]

@@ -51,4 +51,4 @@ class TestPage:
 
     def test_missing_runs_leave_sentences_out(self) -> None:
         assert page.conditions([]) == page.largest([]) == page.finding(ROWS[:2]) == page.finding(ROWS[2:]) == ""
-        assert page.largest([row("adain", 9000.0, 2048, "growth-large")]) == ""
+        assert page.largest(GROWN[2:]) == page.largest(GROWN[:2]) == ""

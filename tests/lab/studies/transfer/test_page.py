@@ -58,4 +58,4 @@ class TestPage:
         assert "Modflows, inverse_time=legacy has the ArtFID 410.0; as released it is 400.0." in words(ROWS)
 
     def test_missing_runs_leave_sentences_out(self) -> None:
-        assert page.given(ROWS[2:]) == page.finding(ROWS[:-1]) == page.finding(ROWS[:-2]) == ""
+        assert page.given(ROWS[2:]) == page.finding(ROWS[:-1]) == page.finding(ROWS[:-2]) == page.finding(ROWS[-2:]) == ""
