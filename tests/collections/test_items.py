@@ -230,3 +230,18 @@ def test_a_list_in_another_encoding_is_refused_in_a_sentence(tmp_path: Path) -> 
     words = r"list\.txt cannot be read as a list of files: .* Save it as UTF-8"
     with pytest.raises(OptionError, match=words), open_collection(tmp_path / "list.txt"):
         pass
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('path,label\n0.png,"a\n1.png,b\n2.png,a\n', "unexpected end of data"),
+        ('path,label\n0.png,"a"b\n1.png,b\n', "expected after"),
+        ("path,label,label\n0.png,a,b\n", "two columns 'label'"),
+    ],
+    ids=["open quotation mark", "text after a quotation mark", "repeated column"],
+)
+def test_tables_that_would_lose_rows_or_columns(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(OptionError, match=words), open_collection(tmp_path / "a.csv"):
+        pass

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -199,9 +200,18 @@ def _manifest_item(row: Mapping[str, Any], root: Path) -> Item:
 def _csv_rows(path: Path) -> list[dict[str, Any]]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            return list(csv.DictReader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ","))
+            # strict: a quotation mark that is not closed would take the rows after it into its cell
+            rows = csv.DictReader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", strict=True)
+            _refuse_repeated_columns(rows.fieldnames or ())
+            return list(rows)
     except (OSError, ValueError, csv.Error) as error:
         raise OptionError(f"{display_path(path)} cannot be read as a table: {error}") from error
+
+
+def _refuse_repeated_columns(names: Sequence[str]) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1 and name]
+    if repeated:
+        raise ValueError(f"it has two columns {repeated[0]!r}; of which one would be read")
 
 
 def _parquet_rows(path: Path) -> list[dict[str, Any]]:

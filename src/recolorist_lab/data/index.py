@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -196,7 +197,7 @@ def inspect_image(
     if entry.row is not None:
         images = (maps or {}).get(entry.path)
         return _look_at_row(entry, _mapped(path) if images is None else images)
-    if not path.is_file():
+    if not os.path.isfile(path):  # noqa: PTH113 - a Path raises on a name that is too long for the system
         return "is not there"
     if not follow_links and not path.resolve().is_relative_to(root):
         return "is a link that leaves the folder"

@@ -135,12 +135,14 @@ class TestTable:
 
     def test_what_cannot_be_used_is_listed(self, tmp_path: Path) -> None:
         rows: list[tuple[object, ...]] = [("0.png", "a"), ("1.png", ""), ("9.png", "a"), ("../up.png", "a"), ("/etc/x.png", "a")]
+        rows.append(("x" * 300, "a"))
         path = self.write(tmp_path, rows, ("path", "label"))
         manifest = index_table(path, IndexOptions("mine"))
         reasons = {left.path: left.reason for left in manifest.facts.excluded}
         assert reasons == {
             "1.png": "has no label",
             "9.png": "is not there",
+            "x" * 300: "is not there",  # longer than any name may be
             "../up.png": OUTSIDE,
             "/etc/x.png": OUTSIDE,
         }

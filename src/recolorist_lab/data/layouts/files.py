@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -187,7 +188,9 @@ def table(path: Path, columns: Iterable[str]) -> list[dict[str, str]]:
             rows = _parquet_rows(path)
         else:
             with path.open(encoding="utf-8-sig", newline="") as file:
-                rows = [row for row in map(_plain, csv.DictReader(file)) if any(row.values())]
+                reader = csv.DictReader(file, strict=True)  # a quotation mark that is not closed would hide the rows after it
+                _refuse_repeated_columns(reader.fieldnames or ())
+                rows = [row for row in map(_plain, reader) if any(row.values())]
     except (OSError, ValueError, csv.Error) as error:
         raise MissingDataError(f"{path} cannot be read as a table: {error}") from error
     if not rows:
@@ -196,6 +199,12 @@ def table(path: Path, columns: Iterable[str]) -> list[dict[str, str]]:
         names, present = (", ".join(map(repr, some)) for some in (absent, rows[0]))
         raise MissingDataError(f"{path} has no column {names}; it has {present}: is it the right file, and separated by commas?")
     return rows
+
+
+def _refuse_repeated_columns(names: Iterable[str]) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1 and name]
+    if repeated:
+        raise ValueError(f"it has two columns {repeated[0]!r}; of which one would be read")
 
 
 def _parquet_rows(path: Path) -> list[dict[str, str]]:

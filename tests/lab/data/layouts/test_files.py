@@ -71,6 +71,14 @@ class TestTools:
         with pytest.raises(MissingDataError, match="cannot be read as a table"):
             table(tmp_path / "c.csv", ("x",))
 
+    @pytest.mark.parametrize(
+        ("text", "words"), [('x,y\n1,"2\n3,4\n', "unexpected end of data"), ("x,y,y\n1,2,3\n", "two columns 'y'")]
+    )
+    def test_tables_that_would_lose_rows_or_columns(self, tmp_path: Path, text: str, words: str) -> None:
+        (tmp_path / "a.csv").write_text(text)
+        with pytest.raises(MissingDataError, match=words):
+            table(tmp_path / "a.csv", ("x", "y"))
+
     def test_a_mark_at_the_beginning_is_no_part_of_a_name(self, tmp_path: Path) -> None:
         (tmp_path / "a.csv").write_bytes(b"\xef\xbb\xbfx,y\r\n1,2\r\n")
         assert table(tmp_path / "a.csv", ("x",)) == [{"x": "1", "y": "2"}]
