@@ -157,6 +157,22 @@ def shared_class_names() -> set[str]:
     }
 
 
+def half_documented() -> set[str]:
+    """Public functions of the lab whose docstring lacks a section; that of a command is its help, and has none."""
+    lab = [name for name in modules() if name.startswith("recolorist_lab/") and "/cli/" not in name]
+    public = [(name, node) for name in lab for node in tree(name).body if isinstance(node, ast.FunctionDef)]
+    return {f"{name}:{node.name}" for name, node in public if not node.name.startswith("_") and lacking_sections(node)}
+
+
+def lacking_sections(function: Function) -> set[str]:
+    """Sections that a docstring should have and has not."""
+    wanted = {"Args:"} if parameters(function) else set()
+    wanted |= {"Raises:"} if any(isinstance(node, ast.Raise) for node in ast.walk(function)) else set()
+    text = (ast.get_docstring(function) or "").replace("Yields:", "Returns:")
+    wanted |= {"Returns:"} if function.returns is not None and ast.unparse(function.returns) != "None" else set()
+    return {section for section in wanted if section not in text}
+
+
 RULES = {
     rule.__name__: rule
     for rule in (
@@ -168,6 +184,7 @@ RULES = {
         large_folders,
         without_test,
         shared_class_names,
+        half_documented,
     )
 }
 

@@ -41,7 +41,14 @@ def tables(rows: Sequence[Row]) -> dict[str, Table | str]:
 
 
 def conditions(rows: Sequence[Row]) -> str:
-    """Say how many threads were used, and how busy the machine was; nothing before a method was timed."""
+    """Say how many threads were used, and how busy the machine was; nothing before a method was timed.
+
+    Args:
+        rows: Rows of the study.
+
+    Returns:
+        Sentences; empty before a method was timed.
+    """
     done = finished(rows)
     if not done:
         return ""
@@ -93,7 +100,14 @@ def finding(rows: Sequence[Row]) -> str:
 
 
 def meter(rows: Sequence[Row]) -> str:
-    """Say whether energy was measured."""
+    """Say whether energy was measured.
+
+    Args:
+        rows: Rows of the study.
+
+    Returns:
+        Sentences.
+    """
     sources = {str(row["result.energy_source"]) for row in finished(rows) if row["grid"] == "latency"}
     if sources == {"modelled"}:
         return _wrapped(
@@ -105,7 +119,14 @@ def meter(rows: Sequence[Row]) -> str:
 
 
 def largest(rows: Sequence[Row]) -> str:
-    """Say what Colorist and the slowest baseline take at the largest side; nothing where that is missing."""
+    """Say what Colorist and the slowest baseline take at the largest side; nothing where that is missing.
+
+    Args:
+        rows: Rows of the study.
+
+    Returns:
+        Sentences; empty where the largest side is missing.
+    """
     grown = [row for row in finished(rows) if str(row["grid"]).partition("-")[0] == "growth"]
     if not grown:
         return ""

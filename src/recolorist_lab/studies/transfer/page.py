@@ -37,7 +37,14 @@ def tables(rows: Sequence[Row]) -> dict[str, Table | str]:
 
 
 def given(rows: Sequence[Row]) -> str:
-    """Say how long the networks were trained; nothing before one has finished."""
+    """Say how long the networks were trained; nothing before one has finished.
+
+    Args:
+        rows: Rows of the study.
+
+    Returns:
+        Sentences; empty before a training has finished.
+    """
     trainings = [row for row in finished(rows) if "result.steps" in row]
     if not trainings:
         return ""
