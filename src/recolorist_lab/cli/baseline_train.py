@@ -115,7 +115,10 @@ def train(
     force: common.Force = False,
     as_json: common.Json = False,
 ) -> None:
-    """Train a method on one training split, as released unless options say otherwise. Interrupted, the same command goes on."""
+    """Train a method on one training split, as released unless options say otherwise.
+
+    If it is interrupted, the same command continues where it stopped.
+    """
     from recolorist_lab.baselines.registry import name_of
     from recolorist_lab.baselines.trainer import device_of
     from recolorist_lab.cli.train import cell_of, copy_files, run_by_hand

@@ -79,7 +79,7 @@ def compare(
 ) -> None:
     """Train with and without augmentations, test on each hospital in turn, and say what can be concluded.
 
-    Interrupted, the same command goes on where it was.
+    If it is interrupted, the same command continues where it stopped.
     """
     from recolorist.collections.run import interrupt_on_termination, usable_cores
     from recolorist_lab.cli.sweep import bar

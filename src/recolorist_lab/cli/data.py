@@ -228,7 +228,10 @@ def pack(
     resize: Annotated[str, typer.Option(help="How images become square: letterbox, as training does, or squash.")] = "letterbox",
     jobs: common.Jobs = None,
 ) -> None:
-    """Decode and resize every image once, into one array that training reads instead. Interrupted, it goes on where it was."""
+    """Decode and resize every image once, into one array that training reads instead.
+
+    If it is interrupted, the same command continues where it stopped.
+    """
     from recolorist.collections.run import usable_cores
     from recolorist_lab.data.loader import Samples
     from recolorist_lab.data.named import manifest_path

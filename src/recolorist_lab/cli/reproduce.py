@@ -71,7 +71,7 @@ def reproduce(
     dry_run: _Dry = False,
     as_json: common.Json = False,
 ) -> None:
-    """Run every study and write the report. It is always safe to start this again: what is finished is kept and found."""
+    """Run every study and write the report. It may be started again at any time: what is finished is kept."""
     from recolorist.collections.run import usable_cores
     from recolorist_lab.runs.ledger import Ledger
     from recolorist_lab.studies.reproduce import configs as own

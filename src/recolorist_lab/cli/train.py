@@ -73,7 +73,10 @@ def train(
     force: common.Force = False,
     as_json: common.Json = False,
 ) -> None:
-    """Train a classifier and test it. Interrupted, the same command goes on where it was."""
+    """Train a classifier and test it.
+
+    If it is interrupted, the same command continues where it stopped.
+    """
     from recolorist_lab.runs.ledger import Ledger
     from recolorist_lab.training.watch import bar
 

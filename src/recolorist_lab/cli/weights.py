@@ -66,7 +66,7 @@ def list_(*, as_json: common.Json = False) -> None:
 
 
 def fetch(names: _Names = None, *, ca: _Ca = None, mirror: _Mirror = None) -> None:
-    """Download weights, each checked and under its name only when whole; an interrupted download goes on."""
+    """Download weights and check them; an interrupted download is continued."""
     from recolorist_lab.assets.download import Link
     from recolorist_lab.assets.weights import WEIGHTS, path_of
     from recolorist_lab.progress import bytes_bar
@@ -79,7 +79,7 @@ def fetch(names: _Names = None, *, ca: _Ca = None, mirror: _Mirror = None) -> No
 
 
 def check(names: _Names = None) -> None:
-    """Hold every file that is here against its size and checksum."""
+    """Compare every file that is here with its size and checksum."""
     from recolorist_lab.assets.weights import WEIGHTS, WeightsError, find_weights
 
     wrong = False

@@ -68,7 +68,7 @@ def list_all(*, as_json: common.Json = False) -> None:
 
 
 def load(name: _Name, *, folder: _Folder = None, revision: _Revision = None, as_json: common.Json = False) -> None:
-    """Find a checkpoint (downloading it if it is nowhere here), check that every tensor fits, and say what it is."""
+    """Find or download a checkpoint, check that every tensor fits, and describe it."""
     from recolorist_lab.training import published
     from recolorist_lab.training.models import parameters
 

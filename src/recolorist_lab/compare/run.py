@@ -1,4 +1,4 @@
-"""Run a comparison from the images to the report. Interrupted, the same call goes on from the last finished training."""
+"""Run a comparison from the images to the report. An interrupted one continues after its last finished training."""
 
 from __future__ import annotations
 
