@@ -299,7 +299,7 @@ class TestPairs:
             module(self.BATCH, draws)
 
     def test_samples_in_a_container_are_refused_by_modules_for_batches(self) -> None:
-        with pytest.raises(ImageError, match="tuple came"):
+        with pytest.raises(ImageError, match="tuple was given"):
             ColorMatch(BANK)((self.BATCH, 3))
 
     def test_the_class_for_arrays_names_the_one_for_samples(self) -> None:

@@ -146,7 +146,7 @@ class Colorist(v2.Transform):
     def _recolour_video(self, video: torch.Tensor, draw: Draw) -> torch.Tensor:
         """Recolour frames (..., T, C, H, W) as one tall picture, so that they are measured together."""
         if video.ndim < 4:
-            raise ImageError(f"a video of shape {tuple(video.shape)} came; accepted are (..., T, C, H, W)")
+            raise ImageError(f"a video of shape {tuple(video.shape)} was given; accepted are (..., T, C, H, W)")
         if not video.shape[-4]:
             return video
         self.core.warn_once_of_size(np.broadcast_to(np.uint8(0), (*video.shape[-2:], 1)))  # a frame, not the tall picture

@@ -69,7 +69,7 @@ def match_within_batch(
     check.option(options.get("method", "mean_std"), MATCHERS, "method")
     opened = check.open_image(images, options.get("data_range"), options.get("alpha"), "images")
     if not opened.is_batch:
-        raise OptionError(f"a batch (N, H, W, C) is needed, and one image of shape {opened.shape} came")
+        raise OptionError(f"a batch (N, H, W, C) is needed, and one image of shape {opened.shape} was given")
     count = len(images)
     result, _ = make_target(opened, None)  # in the same memory order
     result[...] = images

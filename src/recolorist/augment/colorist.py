@@ -237,7 +237,7 @@ class Colorist:
         """
         if others:
             raise ImageError(
-                f"{1 + len(others)} parts of a sample came, and this class takes one image. In torchvision's Compose use "
+                f"{1 + len(others)} parts of a sample were given, and this class takes one image. In torchvision's Compose use "
                 "recolorist.torchvision.Colorist, which passes labels on; the key of an image is given by name, key=..."
             )
         draw = self.draw(key, index=index, epoch=epoch, label=label, domain=domain)
@@ -338,7 +338,9 @@ class Colorist:
         inside = check.open_mask(mask, opened)
         self.warn_once_of_size(image)
         if opened.is_batch and not self.options.needs_pixels:
-            raise ImageError(f"a batch of shape {opened.shape} came, and a decision is about one image; decide for each image")
+            raise ImageError(
+                f"a batch of shape {opened.shape} was given, and a decision is about one image; decide for each image"
+            )
         if self.options.needs_pixels:
             if not opened.is_batch and self.is_kept(opened, inside):
                 return Decision(False, plan=blank_map(opened).plan())

@@ -220,7 +220,9 @@ class Harmoniser:
         if self.gate == "off":
             return None
         if self.bank is None:
-            raise OptionError(f"gate={self.gate!r} needs a bank, and the moments of one style came; pass a bank, or gate='off'")
+            raise OptionError(
+                f"gate={self.gate!r} needs a bank, and the moments of one style were given; pass a bank, or gate='off'"
+            )
         try:
             region = region_of(self.bank, self.coverage)
         except StatisticsError as error:
@@ -290,7 +292,7 @@ class Harmoniser:
     def _open(self, image: Any, mask: Any) -> tuple[check.Opened, Mask]:
         opened = check.open_image(image, self.data_range)
         if opened.is_batch:
-            raise ImageError(f"a batch of shape {opened.shape} came, and each image is judged by itself; pass one at a time")
+            raise ImageError(f"a batch of shape {opened.shape} was given, and each image is judged by itself; pass one at a time")
         if self.mask is None:
             self._mask_check.see(mask)
         or_all = self.options.blank == "match"

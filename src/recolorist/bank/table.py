@@ -209,7 +209,7 @@ def resolve_rows(rows: Sequence[int] | NDArray[Any], count: int) -> NDArray[np.i
         raise OptionError(f"rows goes from {selection.min()} to {selection.max()}; the bank has rows 0 to {count - 1}")
     positive = np.where(selection < 0, selection + count, selection).astype(np.int64)
     if len(np.unique(positive)) < len(positive):
-        raise OptionError("a row came twice; a bank holds every style once, so name each row once")
+        raise OptionError("a row was given twice; a bank holds every style once, so name each row once")
     return positive
 
 

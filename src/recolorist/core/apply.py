@@ -194,7 +194,7 @@ def make_target(opened: check.Opened, out: NDArray[Any] | None, *inputs: Any) ->
     for other in (opened.array, *inputs):
         if isinstance(other, np.ndarray) and np.may_share_memory(out, other):
             raise ImageError(
-                "out overlaps an image or mask that came, and these are never written to; pass another array, or none"
+                "out overlaps an image or mask that was given, and these are never written to; pass another array, or none"
             )
     if _overlaps_itself(out):
         raise ImageError(

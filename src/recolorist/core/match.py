@@ -182,7 +182,7 @@ def match_opened(
     refuse_unclipped_integers(content, clip=options.clip)
     if options.needs_pixels:
         if isinstance(style, Moments):
-            raise StatisticsError(f"method={options.method!r} needs the style's pixels, and moments came; pass the image")
+            raise StatisticsError(f"method={options.method!r} needs the style's pixels, and moments were given; pass the image")
         if options.blank == "keep" and is_blank(content, mask):
             return leave_blank(content, target)
         match_pixels(content, mask, *style, target, options)
@@ -299,7 +299,7 @@ def _open_styles(
 ) -> Iterable[Moments | StylePixels]:
     """Return one style for each content image; a single style for a batch is measured once."""
     if isinstance(style, (Moments, tuple, list)) and style_mask is not None:
-        raise StatisticsError("style_mask came with moments, which have no pixels to mask; measure(style, mask) instead")
+        raise StatisticsError("style_mask was given with moments, which have no pixels to mask; measure(style, mask) instead")
     if isinstance(style, Moments):
         return [style] * (1 if count is None else count)
     if isinstance(style, (tuple, list)):

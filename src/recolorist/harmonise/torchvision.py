@@ -130,6 +130,6 @@ def refuse_arrays(parts: list[Any]) -> None:
     array = next((part for part in parts if isinstance(part, np.ndarray) and part.ndim >= 3), None)
     if array is not None and not any(map(is_picture, parts)):
         raise ImageError(
-            f"an array of shape {array.shape} came and no image; torchvision v2 knows PIL images and tensors, and passes arrays "
-            "through unchanged. Put v2.ToImage() before it, or use recolorist.Colorist for arrays."
+            f"an array of shape {array.shape} was given and no image; torchvision v2 knows PIL images and tensors, and passes "
+            "arrays through unchanged. Put v2.ToImage() before it, or use recolorist.Colorist for arrays."
         )

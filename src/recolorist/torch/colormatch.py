@@ -166,7 +166,7 @@ class ColorMatch(ExactModule):
             OptionError: Draws came without their name.
         """
         if any(isinstance(part, Draws) for part in rest):
-            raise OptionError("draws came among the parts of the sample; pass them by name, draws=...")
+            raise OptionError("draws were among the parts of the sample; pass them by name, draws=...")
         self._refuse_other_batches(batch)
         changed = self._change(batch, draws, own)
         return (changed, *rest) if rest else changed
@@ -216,7 +216,7 @@ class ColorMatch(ExactModule):
         if batch.ndim != 4 or parameters.offset.shape != batch.shape[:2]:
             raise ImageError(
                 f"a batch of shape {tuple(batch.shape)} and parameters for {tuple(parameters.offset.shape)} images and channels "
-                "came; they must belong together, (B, C, H, W)"
+                "were given; they must belong together, (B, C, H, W)"
             )
         return formulas.apply(batch, parameters, 255.0 if batch.dtype == torch.uint8 else data_range)
 
@@ -243,12 +243,12 @@ class ColorMatch(ExactModule):
     def _refuse_other_batches(self, batch: Any) -> None:
         if not isinstance(batch, torch.Tensor):
             raise ImageError(
-                f"a {type(batch).__name__} came; accepted are tensors (B, C, H, W), and the other parts of a sample after it: "
-                "module(images, labels)"
+                f"a {type(batch).__name__} was given; accepted are tensors (B, C, H, W), and the other parts of a sample after "
+                "it: module(images, labels)"
             )
         if batch.ndim != 4 or batch.dtype not in (torch.uint8, *_FLOATS):
             raise ImageError(
-                f"a tensor of shape {tuple(batch.shape)} and dtype {batch.dtype} came; accepted are (B, C, H, W) of uint8 "
+                f"a tensor of shape {tuple(batch.shape)} and dtype {batch.dtype} was given; accepted are (B, C, H, W) of uint8 "
                 "or floating point"
             )
         wanted = self.bank_mean.shape[1] if self.has_bank else (3 if self.space != "rgb" else batch.shape[1])

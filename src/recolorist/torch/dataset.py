@@ -89,7 +89,7 @@ class ColoristDataset(Dataset[Any]):
     ) -> None:
         """Check the options; nothing is loaded yet."""
         if not isinstance(dataset, Sized) or not hasattr(dataset, "__getitem__"):
-            raise OptionError(f"a {type(dataset).__name__} came; needed is a dataset with a length and samples by number")
+            raise OptionError(f"a {type(dataset).__name__} was given; needed is a dataset with a length and samples by number")
         self.dataset: Any = dataset
         self.colorist = open_colorist(colorist, options)
         self.image = image

@@ -105,7 +105,7 @@ class ToNormalizedTensor:
         depth = opened.array.shape[-1]
         if opened.kind != "B" or opened.is_batch or depth != len(self.mean):
             raise ImageError(
-                f"an image of shape {opened.shape} and dtype {opened.array.dtype} came; needed is one of uint8 with "
+                f"an image of shape {opened.shape} and dtype {opened.array.dtype} was given; needed is one of uint8 with "
                 f"{len(self.mean)} channel(s), as many as mean and std have. PIL images are converted with image.convert('RGB')."
             )
         return opened.array

@@ -163,8 +163,8 @@ class Harmonise(ExactModule):
     def _refuse_other_batches(self, batch: torch.Tensor) -> None:
         if batch.ndim != 4 or batch.dtype not in (torch.uint8, *_FLOATS):
             raise ImageError(
-                f"a tensor of shape {tuple(batch.shape)} and dtype {batch.dtype} came; accepted are (B, C, H, W) of uint8 or "
-                "floating point, before Normalize"
+                f"a tensor of shape {tuple(batch.shape)} and dtype {batch.dtype} was given; accepted are (B, C, H, W) of uint8 "
+                "or floating point, before Normalize"
             )
         if not is_exporting() and batch.shape[1] != self.style_mean.shape[1]:
             raise ImageError(
@@ -219,7 +219,7 @@ def harmonise_tensor(harmoniser: Harmoniser, tensor: torch.Tensor) -> torch.Tens
     if tensor.dtype is torch.bfloat16:  # NumPy has no such type
         return harmonise_tensor(harmoniser, tensor.float()).to(tensor.dtype)
     if tensor.ndim < 3:
-        raise ImageError(f"a tensor of shape {tuple(tensor.shape)} came; accepted are images (..., C, H, W)")
+        raise ImageError(f"a tensor of shape {tuple(tensor.shape)} was given; accepted are images (..., C, H, W)")
     result = torch.empty(tensor.shape, dtype=tensor.dtype)
     for pixels, goal in zip(images_last(tensor), images_last(result), strict=True):
         goal[...] = harmoniser(pixels)

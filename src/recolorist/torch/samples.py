@@ -186,7 +186,7 @@ class ColoristIterable(IterableDataset[Any]):
     def __init__(self, dataset: Iterable[Any], colorist: Colorist | StyleBank | str | os.PathLike[str], **options: Any) -> None:
         """Check the options; nothing is loaded yet."""
         if not isinstance(dataset, Iterable):
-            raise OptionError(f"a {type(dataset).__name__} came; needed is a dataset that can be iterated")
+            raise OptionError(f"a {type(dataset).__name__} was given; needed is a dataset that can be iterated")
         self.dataset = dataset
         self.mapper = ColoristMapper(colorist, **options)
         self._passes = torch.zeros(_MOST_WORKERS, dtype=torch.int64).share_memory_()  # begun, by worker

@@ -38,7 +38,7 @@ def channels_last(image: torch.Tensor) -> NDArray[Any]:
         (4, 5, 3)
     """
     if image.ndim != 3:
-        raise ImageError(f"a tensor of shape {tuple(image.shape)} came; accepted is one image (C, H, W)")
+        raise ImageError(f"a tensor of shape {tuple(image.shape)} was given; accepted is one image (C, H, W)")
     array: NDArray[Any] = image.detach().permute(1, 2, 0).numpy()
     return array
 
@@ -92,7 +92,7 @@ def recolour_tensor(colorist: Colorist, tensor: torch.Tensor, draw: Draw, mask: 
     if tensor.dtype in _SIGNED:
         return _recolour_signed(colorist, tensor, draw, mask)
     if tensor.ndim < 3:
-        raise ImageError(f"a tensor of shape {tuple(tensor.shape)} came; accepted are images (..., C, H, W)")
+        raise ImageError(f"a tensor of shape {tuple(tensor.shape)} was given; accepted are images (..., C, H, W)")
     inside = mask.cpu().numpy() if isinstance(mask, torch.Tensor) else mask
     result = torch.empty(tensor.shape, dtype=tensor.dtype)
     for pixels, goal in zip(images_last(tensor), images_last(result), strict=True):
@@ -108,7 +108,7 @@ def _recolour_signed(colorist: Colorist, tensor: torch.Tensor, draw: Draw, mask:
     limit = colorist.data_range
     if limit is None:
         raise ImageError(
-            f"an image of {str(tensor.dtype).removeprefix('torch.')} came, which does not say how large its values may be; "
+            f"an image of {str(tensor.dtype).removeprefix('torch.')} was given, which does not say how large its values may be; "
             "declare it, for example data_range=4095 for 12 bits, or convert the image to uint8 or uint16"
         )
     most = torch.iinfo(tensor.dtype)
