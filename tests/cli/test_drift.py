@@ -73,7 +73,7 @@ def test_people_read_a_verdict_for_each_group_and_the_farthest_images(dark: Path
     assert "fewer than 60 styles" in answer.out
     assert "all: most moved red: " in answer.out
     assert "darker" in answer.out
-    assert "since the bank is small" in answer.out
+    assert "the bank is small, so" in answer.out
     assert "outside, the farthest first (5 of 8):" in answer.out
     assert answer.out.count("scanner/") == 5
 
@@ -85,7 +85,7 @@ def test_a_verdict_is_printed_whole_on_a_narrow_terminal(dark: Path, bank: Path)
     assert "eosinophil" in out
     assert max(len(line) for line in out.partition("chance:")[0].splitlines()) <= 80
     assert out.count("images outside") == out.count("group shifted") == 3
-    assert "chance: how often so much, or more, happens where nothing has changed; below 0.001 the verdict names it" in out
+    assert "chance: how often as much or more is seen where nothing has changed; below 0.001 the verdict names it" in out
 
 
 def test_groups_that_stayed_are_not_described(data: Path, bank: Path) -> None:

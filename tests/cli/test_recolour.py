@@ -189,7 +189,7 @@ class TestGate:
         odd[..., 1] = 255 - odd[..., 1]
         Image.fromarray(odd).save(tmp_path / "in" / "odd.png")
         words = ["harmonise", tmp_path / "in", "--to", tmp_path / "ours.rcb", "--jobs", "1"]
-        assert "1 of them lie outside still" in run_here(*words[:2], tmp_path / "o", *words[2:]).out
+        assert "1 of them are still outside" in run_here(*words[:2], tmp_path / "o", *words[2:]).out
         answer = run_json(*words[:2], tmp_path / "c", *words[2:], "--method", "covariance")
         assert answer["gate"] == {"outside": 1, "still_outside": 0}
 

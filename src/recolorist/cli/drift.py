@@ -132,7 +132,7 @@ def _print(result: DriftResult, failed: list[str], *, is_piped: bool) -> None:
         table.add_row(display_path(group.name) or ".", *figures, group.verdict)
     console.print(table)
     alpha = f"below {result.overall.alpha:g} the verdict names it"
-    lines = [f"chance: how often so much, or more, happens where nothing has changed; {alpha}."]
+    lines = [f"chance: how often as much or more is seen where nothing has changed; {alpha}."]
     lines += _describe_groups(result) + _describe_edge(result.region) + _name_farthest(result.lines)
     if failed:
         lines.append(f"failed (exit code {common.DRIFTED}): {', '.join(display_path(name) or '.' for name in failed)}")
@@ -160,7 +160,7 @@ def _describe_edge(region: Region) -> list[str]:
 
     rule = {
         "leave-one-out": "taken from the bank itself, leaving out each of its images in turn",
-        "small bank": "the greater of the largest in the bank and of that of normal data, since the bank is small",
+        "small bank": "the bank is small, so this is the larger of two estimates: its farthest style, and normal data",
     }[region.rule]
     edge = f"inside: up to {region.threshold:.2f} deviations from the centre of {region.styles} styles; {rule}."
     lines = [f"{edge} Of images like the bank's {100 * region.expected:.1f} % are expected outside."]

@@ -118,7 +118,7 @@ def _report(result: RunResult, out: Path, *, as_json: bool) -> None:
             common.echo(f"{gate['inside']} inside the bank and left as they are, {gate['outside']} outside and moved")
             if beyond:
                 common.echo(
-                    f"{beyond} of them lie outside still: their channels vary together otherwise; try --method covariance"
+                    f"{beyond} of them are still outside: their channels are correlated differently; try --method covariance"
                 )
         if summary["blank"]:
             common.echo(f"{summary['blank']} are blank and stay as they are, flagged 'blank'; --blank match changes them too")
