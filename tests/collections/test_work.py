@@ -288,3 +288,69 @@ class TestBlank:
         bank = batch.build_bank(folder, reading=reading).bank
         assert (bank.keys, [gone.key for gone in bank.left_out], bank.blank) == (("b.npy",), ["a.npy"], "left out")
         assert batch.build_bank(folder, reading=reading, with_blank=True).bank.keys == ("a.npy", "b.npy")
+
+    def test_a_slide_of_glass_stays_as_it_is_if_tiles_are_pooled(self, tmp_path: Path) -> None:
+        folder = saved(tmp_path / "in", GLASS)
+        np.save(folder / "b.npy", GLASS[::-1])
+        records = batch.harmonise(folder, tmp_path / "out", STYLE, pool=True).records
+        assert [record["gate"]["reason"] for record in records] == ["blank", "blank"]
+        assert np.array_equal(read_image(tmp_path / "out" / "b.npy"), GLASS[::-1])
+
+
+class TestStrips:
+    """An image that goes through in strips is treated as one in memory is."""
+
+    @pytest.fixture
+    def source(self, tmp_path: Path) -> Path:
+        return saved(tmp_path / "in", picture(3, (60, 50)))
+
+    def test_an_image_that_draws_nothing_is_copied(self, tmp_path: Path, source: Path, bank: rc.StyleBank) -> None:
+        (record,) = batch.augment(source, tmp_path / "out", bank, p=0.0, reading=STRIPS).records
+        assert (record["style"], record["plan"], record["strength"]) == (None, None, 0.0)
+        assert np.array_equal(read_image(tmp_path / "out" / "a.npy"), read_image(source / "a.npy"))
+
+    @pytest.mark.parametrize("options", [{"full_audit": True}, {"max_clip": 0.001}], ids=str)
+    def test_the_record_counts_what_was_clipped(self, tmp_path: Path, source: Path, options: dict[str, Any]) -> None:
+        style = rc.Moments(1, [200.0] * 3, np.eye(3) * 6000.0, 255.0)
+        whole, strips = (
+            batch.harmonise(source, tmp_path / name, style, reading=reading, **options).records[0]
+            for name, reading in (("whole", Reading()), ("strips", STRIPS))
+        )
+        assert strips["plan"] == whole["plan"]
+        for name in ("clipped_overall", "loss_share", "loss_worst"):
+            assert strips["audit"][name] == pytest.approx(whole["audit"][name], abs=1e-12)
+        assert strips["audit"]["flags"] == whole["audit"]["flags"]
+        assert (strips["audit"]["clipped_overall"] > 0.01) is ("full_audit" in options)
+
+    def test_methods_that_need_its_pixels_are_a_failure_of_this_image(self, tmp_path: Path, source: Path) -> None:
+        np.save(source / "small.npy", picture(4, (20, 30)))
+        bank = rc.StyleBank.build([picture(i) for i in range(3)], split="train", with_histograms=True)
+        result = batch.augment(source, tmp_path / "out", bank, method="histogram", reading=STRIPS)
+        assert [record["source"] for record in result.records] == ["small.npy"]
+        (failure,) = result.failures
+        assert failure.key == "a.npy"
+        assert "method='histogram' needs the image in memory; raise max_pixels" in failure.message
+
+    def test_a_bank_with_histograms_leaves_it_out(self, source: Path) -> None:
+        np.save(source / "small.npy", picture(4, (20, 30)))
+        result = batch.build_bank(source, with_histograms=True, reading=STRIPS)
+        assert result.bank.keys == ("small.npy",)
+        assert [failure.key for failure in result.failures] == ["a.npy"]
+        assert "histograms of images that go through in strips are not kept" in result.failures[0].message
+
+
+@pytest.mark.filterwarnings("ignore::recolorist.bank.drift.SmallBankWarning")
+@pytest.mark.parametrize("pool", [False, True], ids=["alone", "pooled"])
+@pytest.mark.parametrize("reading", [Reading(), STRIPS], ids=["whole", "strips"])
+def test_an_image_inside_the_bank_is_left_as_it_is(tmp_path: Path, reading: Reading, pool: bool) -> None:
+    images = [picture(i, (60, 50)) for i in range(20)]
+    bank = rc.StyleBank.build(images, split="train")
+    source = saved(tmp_path / "in", images[3])
+    (record,) = batch.harmonise(source, tmp_path / "out", bank, pool=pool, reading=reading).records
+    assert (record["gate"]["reason"], record["plan"]) == ("inside", None)
+    assert record["gate"]["distance"] <= record["gate"]["edge"]
+    assert np.array_equal(read_image(tmp_path / "out" / "a.npy"), images[3])
+    np.save(source / "a.npy", images[3] // 4)
+    (record,) = batch.harmonise(source, tmp_path / "out2", bank, pool=pool, reading=reading).records
+    assert record["gate"]["reason"] == "outside"
+    assert np.array_equal(read_image(tmp_path / "out2" / "a.npy"), rc.match(images[3] // 4, bank.average()))

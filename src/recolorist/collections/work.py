@@ -58,9 +58,9 @@ class Measure:
         rule, space, with_histograms = self.options.mask, self.options.measured_space, self.options.with_histograms
         loaded = load(item, self.reading)
         if loaded.strips is not None:
-            if with_histograms:
-                raise OptionError("histograms of images that go through in strips are not kept; build without them")
             with loaded.strips as source:
+                if with_histograms:
+                    raise OptionError("histograms of images that go through in strips are not kept; build without them")
                 moments = measure_strips(source, rule, space)
                 return unit_row(moments, source.shape[:2])._replace(is_blank=are_strips_blank(source, rule, moments))
         opened = loaded.opened
