@@ -16,7 +16,7 @@ from recolorist_lab.compare.folds import Fold
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Study, load
 
-__all__ = ["BASELINE", "METHODS", "Training", "seconds_per_training", "write_study", "write_timing"]
+__all__ = ["BASELINE", "METHODS", "VALIDATION", "Training", "seconds_per_training", "write_study", "write_timing"]
 
 BASELINE: Final = "none"
 #: Augmentations that are compared unless others are named.
@@ -24,7 +24,7 @@ METHODS: Final = ("colorist", "color_jitter", "randaugment", "colorist+randaugme
 _TIMED_EPOCHS: Final = (1, 2)
 _UPDATES: Final = 700  # with fewer a small network from random weights has not learnt what augmented images show
 _EPOCHS: Final = (5, 120)  # fewest and most that are chosen
-_VALIDATION: Final = 0.2  # share of the training images that is held out
+VALIDATION: Final = 0.2  #: share of the training images that is held out
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Training:
         if self.epochs:
             return self
         images = min(fold.manifest.sizes()["train"] for fold in folds)
-        updates = max(1.0, (1 - _VALIDATION) * images / self.batch)
+        updates = max(1.0, (1 - VALIDATION) * images / self.batch)
         return replace(self, epochs=min(max(math.ceil(_UPDATES / updates), _EPOCHS[0]), _EPOCHS[1]))
 
     def settings(self, folder: Path, fold: Fold) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class Training:
             "resize": "letterbox",
             "batch": self.batch,
             "validation": "train",
-            "validation_share": _VALIDATION,
+            "validation_share": VALIDATION,
             "keep": "last",
             "harmonise": True,
             "workers": 0,

@@ -72,7 +72,12 @@ def _table(comparison: Comparison) -> Table:
     """Make the table: a row for each method."""
     digits = Digits(3)
     where = "held-out images" if comparison.is_one_hospital else "unseen hospital"
-    columns = [label("method"), Column(where, digits=digits), Column("difference, points (95 %)"), Column("better on")]
+    columns = [
+        label("method"),
+        Column(where, digits=digits),
+        Column("difference, points (95\N{NO-BREAK SPACE}%)"),
+        Column("better on"),
+    ]
     rows: list[list[Cell]] = []
     for method in comparison.methods:
         gain = method.difference

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recolorist_lab.augmentations.table import AUGMENTATIONS, parse
 from recolorist_lab.compare.folds import Fold
-from recolorist_lab.compare.plan import BASELINE, Training
+from recolorist_lab.compare.plan import BASELINE, VALIDATION, Training
 from recolorist_lab.report.paired import LEVEL, RESAMPLES, Difference, difference
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Study
@@ -46,6 +46,7 @@ class Comparison:
     seeds: int
     is_one_hospital: bool
     notes: tuple[str, ...] = ()
+    held_out: int = 0  #: training images that were not trained on, summed over the targets
 
     @property
     def baseline(self) -> MethodResult:
@@ -112,6 +113,7 @@ def collect(study: Study, ledger: Ledger, folds: Sequence[Fold], training: Train
         len(folds) if is_shared else len(folds[0].seeds),
         is_shared,
         tuple(notes),
+        sum(round(VALIDATION * fold.manifest.sizes()["train"]) for fold in folds),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from recolorist_lab.compare.results import Comparison, MethodResult
@@ -10,6 +11,7 @@ from recolorist_lab.report.paired import Difference
 __all__ = ["can_conclude", "cannot_conclude"]
 
 _NEAR_CHANCE: Final = 0.05  # above guessing; a network this close to it has learnt nothing
+_ERRORS: Final = 2.0  # standard errors above guessing; less may be luck where few images are held out
 _SMALL_DROP: Final = 0.03  # of balanced accuracy between known and unseen hospitals
 _FEW: Final = 6  # targets; fewer say little about the next one
 
@@ -24,7 +26,7 @@ def can_conclude(comparison: Comparison) -> list[str]:
         Sentences, the most important first.
     """
     base = comparison.baseline
-    if base.known.mean() < comparison.chance + _NEAR_CHANCE:
+    if base.known.mean() < comparison.chance + _least_gain(comparison):
         return [_nothing_learnt(comparison)]
     sentences = [_verdict(method, comparison) for method in comparison.methods if method.difference is not None]
     return [_shift(comparison), *sentences, _harmonised(comparison), _highest(comparison)]
@@ -66,11 +68,18 @@ def cannot_conclude(comparison: Comparison) -> list[str]:
     return sentences
 
 
+def _least_gain(comparison: Comparison) -> float:
+    """Return how far above guessing a network must be: a little, and more than luck explains."""
+    luck = math.sqrt(comparison.chance * (1 - comparison.chance) / comparison.held_out) if comparison.held_out else 0.0
+    return max(_NEAR_CHANCE, _ERRORS * luck)
+
+
 def _nothing_learnt(comparison: Comparison) -> str:
     return (
-        f"The network did not learn the task: balanced accuracy is {comparison.baseline.known.mean():.2f} on held-out training "
-        f"images, and guessing gives {comparison.chance:.2f}. Nothing follows about the methods. Use more images, more --epochs, "
-        "or --weights."
+        f"There is no sign that the network learnt the task: balanced accuracy is {comparison.baseline.known.mean():.2f} on "
+        f"held-out training images, guessing gives {comparison.chance:.2f}, and less than "
+        f"{comparison.chance + _least_gain(comparison):.2f} may be luck. Nothing follows about the methods. Use more images, "
+        "more --epochs, or --weights."
     )
 
 

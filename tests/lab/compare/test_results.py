@@ -42,3 +42,4 @@ def test_a_hospital_may_be_called_like_a_split(hospitals: Path) -> None:
     comparison = collect(study, ledger, folds, training)
     assert comparison.targets == ("split 1", "split 2", "split 3")
     assert not comparison.is_one_hospital
+    assert comparison.held_out == 3 * 6  # a fifth of 32 images, for each target

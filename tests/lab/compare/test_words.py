@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from recolorist_lab.compare.words import can_conclude, cannot_conclude
@@ -30,6 +32,13 @@ def test_a_network_that_learnt_nothing_proves_nothing() -> None:
     assert "Nothing follows about the methods" in sentences[0]
     lucky = can_conclude(made({"none": guesses + 0.2, "colorist": guesses}, known=0.45))
     assert "Nothing follows about the methods" in lucky[0]  # although the unseen hospitals were guessed well
+
+
+def test_few_held_out_images_may_be_guessed_well() -> None:
+    comparison = made({"none": BASE, "colorist": BASE}, known=0.6)
+    few, many = (can_conclude(replace(comparison, held_out=count)) for count in (57, 570))
+    assert "less than 0.63 may be luck. Nothing follows about the methods." in few[0]  # 0.5 and 2 * sqrt(0.25 / 57)
+    assert len(many) > 1
 
 
 def test_few_hospitals_and_one_hospital_are_said() -> None:
