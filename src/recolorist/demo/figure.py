@@ -31,6 +31,9 @@ h2 .muted {{ font-weight: normal; margin-left: 0.6rem; }}
 .sheet img {{ width: 100%; display: block; border-radius: 4px; }}
 .sheet figcaption {{ padding-top: 0.4rem; line-height: 1.35; }}
 .formula {{ font-size: 1.05rem; }}
+th {{ white-space: normal; }}
+thead th:not(:first-child) {{ width: 9rem; }}
+@media (max-width: 700px) {{ thead th:not(:first-child) {{ width: 5.5rem; }} }}
 .mark {{ display: inline-block; width: 0.8em; height: 0.8em; margin-right: 0.3em; }}
 .below {{ background: {_BELOW}; }}
 .above {{ background: {_ABOVE}; }}
