@@ -12,7 +12,7 @@ from typing import Any, Final
 from recolorist._version import __version__
 from recolorist.errors import OptionError
 from recolorist.io.files import atomic_write
-from recolorist.report.page import page
+from recolorist.report.page import chart, page
 from recolorist_lab.report import figures
 from recolorist_lab.report.sections import Section, section_of
 from recolorist_lab.report.table import Table
@@ -37,6 +37,7 @@ main { max-width: 1440px; }
 .wide td.words { white-space: nowrap; }
 figure.card { margin: 0; }
 figure.card img { max-width: min(100%, 900px); height: auto; background: #ffffff; border-radius: 6px; }
+@media (max-width: 640px) { figure.card img { max-width: 640px; } }
 .files { font-weight: 400; white-space: nowrap; }
 ul.plain li { margin-bottom: 0.45rem; }
 """
@@ -105,7 +106,7 @@ def _table(table: Table, name: str, out: Path) -> str:
     links = " · ".join(f'<a href="tables/{name}{form}">{form[1:]}</a>' for form in FORMS)
     note = f'<p class="muted small">{escape(table.note)}</p>' if table.note else ""
     head = f'<h3>{escape(table.title)} <span class="muted small files">{links}</span></h3>'
-    return f'<div class="card" id="table-{name}">{head}\n<div class="wide">{html(table)}</div>{note}</div>'
+    return f'<div class="card" id="table-{name}">{head}\n<div class="wide" tabindex="0">{html(table)}</div>{note}</div>'
 
 
 def _figure(figure: Any, title: str, name: str, out: Path) -> str:
@@ -114,7 +115,7 @@ def _figure(figure: Any, title: str, name: str, out: Path) -> str:
         _write(out / "figures" / f"{name}.{suffix}", data)
     inside, words = base64.b64encode(pictures["png"]).decode(), escape(title)
     links = " · ".join(f'<a href="figures/{name}.{suffix}">{suffix}</a>' for suffix in _FIGURES)
-    image = f'<img alt="{words}" src="data:image/png;base64,{inside}">'
+    image = chart(f'<img alt="{words}" src="data:image/png;base64,{inside}">')
     caption = f'<figcaption class="muted small">{words} <span class="files">{links}</span></figcaption>'
     return f'<figure class="card" id="figure-{name}">{image}{caption}</figure>'
 

@@ -23,6 +23,7 @@ def test_every_file_is_there_and_the_page_needs_no_other(finished: tuple[Study, 
     page = built.page.read_text("utf-8")
     assert "8 of 8 cells" in page
     assert "seeds 0, 1" in page
+    assert '<div class="wide" tabindex="0"><table' in page  # wide tables scroll, also by keyboard
     assert not re.search(r'(?:src|href)="(?!data:|#|tables/|figures/)', page)
 
 
