@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -60,6 +62,34 @@ class TestSharedBasis:
         files = sorted(f for f in shared_data(folder).rglob("*") if f.suffix in {".png", ".jpg", ".tif"})
         content, style = (np.asarray(Image.open(f).convert("RGB"))[::2, ::2][:150, :150] for f in (files[0], files[-1]))
         assert_same(content, style, method)
+
+
+def ratios_of(pixel: Sequence[int], space: str) -> tuple[Fraction, Fraction]:
+    """Hue on the hexagon, which orders as the hue of both spaces does, and saturation: exactly."""
+    red, green, blue = (int(v) for v in pixel)
+    high, low, total = max(red, green, blue), min(red, green, blue), red + green + blue
+    if blue == high:
+        hue = 4 + Fraction(red - green, high - low or 1)
+    else:
+        hue = 2 + Fraction(blue - red, high - low or 1) if green == high else Fraction(green - blue, high - low or 1)
+    saturation = Fraction(high - low, high or 1) if space == "hsv" else 1 - Fraction(3 * low, total) if total else Fraction(0)
+    return (hue % 6 if high > low else Fraction(0)), saturation
+
+
+@pytest.mark.usefixtures("kernel")
+@pytest.mark.parametrize("space", ["hsv", "hsi"])
+@pytest.mark.parametrize("dtype", ["uint8", "uint16"])
+def test_equal_hues_and_saturations_are_equal_to_the_last_bit(space: str, dtype: str) -> None:
+    levels = [0, 1, 2, 3, 6, 7, 21, 42, 85, 126, 170, 252, 255]
+    image = np.array(list(product(levels, repeat=3)), dtype)[None]
+    exact = [ratios_of(pixel, space) for pixel in image[0]]
+    for channel in (0, 1):
+        values = working_channels(open_image(image), space)[channel].values[0].tolist()
+        by_ratio = dict(zip((ratio[channel] for ratio in exact), values, strict=True))
+        assert values == [by_ratio[ratio[channel]] for ratio in exact]
+        assert len(set(values)) == len(by_ratio)
+        ordered = [by_ratio[ratio] for ratio in sorted(by_ratio)]
+        assert ordered == sorted(ordered)
 
 
 #: The published coefficients as whole numbers, typed here a second time.
