@@ -189,7 +189,12 @@ def working_channels(opened: Opened, space: str) -> list[WorkingChannel]:
         largest = np.maximum(np.maximum(colour[..., 0], colour[..., 1]), colour[..., 2])  # ten times as fast as a reduction
         channels[2] = WorkingChannel(largest.astype(np.int64), high)
     elif opened.is_integer and space == "hsi":
-        channels[2] = WorkingChannel(_mix_whole(opened, [[1, 1, 1]])[0], 3 * high)
+        total = _mix_whole(opened, [[1, 1, 1]])[0]
+        smallest = np.minimum(np.minimum(colour[..., 0], colour[..., 1]), colour[..., 2])
+        share = np.multiply(smallest, 3.0)
+        share /= np.maximum(total, 1)  # one quotient of whole numbers: equal ratios give equal bits
+        channels[1] = WorkingChannel(np.subtract(1.0, share, out=share, where=total > 0), 1.0)  # black stays at 0
+        channels[2] = WorkingChannel(total, 3 * high)
     return channels
 
 
@@ -204,11 +209,16 @@ def _mix_whole(opened: Opened, rows: list[list[int]]) -> NDArray[np.int64]:
 
 
 def _split_pixels(opened: Opened, space: str) -> NDArray[np.float64]:
-    """Return the channels of a space that is not linear, shaped (3, H, W)."""
+    """Return the channels of a space that is not linear, shaped (3, H, W).
+
+    Hue and saturation of HSV and HSI are ratios, which do not depend on the unit. Those of integer images are taken from the
+    levels themselves, so that ratios that are equal in algebra are equal in their last bits.
+    """
     array = opened.array
     native = np.ascontiguousarray(array, dtype=np.float32 if opened.kind == "e" else array.dtype.newbyteorder("="))
     planes = np.empty((3, *array.shape[:2]))
-    kernels.loops.split(native, "f" if opened.kind == "e" else opened.kind, array.shape[-1], space, opened.data_range, planes)
+    white = 1.0 if opened.is_integer and space in ("hsv", "hsi") else opened.data_range
+    kernels.loops.split(native, "f" if opened.kind == "e" else opened.kind, array.shape[-1], space, white, planes)
     return planes
 
 

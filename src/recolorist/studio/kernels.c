@@ -84,9 +84,11 @@ EXPORT(map) int map(const char *source, char *target, size_t n, int space, int d
     return map_converted(source, target, n, &f, diagonal, &m);
 }
 
-EXPORT(split) void split(const char *pixels, size_t n, int space, double *planes)
+/* White is 255, or 1 where ratios are taken from the levels themselves. */
+EXPORT(split) void split(const char *pixels, size_t n, int space, double white, double *planes)
 {
-    const Format f = format_of(space);
+    Format f = format_of(space);
+    f.unit = white;
     split_pixels(pixels, planes, n, &f);
 }
 
@@ -177,7 +179,7 @@ EXPORT(unlimit) void unlimit(double *planes, size_t n, int space)
 EXPORT(map_unlimited) void map_unlimited(const char *pixels, size_t n, int space, int diagonal, const double *numbers, double *planes)
 {
     const Map m = {0.0, 255.0, 3, numbers, numbers + (diagonal ? 3 : 9)};
-    split(pixels, n, space, planes);
+    split(pixels, n, space, 255.0, planes);
     map_planes(planes, planes + n, planes + 2 * n, n, diagonal, &m);
     unlimit(planes, n, space);
 }

@@ -57,10 +57,26 @@ export function weigh({ list, index }, mask) {
  */
 export function planesOf(pixels, { name, linear }, kernels) {
   if (linear) return linear.whole.map((row) => ({ values: mixed(pixels, row), unit: linear.denominator * 255 }));
-  const planes = kernels.split(pixels, name).map((values) => ({ values, unit: 1 }));
+  const white = name === "hsv" || name === "hsi" ? 1 : 255;
+  const planes = kernels.split(pixels, name, white).map((values) => ({ values, unit: 1 }));
   if (name === "hsv") planes[2] = { values: largest(pixels), unit: 255 };
-  if (name === "hsi") planes[2] = { values: mixed(pixels, [1, 1, 1]), unit: 3 * 255 };
+  if (name === "hsi") {
+    planes[2] = { values: mixed(pixels, [1, 1, 1]), unit: 3 * 255 };
+    planes[1] = { values: saturations(pixels, planes[2].values), unit: 1 };
+  }
   return planes;
+}
+
+/**
+ * HSI's saturation from one quotient of whole numbers.
+ * @param {Int32Array} pixels
+ * @param {Float64Array} totals
+ */
+function saturations(pixels, totals) {
+  return totals.map((total, i) => {
+    const p = pixels[i], smallest = Math.min(p & 255, (p >>> 8) & 255, (p >>> 16) & 255);
+    return total > 0 ? 1 - (3 * smallest) / total : 0;
+  });
 }
 
 /**

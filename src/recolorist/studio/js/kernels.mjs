@@ -68,14 +68,16 @@ export class Kernels {
   }
 
   /**
-   * The channels of a space.
+   * The channels of a space. Hue and saturation of HSV and HSI are ratios: with a white of 1 they are those of the levels
+   * themselves, and equal ratios are equal to the last bit.
    * @param {Int32Array} pixels
    * @param {string} space
+   * @param {number} white
    * @returns {Float64Array[]}
    */
-  split(pixels, space) {
+  split(pixels, space, white) {
     const number = this.#open(space), source = this.#put(pixels), planes = this.#take(24 * pixels.length);
-    this.loops.split(source, pixels.length, number, planes);
+    this.loops.split(source, pixels.length, number, white, planes);
     return this.#planes(planes, pixels.length);
   }
 
