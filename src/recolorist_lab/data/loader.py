@@ -6,7 +6,9 @@ when it first reads from it, and none is sent.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -25,6 +27,8 @@ from recolorist_lab.data.pixels import Box, Bytes, Resize, digest_of, resize_squ
 __all__ = ["READING", "Label", "Sample", "Samples"]
 
 READING: Final = Reading(convert=True)  #: how image files of datasets are read
+_READERS: Final = 4  # threads that compare images with the manifest
+_TOGETHER: Final = 1024
 Label: TypeAlias = "int | NDArray[np.float32]"
 
 
@@ -148,6 +152,18 @@ class Samples:
                 f"{entry.key} of {self.manifest.facts.title} holds other pixels than when it was indexed; put the image back, or "
                 "index the data again"
             )
+
+    def refuse_any_changed(self) -> None:
+        """Refuse the images if one of them is not the one that was indexed; those of a pack were compared when it was made.
+
+        Raises:
+            ImageError: A file, or a row, holds something else.
+        """
+        if self.packed is not None or self._arrays:
+            return
+        with ThreadPoolExecutor(_READERS) as pool:  # hashing releases Python's lock
+            for start in range(0, len(self), _TOGETHER):
+                deque(pool.map(self.refuse_changed, range(start, min(start + _TOGETHER, len(self)))), maxlen=0)
 
     @property
     def classes(self) -> tuple[str, ...]:

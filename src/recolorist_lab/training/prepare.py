@@ -46,8 +46,12 @@ def prepare(settings: Settings, rank: int = 0) -> Prepared:
     Raises:
         OptionError: A setting does not fit the data.
         MissingDataError: The data are not here.
+        ImageError: An image is not the one that was indexed.
     """
     splits = divide(open_dataset(settings.dataset, settings.root), settings)
+    for part in splits if rank == 0 else ():
+        if part is not None:
+            part.refuse_any_changed()
     images = TrainingImages(splits.train, splits.test)
     augmentation = None
     if settings.augmentation != "none":

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
 import torch
 
+from recolorist.errors import ImageError
+from recolorist_lab.data.own import IndexOptions
+from recolorist_lab.data.own_arrays import index_npz
 from recolorist_lab.training.prepare import prepare
 from tests.lab.training.contexts import small
 
@@ -28,3 +36,23 @@ def test_domains_are_numbered_for_the_algorithm() -> None:
     assert ready.order.split_by_domain
     assert len(ready.order.names) == 2
     assert ready.algorithm.task.classes == 4
+
+
+@pytest.mark.parametrize("split", ["train", "val", "test"])
+@pytest.mark.parametrize("measured_before", [True, False])
+def test_images_that_were_changed_in_place_are_refused(tmp_path: Path, split: str, measured_before: bool) -> None:
+    rng = np.random.default_rng(0)
+    arrays: dict[str, Any] = {}
+    for name in ("train", "val", "test"):
+        arrays[f"{name}_images"] = rng.integers(0, 256, (8, 8, 8, 3), np.uint8)
+        arrays[f"{name}_labels"] = np.arange(8)[:, None] % 2
+    np.savez(tmp_path / "own.npz", **arrays)
+    manifest = index_npz(tmp_path / "own.npz", IndexOptions("own")).write(tmp_path / "own.parquet")
+    settings = small(dataset=str(manifest), size=8)
+    if measured_before:
+        prepare(settings)
+    images = np.lib.format.open_memmap(tmp_path / "own" / f"{split}_images.npy", "r+")
+    images[:] = 0
+    images.flush()
+    with pytest.raises(ImageError, match="holds other pixels than when it was indexed"):
+        prepare(settings)
