@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from recolorist.bank import drift
+from recolorist.bank import drift, shift
 from recolorist.bank.features import style_features
 from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import StatisticsError
@@ -177,6 +177,48 @@ def test_groups_of_200_do_not_alarm_because_the_edge_of_a_small_bank_is_uncertai
         found.append(drift.beta_binomial_tail(outside, 200, region.styles + 1 - region.rank, region.rank))
     assert min(found) > 0.001
     assert np.mean(np.array(found) < 0.1) < 0.2
+
+
+def test_images_of_one_patient_do_not_count_as_many_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight images of each patient: counted one by one, many unchanged groups were called drifted."""
+    monkeypatch.setattr(shift, "RESAMPLES", 9)  # the shift is not looked at
+    found: dict[bool, list[bool]] = {True: [], False: []}
+    for seed in range(60):
+        patients = cloud(60, seed, "skewed")
+        rows = np.repeat(np.arange(60), 8)
+        units, half = rows.astype(str), rows < 30
+        keys = [str(number) for number in range(int(half.sum()))]
+        bank = StyleBank(patients.mean[rows[half]], patients.cov[rows[half]], np.full(len(keys), 4096), keys)
+        for is_known in (True, False):
+            region = drift.region_of(bank, units=units[half] if is_known else None)
+            new = (patients.mean[rows[~half]], patients.cov[rows[~half]], units[~half] if is_known else None)
+            found[is_known].append(drift.group_of("g", region, *new).chance < 0.001)
+    assert sum(found[True]) == 0
+    assert sum(found[False]) >= 5
+
+
+def test_the_edge_leaves_out_whole_patients() -> None:
+    """Images of one patient stand in for each other: left out one by one, none is far from the rest."""
+    patients = cloud(60, 3, "skewed")
+    rows = np.repeat(np.arange(60), 8)
+    bank = StyleBank(patients.mean[rows], patients.cov[rows], np.full(480, 4096), [str(number) for number in range(480)])
+    region = drift.region_of(bank, units=rows.astype(str))
+    features = style_features(patients.mean, patients.cov)
+    others = np.repeat(features[1:], 8, axis=0)
+    away = features[0] - others.mean(axis=0)
+    distance = np.sqrt(away @ np.linalg.solve(np.cov(others.T), away))
+    assert np.abs(region.left_out - distance).min() < 1e-9 * distance
+    assert region.threshold > 1.2 * drift.region_of(bank).threshold
+
+
+def test_a_patient_counts_by_its_share_of_images_outside() -> None:
+    bank = cloud(400, 0)
+    region = drift.region_of(bank, units=np.repeat(np.arange(100), 4).astype(str))
+    far = bank.mean[:40] + np.where(np.arange(40) % 4 < 2, 0.4, 0.0)[:, None]  # half of the images of ten patients
+    group = drift.group_of("g", region, far, bank.cov[:40], np.repeat(np.arange(10), 4).astype(str))
+    above, below = region.styles + 1 - region.rank, region.rank
+    assert group.outside == 20
+    assert group.chance == pytest.approx(drift.beta_binomial_tail(5, 10, above / 4, below / 4))
 
 
 @pytest.mark.parametrize("count", [60, 80])

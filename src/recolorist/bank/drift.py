@@ -158,7 +158,9 @@ def region_of(bank: StyleBank, coverage: float = COVERAGE, units: NDArray[np.str
     spread, axes = np.linalg.eigh(deviations.T @ deviations / (count - 1))
     whiten = axes / np.sqrt(np.maximum(spread, _FLOOR**2))
     cloud = deviations @ whiten
-    left_out = np.sort(leave_one_out((cloud**2).sum(axis=1), count))
+    by_unit = sort_units(units, count)
+    is_single = len(by_unit.size) == count
+    left_out = np.sort(leave_one_out((cloud**2).sum(axis=1), count) if is_single else _leave_units_out(features, by_unit))
     rank = math.ceil((count + 1) * coverage)
     is_small = rank > count
     rank = min(rank, count)
@@ -175,7 +177,7 @@ def region_of(bank: StyleBank, coverage: float = COVERAGE, units: NDArray[np.str
         rank,
         np.sqrt(left_out),
         cloud,
-        sort_units(units, count),
+        by_unit,
         bank.mean.mean(axis=0),
         np.maximum(bank.mean.std(axis=0, ddof=1), _FLOOR),
         bank.std.mean(axis=0),
@@ -198,6 +200,18 @@ def leave_one_out(inside: Array, count: int) -> Array:
     """
     room = np.maximum((count - 1) ** 2 - count * inside, 1e-9)
     return np.asarray((count - 2) * count**2 * inside / ((count - 1) * room))
+
+
+def _leave_units_out(features: Array, units: Units) -> Array:
+    """Return the squared distance of each point from the cloud of the other patients or slides."""
+    distances = np.empty(len(features))
+    for start, size in zip(units.start, units.size, strict=True):
+        rows = units.order[start : start + size]
+        others = np.delete(features, rows, axis=0)
+        spread, axes = np.linalg.eigh(np.cov(others.T))
+        white = (features[rows] - others.mean(axis=0)) @ (axes / np.sqrt(np.maximum(spread, _FLOOR**2)))
+        distances[rows] = (white**2).sum(axis=1)
+    return distances
 
 
 def f_threshold(count: int, size: int, coverage: float) -> float:
@@ -307,14 +321,29 @@ def group_of(
         What the two tests say of the group.
     """
     white = region.whitened(mean, cov)
-    outside = int(((white**2).sum(axis=1) > region.threshold**2).sum())
+    is_outside = (white**2).sum(axis=1) > region.threshold**2
     count, std = len(mean), np.sqrt(np.diagonal(cov, axis1=1, axis2=2))
-    above, below = region.styles + 1 - region.rank, region.rank
-    chance = beta_binomial_tail(outside, count, above, below)
-    too_few = count < 2 and beta_binomial_tail(count, count, above, below) >= alpha
+    chance = _chance_outside(region, is_outside, units)
+    too_few = count < 2 and beta_binomial_tail(count, count, region.styles + 1 - region.rank, region.rank) >= alpha
     shift = find_shift(region.cloud, region.units, white, units)
     changes = _compare(region, mean.mean(axis=0), std.mean(axis=0))
-    return Group(name, count, outside, chance, shift, *changes, too_few, alpha)
+    return Group(name, count, int(is_outside.sum()), chance, shift, *changes, too_few, alpha)
+
+
+def _chance_outside(region: Region, is_outside: NDArray[np.bool_], units: NDArray[np.str_] | None) -> float:
+    """Return the probability of so many images outside; with patients or slides each of these counts once.
+
+    Images of one patient lie outside together. A patient counts by the share of its images outside, and the bank tells as much
+    of the edge as its patients do, as if the images of each were equal. That finds less than counting images, and is never wrong
+    by them.
+    """
+    above, below = region.styles + 1 - region.rank, region.rank
+    if units is None:
+        return beta_binomial_tail(int(is_outside.sum()), len(is_outside), above, below)
+    _, codes, sizes = np.unique(units, return_inverse=True, return_counts=True)
+    patients = float((np.bincount(codes, weights=is_outside) / sizes).sum())
+    share = len(region.units.size) / region.styles
+    return beta_binomial_tail(math.floor(patients + 1e-9), len(sizes), above * share, below * share)
 
 
 def _compare(region: Region, mean: Array, std: Array) -> tuple[Array, Array, Array, Array]:
@@ -324,7 +353,7 @@ def _compare(region: Region, mean: Array, std: Array) -> tuple[Array, Array, Arr
     return 255 * shift, shift / region.mean_spread, ratio, change / region.std_spread
 
 
-def beta_binomial_tail(successes: int, draws: int, above: int, below: int) -> float:
+def beta_binomial_tail(successes: int, draws: int, above: float, below: float) -> float:
     """Return the probability of so many successes or more, where their probability is itself only known from a sample.
 
     New values lie above the k-th smallest of n values with a probability that varies from sample to sample. It has a beta
