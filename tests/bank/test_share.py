@@ -163,10 +163,12 @@ def test_drift_and_the_gate_refuse_a_bank_made_for_sharing(bank: rc.StyleBank, t
     for form in (share(bank, 16.0, 2, keep_name=True).bank, share_gaussian(bank).bank):
         assert describe_sharing(form)
         form.save(tmp_path / "s.rcb")
-        assert "compare with the bank that it was made from" in refused("drift", tmp_path / "new", "--bank", tmp_path / "s.rcb")
+        assert "take the bank that it was made from" in refused("drift", tmp_path / "new", "--bank", tmp_path / "s.rcb")
         harmonise = ("harmonise", tmp_path / "new", tmp_path / "out", "--to", tmp_path / "s.rcb")
         assert "move every image, with --gate off" in refused(*harmonise)
         assert run_here(*harmonise, "--gate", "off", "--force").code == 0
+        with pytest.raises(StatisticsError, match="made for sharing"):
+            rc.Harmoniser(form)
     assert describe_sharing(bank) is None
 
 

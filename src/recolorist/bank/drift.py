@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.bank.features import style_features
+from recolorist.bank.share import refuse_shared
 from recolorist.bank.shift import Shift, Units, find_shift, sort_units
 from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import StatisticsError
@@ -135,7 +136,7 @@ def region_of(bank: StyleBank, coverage: float = COVERAGE, units: NDArray[np.str
         The region, whose ``rule`` says where its threshold comes from.
 
     Raises:
-        StatisticsError: The bank is too small or of another space, or the coverage lies outside its limits.
+        StatisticsError: The bank is too small, of another space or made for sharing, or the coverage lies outside its limits.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -145,6 +146,7 @@ def region_of(bank: StyleBank, coverage: float = COVERAGE, units: NDArray[np.str
     """
     if bank.space != "rgb":
         raise StatisticsError(f"the bank holds moments of {bank.space!r}; drift needs those of RGB")
+    refuse_shared(bank, "take the bank that it was made from, or move every image, with gate='off'")
     if not 0.5 <= coverage < 1:
         raise StatisticsError(f"coverage={coverage:g}; accepted are probabilities from 0.5 to below 1")
     features = style_features(bank.mean, bank.cov)

@@ -20,7 +20,6 @@ from recolorist.augment.harmoniser import Harmoniser
 from recolorist.bank import drift as drift_numbers
 from recolorist.bank.making import ALL_PIXELS, warn_of_other_mask
 from recolorist.bank.names import find_patients
-from recolorist.bank.share import refuse_shared
 from recolorist.bank.style_bank import StyleBank
 from recolorist.bank.table import Row
 from recolorist.collections.auditing import AuditWork, mark_outliers, panel_of, summary_of
@@ -169,8 +168,6 @@ def write_harmonised(
             "pool maps all images of a folder alike, and max_clip and max_loss hold for each image; leave out pool=True or "
             "the limits"
         )
-    if isinstance(style, StyleBank) and options.gate != "off":
-        refuse_shared(style, "take the bank that it was made from, or move every image, with gate='off'")
     harmoniser = Harmoniser.with_options(style, options.match, options.gate, options.coverage, options.style_name)
     identity = style.fingerprint if isinstance(style, StyleBank) else style.to_dict()
     decisive = options.to_dict() | {"quality": output.quality, "icc": output.keep_icc, "style": identity}
@@ -203,7 +200,6 @@ def compare_images(
 ) -> DriftResult:
     """Compare a collection with a bank; see :func:`recolorist.collections.drift`."""
     bank = StyleBank.of(bank)
-    refuse_shared(bank, "compare with the bank that it was made from")
     warn_of_other_mask(bank.mask, options.mask, "the new images")
     region = drift_numbers.region_of(bank, options.coverage, _patients(bank, options.patients))
     measure = BankOptions(MeasureOptions(options.mask), any_split=True, with_blank=True)
