@@ -257,6 +257,13 @@ def test_the_channel_that_moved_is_named(channels: int, name: str) -> None:
     assert words.startswith(f"{name}: {10 * channels} levels brighter ({channels}.0 SD)")
 
 
+def test_words_count_and_say_where_no_channel_explains_the_distance() -> None:
+    """An image seven deviations away was described as three levels darker, and a group as 1 levels brighter."""
+    change = (np.array([1.2, 0.1, 0.0]), np.array([0.5, 0.1, 0.0]), np.ones(3), np.zeros(3))
+    assert drift.describe_shift(*change) == "red: 1 level brighter (0.5 SD), contrast × 1.00 (0.0 SD)"
+    assert drift.describe_shift(*change, 7.4).endswith("; mostly in how the channels vary together")
+
+
 def test_contrast_comes_first_where_it_moved_further() -> None:
     words = drift.describe_shift(np.array([-2.0]), np.array([-0.5]), np.array([0.5]), np.array([-3.0]))
     assert words == "grey: contrast × 0.50 (3.0 SD), 2 levels darker (0.5 SD)"

@@ -279,9 +279,8 @@ class Group:
     @property
     def words(self) -> str:
         """A description of the channel that moved most, and whether the channels vary together otherwise."""
-        text = describe_shift(self.mean_shift, self.mean_sds, self.contrast, self.contrast_sds)
-        seen = float(max(np.abs(self.mean_sds).max(), np.abs(self.contrast_sds).max()))
-        return f"{text}; mostly in how the channels vary together" if self.is_shifted and self.shift.size > 2 * seen else text
+        changes = (self.mean_shift, self.mean_sds, self.contrast, self.contrast_sds)
+        return describe_shift(*changes, self.shift.size if self.is_shifted else 0.0)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers and the description, ready for JSON."""
@@ -383,7 +382,7 @@ def beta_binomial_tail(successes: int, draws: int, above: float, below: float) -
     return float(min(1.0, np.exp(ways + betaln(counts + above, draws - counts + below) - betaln(above, below)).sum()))
 
 
-def describe_shift(shift: Array, sds: Array, contrast: Array, contrast_sds: Array) -> str:
+def describe_shift(shift: Array, sds: Array, contrast: Array, contrast_sds: Array, distance: float = 0.0) -> str:
     """Describe the channel that moved most; brightness or contrast comes first, whichever moved further.
 
     Args:
@@ -391,6 +390,7 @@ def describe_shift(shift: Array, sds: Array, contrast: Array, contrast_sds: Arra
         sds: The same in deviations of the bank.
         contrast: Ratio of standard deviations per channel.
         contrast_sds: Change of the standard deviation in deviations of the bank.
+        distance: How far all features together moved; where no channel explains it, the description says so.
 
     Returns:
         The description.
@@ -401,13 +401,14 @@ def describe_shift(shift: Array, sds: Array, contrast: Array, contrast_sds: Arra
     """
     channel = int(np.maximum(np.abs(sds), np.abs(contrast_sds)).argmax())
     name = _CHANNELS[channel] if len(sds) == 3 else "grey" if len(sds) == 1 else f"channel {channel}"
-    direction = "brighter" if shift[channel] > 0 else "darker"
+    direction, levels = "brighter" if shift[channel] > 0 else "darker", abs(float(shift[channel]))
     parts = [
-        f"{abs(shift[channel]):.0f} levels {direction} ({abs(sds[channel]):.1f} SD)",
+        f"{levels:.0f} level{'' if round(levels) == 1 else 's'} {direction} ({abs(sds[channel]):.1f} SD)",
         f"contrast × {contrast[channel]:.2f} ({abs(contrast_sds[channel]):.1f} SD)",
     ]
     ordered = parts if abs(sds[channel]) >= abs(contrast_sds[channel]) else parts[::-1]
-    return f"{name}: {', '.join(ordered)}"
+    seen = float(max(np.abs(sds).max(), np.abs(contrast_sds).max()))
+    return f"{name}: {', '.join(ordered)}" + ("; mostly in how the channels vary together" if distance > 2 * seen else "")
 
 
 def image_lines(
@@ -421,7 +422,7 @@ def image_lines(
             "distance": float(distance[i]),
             "outside": bool(distance[i] > region.threshold),
             "nearer": region.share_nearer(float(distance[i])),
-            "words": describe_shift(*_compare(region, mean[i], std[i])),
+            "words": describe_shift(*_compare(region, mean[i], std[i]), distance[i] if distance[i] > region.threshold else 0.0),
         }
         for i, key in enumerate(keys)
     ]
