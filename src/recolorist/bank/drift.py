@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.bank.features import style_features
+from recolorist.bank.left_out import FLOOR, f_threshold, leave_one_out, leave_units_out
 from recolorist.bank.share import refuse_shared
 from recolorist.bank.shift import Shift, Units, find_shift, sort_units
 from recolorist.bank.style_bank import StyleBank
@@ -34,10 +35,8 @@ __all__ = [
     "SmallBankWarning",
     "beta_binomial_tail",
     "describe_shift",
-    "f_threshold",
     "group_of",
     "image_lines",
-    "leave_one_out",
     "region_of",
 ]
 
@@ -45,7 +44,6 @@ Array = NDArray[np.float64]
 
 #: The share of images like those of the bank that lie inside the region, unless another one is asked for.
 COVERAGE: Final = 0.99
-_FLOOR: Final = 0.5 / 255.0  # no feature is known better than half an 8-bit level; keeps constant ones from exploding
 #: Below this probability a group counts as drifted.
 ALPHA: Final = 1e-3
 #: With fewer styles the edge of the region is poorly known: more than one in sixty images like the bank's may lie outside.
@@ -158,17 +156,17 @@ def region_of(bank: StyleBank, coverage: float = COVERAGE, units: NDArray[np.str
     centre = features.mean(axis=0)
     deviations = features - centre
     spread, axes = np.linalg.eigh(deviations.T @ deviations / (count - 1))
-    whiten = axes / np.sqrt(np.maximum(spread, _FLOOR**2))
+    whiten = axes / np.sqrt(np.maximum(spread, FLOOR**2))
     cloud = deviations @ whiten
     by_unit = sort_units(units, count)
     is_single = len(by_unit.size) == count
-    left_out = np.sort(leave_one_out((cloud**2).sum(axis=1), count) if is_single else _leave_units_out(features, by_unit))
+    left_out = np.sort(leave_one_out((cloud**2).sum(axis=1), count) if is_single else leave_units_out(features, by_unit))
     rank = math.ceil((count + 1) * coverage)
     is_small = rank > count
     rank = min(rank, count)
     threshold = float(left_out[rank - 1])
     if is_small:
-        varying = int((spread > _FLOOR**2).sum())  # directions in which nothing varies add nothing to a distance
+        varying = int((spread > FLOOR**2).sum())  # directions in which nothing varies add nothing to a distance
         threshold = max(threshold, f_threshold(count, max(1, varying), coverage))
     return Region(
         centre,
@@ -181,57 +179,10 @@ def region_of(bank: StyleBank, coverage: float = COVERAGE, units: NDArray[np.str
         cloud,
         by_unit,
         bank.mean.mean(axis=0),
-        np.maximum(bank.mean.std(axis=0, ddof=1), _FLOOR),
+        np.maximum(bank.mean.std(axis=0, ddof=1), FLOOR),
         bank.std.mean(axis=0),
-        np.maximum(bank.std.std(axis=0, ddof=1), _FLOOR),
+        np.maximum(bank.std.std(axis=0, ddof=1), FLOOR),
     )
-
-
-def leave_one_out(inside: Array, count: int) -> Array:
-    """Return the squared distance of each point from the cloud of the others.
-
-    This is the rank-one identity: a point at squared distance d² from the cloud of all n points lies at
-    (n−2)·n²·d² / ((n−1)·((n−1)² − n·d²)) from that of the others.
-
-    Args:
-        inside: Squared distance of each point from the cloud of all.
-        count: The number of points.
-
-    Returns:
-        The squared distances.
-    """
-    room = np.maximum((count - 1) ** 2 - count * inside, 1e-9)
-    return np.asarray((count - 2) * count**2 * inside / ((count - 1) * room))
-
-
-def _leave_units_out(features: Array, units: Units) -> Array:
-    """Return the squared distance of each point from the cloud of the other patients or slides."""
-    distances = np.empty(len(features))
-    for start, size in zip(units.start, units.size, strict=True):
-        rows = units.order[start : start + size]
-        others = np.delete(features, rows, axis=0)
-        spread, axes = np.linalg.eigh(np.cov(others.T))
-        white = (features[rows] - others.mean(axis=0)) @ (axes / np.sqrt(np.maximum(spread, _FLOOR**2)))
-        distances[rows] = (white**2).sum(axis=1)
-    return distances
-
-
-def f_threshold(count: int, size: int, coverage: float) -> float:
-    """Return the squared distance within which a new normal point lies with this probability.
-
-    It is p (n+1) (n−1) / (n (n−p)) times a quantile of the F distribution.
-
-    Args:
-        count: The number n of points that the cloud was fitted to.
-        size: The number p of features.
-        coverage: The probability.
-
-    Returns:
-        The squared distance.
-    """
-    from scipy.special import fdtri  # loaded only for small banks
-
-    return float(size * (count + 1) * (count - 1) / (count * (count - size)) * fdtri(size, count - size, coverage))
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +301,7 @@ def _chance_outside(region: Region, is_outside: NDArray[np.bool_], units: NDArra
 def _compare(region: Region, mean: Array, std: Array) -> tuple[Array, Array, Array, Array]:
     """Return the shift in levels and in deviations, the ratio of contrasts, and the change of contrast in deviations."""
     shift, change = mean - region.mean_centre, std - region.std_centre
-    ratio = std / np.maximum(region.std_centre, _FLOOR)
+    ratio = std / np.maximum(region.std_centre, FLOOR)
     return 255 * shift, shift / region.mean_spread, ratio, change / region.std_spread
 
 
