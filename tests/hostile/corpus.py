@@ -15,8 +15,10 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
+from PIL import Image
 
 from tests.hostile.files import seed_of
+from tests.io.kit import bare_tiff
 
 __all__ = ["CORPUS", "bank_with"]
 
@@ -87,6 +89,35 @@ def _png_header(width: int, height: int) -> bytes:
     )
 
 
+def _short_png() -> bytes:
+    """Half of the rows, in chunks whose checksums fit."""
+    parts = [(b"IHDR", struct.pack(">IIBBBBB", 16, 12, 8, 0, 0, 0, 0)), (b"IDAT", zlib.compress(bytes(17) * 6)), (b"IEND", b"")]
+    chunks = (struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body)) for name, body in parts)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+def _longer(data: bytes, mark: bytes, distance: int) -> bytes:
+    """Overwrite the high byte of a height of the seeds, 12, which stands at a distance from a mark, with 2."""
+    changed = bytearray(data)
+    changed[data.index(mark) + distance] = 2
+    return bytes(changed)
+
+
+def _tiles(kept: int) -> bytes:
+    """A JPEG 2000 image with some of its four tiles."""
+    buffer = io.BytesIO()
+    Image.new("L", (16, 16), 200).save(buffer, "JPEG2000", no_jp2=True, tile_size=(8, 8))
+    first, *tiles = buffer.getvalue().removesuffix(b"\xff\xd9").split(b"\xff\x90")
+    return b"\xff\x90".join([first, *tiles[:kept]]) + b"\xff\xd9"
+
+
+def _jpeg_2000_in_tiff() -> bytes:
+    data = bytearray(_tiles(4))
+    struct.pack_into(">II", data, 8, 1 << 16, 1 << 16)  # the size, and that of a tile
+    struct.pack_into(">II", data, 24, 1 << 16, 1 << 16)
+    return bare_tiff(bytes(data), (16, 16), 8, t259=34712)
+
+
 def bank_with(**entries: object) -> bytes:
     """A bank with other entries and a checksum that fits them."""
     plain = {name: value for name, value in json.loads(seed_of("json")).items() if name != "sha256"} | entries
@@ -118,10 +149,15 @@ CORPUS: Final[dict[str, tuple[str, Callable[[], bytes], str]]] = {
     "tiff: rows without strips": ("tif", lambda: _tiff_tag(257, 400), "would cover it"),
     "tiff: a strip without bytes": ("tif", lambda: _tiff_tag(279, 0), "hold no pixels"),
     "tiff: strips beyond the file": ("tif", lambda: _tiff_tag(273, 1 << 30), "cut off"),
+    "tiff: a JPEG 2000 of 16 GiB in 450 bytes": ("tif", _jpeg_2000_in_tiff, "holds an image of 65536 x 65536"),
+    "jpeg: more rows than data": ("jpg", lambda: _longer(seed_of("jpg"), b"\xff\xc0", 5), "end before its last row"),
+    "jpeg 2000: a tile is missing": ("j2k", lambda: _tiles(3), "holds 3 tiles, and 4 would cover it"),
+    "gif: a frame smaller than the screen": ("gif", lambda: _longer(seed_of("gif"), b"GIF87a", 9), "does not cover"),
     "npy: 10^12 pixels in 192 bytes": ("npy", lambda: _npy((10**6, 10**6)), "limit"),
     "npy: more pixels than bytes": ("npy", lambda: _npy((100, 100, 3)), "cut off"),
     "npy: objects": ("npy", lambda: _npy((4, 4), "|O"), "objects"),
     "png: 50,000 x 50,000 in 100 bytes": ("png", lambda: _png_header(50_000, 50_000), "limit"),
+    "png: fewer rows than declared": ("png", _short_png, "bytes of rows, and"),
     "eps named png": ("png", lambda: b"%!PS-Adobe-3.0 EPSF-3.0\n" + bytes(200), "png"),
     "tar.gz: six bytes short": ("tar.gz", lambda: _cut("tar.gz stored", 6), "nothing of it was written"),
     "tar.gz: one wrong bit": ("tar.gz", _flip_content, "nothing of it was written"),

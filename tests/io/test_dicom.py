@@ -15,7 +15,7 @@ from recolorist.errors import ImageError, RecoloristError
 from recolorist.io.images import read_image, read_picture
 from recolorist.io.write import encode
 from tests.commands import picture, run_here
-from tests.io.kit import Pixels, save_bytes, sixteen
+from tests.io.kit import Pixels, drop_tile, jpeg_2000, save_bytes, sixteen
 
 
 def save_dicom(path: Path, pixels: Pixels, stored: int, form: str, syntax: Any = "ExplicitVRLittleEndian", **change: Any) -> Path:
@@ -125,6 +125,7 @@ def _functional_groups() -> Any:
         ({"Rows": 60000, "Columns": 60000}, "over the limit"),
         ({"RescaleSlope": "2", "RescaleIntercept": "0"}, "slope 2"),
         ({"RescaleSlope": "1", "RescaleIntercept": "-1024"}, "intercept -1024"),
+        ({"RescaleSlope": "0", "RescaleIntercept": "0"}, "slope 0"),
         ({"ModalityLUTSequence": _lut}, "lookup table"),
         ({"SharedFunctionalGroupsSequence": _functional_groups}, "slope 2"),
         ({"PerFrameFunctionalGroupsSequence": _functional_groups}, "slope 2"),
@@ -212,6 +213,28 @@ def test_a_jpeg_larger_than_the_header_says(tmp_path: Path) -> None:
         else:
             with pytest.raises(ImageError, match="declares 4 x 4 pixels, and the frame in it has 53 x 37"):
                 read_image(path)
+
+
+@pytest.mark.parametrize(("pixels", "stored"), [(picture()[..., 0], 16), (picture()[..., 0], 12), (sixteen()[..., 0], 8)])
+def test_jpeg_2000_of_other_bits_inside(tmp_path: Path, pixels: Pixels, stored: int) -> None:
+    """It was read on the scale of the header: 8 bits in 16 nearly black, 16 bits in 8 without their high bytes."""
+    pydicom = pytest.importorskip("pydicom")
+    change = {"PixelData": pydicom.encaps.encapsulate([jpeg_2000(pixels)])}
+    shaped = pixels.astype(np.uint8 if stored == 8 else np.uint16)
+    path = save_dicom(tmp_path / "a.dcm", shaped, stored, "MONOCHROME2", "JPEG2000Lossless", **change)
+    inside = 8 * pixels.itemsize
+    with pytest.raises(ImageError, match=f"declares {stored} bits, and the JPEG 2000 frame .* of {inside} bits"):
+        read_image(path)
+    path = save_dicom(tmp_path / "a.dcm", pixels, inside, "MONOCHROME2", "JPEG2000Lossless", **change)
+    assert np.array_equal(read_image(path), pixels)
+
+
+def test_jpeg_2000_without_a_tile_inside(tmp_path: Path) -> None:
+    pydicom = pytest.importorskip("pydicom")
+    pixels = picture()[..., 0]
+    change = {"PixelData": pydicom.encaps.encapsulate([drop_tile(jpeg_2000(pixels, tile_size=(16, 16)), 5)])}
+    with pytest.raises(ImageError, match="holds 11 tiles, and 12 would cover it"):
+        read_image(save_dicom(tmp_path / "a.dcm", pixels, 8, "MONOCHROME2", "JPEG2000Lossless", **change))
 
 
 def test_names_are_dropped(tmp_path: Path) -> None:

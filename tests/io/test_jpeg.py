@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from PIL.JpegImagePlugin import JpegImageFile
 
+from recolorist.errors import ImageError
 from recolorist.io import jpeg as module
 from recolorist.io.images import HugeError, Reading
 from recolorist.io.jpeg import plain_size, read_jpeg
@@ -106,3 +108,30 @@ def outcome(data: bytes) -> tuple[str, bytes]:
     except Exception as error:  # noqa: BLE001 - decoders raise anything
         return f"{type(error).__name__}: {error}", b""
     return str(pixels.shape), pixels.tobytes()
+
+
+class TestMissingRows:
+    """A file that declares more rows than its data hold is not filled with grey."""
+
+    @pytest.mark.parametrize("subsampling", [0, 2])
+    @pytest.mark.parametrize("mode", ["RGB", "L"])
+    @pytest.mark.parametrize("restart", [0, 5])
+    def test_more_rows_than_data(self, subsampling: int, mode: str, restart: int) -> None:
+        buffer = io.BytesIO()
+        options = {"subsampling": subsampling} if mode == "RGB" else {}
+        Image.fromarray(picture()).convert(mode).save(buffer, "JPEG", restart_marker_blocks=restart, **options)
+        data = bytearray(buffer.getvalue())
+        struct.pack_into(">H", data, data.index(b"\xff\xc0") + 5, 400)
+        with pytest.raises(ImageError, match="end before its last row"):
+            read_jpeg(bytes(data), Reading())
+
+    @pytest.mark.parametrize("level", [127, 128, 129])
+    @pytest.mark.parametrize("options", [{}, {"progressive": True}, {"subsampling": 0}, {"restart_marker_blocks": 3}], ids=str)
+    def test_grey_images_are_no_damage(self, level: int, options: dict[str, Any]) -> None:
+        pixels = picture()
+        pixels[20:] = level
+        for image in (Image.fromarray(pixels), Image.new("RGB", (53, 37), (level,) * 3), Image.new("L", (8, 8), level)):
+            buffer = io.BytesIO()
+            image.save(buffer, "JPEG", **options)
+            buffer.seek(0)
+            assert np.array_equal(read_jpeg(buffer.getvalue(), Reading()).pixels, np.asarray(Image.open(buffer)))

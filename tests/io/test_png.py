@@ -27,6 +27,14 @@ def chunk(name: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
 
+def stored_png(grey: Any, rows: int, bits: int) -> bytes:
+    """A grey PNG that declares all rows and holds the first of them."""
+    lines = grey[:rows].astype(f">u{bits // 8}")
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", grey.shape[1], grey.shape[0], bits, 0, 0, 0, 0))
+    body = chunk(b"IDAT", zlib.compress(b"".join(b"\0" + line.tobytes() for line in lines)))
+    return b"\x89PNG\r\n\x1a\n" + head + body + chunk(b"IEND", b"")
+
+
 class TestDepths:
     @pytest.mark.parametrize("depth", [1, 3, 4])
     @pytest.mark.parametrize("bits", [8, 16])
@@ -161,3 +169,41 @@ class TestDamage:
         (tmp_path / "a.png").write_bytes(bytes(data))
         with pytest.raises(ImageError, match=r"a\.png cannot be read as PNG"):
             read_image(tmp_path / "a.png")
+
+    @pytest.mark.parametrize("bits", [8, 16])
+    @pytest.mark.parametrize("rows", [1, 20, 36])
+    def test_fewer_rows_than_declared(self, bits: int, rows: int) -> None:
+        """Pillow leaves the rest black."""
+        data = stored_png(np.full((37, 53), 200, "u1"), rows, bits)
+        with pytest.raises(ImageError, match="bytes of rows, and"):
+            read_png(data, Reading())
+
+    def test_black_corners_are_no_damage(self) -> None:
+        black = np.zeros((37, 53), "u1")
+        for bits in (8, 16):
+            assert not read_png(stored_png(black, 37, bits), Reading()).pixels.any()
+        pixels = picture()
+        pixels[-1] = 0
+        for mode in ("RGB", "RGBA", "L"):
+            image = Image.fromarray(pixels).convert(mode)
+            buffer = io.BytesIO()
+            image.save(buffer, "PNG")
+            assert np.array_equal(read_png(buffer.getvalue(), Reading()).pixels, np.asarray(image))
+
+    @pytest.mark.parametrize("size", [(1, 1), (3, 2), (8, 8), (53, 37)])
+    def test_interlaced(self, size: tuple[int, int]) -> None:
+        """One value throughout: the passes differ in nothing but their sizes."""
+        width, height = size
+        steps = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
+        passes = [np.ones((height, width))[top::down, left::across].shape for left, top, across, down in steps]
+        raw = b"".join(b"\0" + bytes([9] * columns) for rows, columns in passes if columns for _ in range(rows))
+        head = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 1))
+        last = 1 + next(columns for rows, columns in reversed(passes) if rows and columns)
+        for missing in (0, last) if last < len(raw) else (0,):  # of no rows at all Pillow itself says so
+            body = chunk(b"IDAT", zlib.compress(raw[: len(raw) - missing]))
+            data = b"\x89PNG\r\n\x1a\n" + head + body + chunk(b"IEND", b"")
+            if missing:
+                with pytest.raises(ImageError, match=f"holds {len(raw) - last:,} bytes of rows, and {len(raw):,} would cover it"):
+                    read_png(data, Reading())
+            else:
+                assert (read_png(data, Reading()).pixels == 9).all()

@@ -16,7 +16,7 @@ from recolorist.io.images import read_picture
 from recolorist.io.raster import RASTER_FORMATS, read_raster
 from recolorist.io.reading import HugeError, Reading
 from tests.commands import picture
-from tests.io.kit import exif, profile, save_bytes
+from tests.io.kit import drop_tile, exif, jpeg_2000, profile, save_bytes, sixteen
 
 LOSSLESS: dict[str, dict[str, Any]] = {"BMP": {}, "WEBP": {"lossless": True, "exact": True}, "JPEG2000": {}}
 RGBA = np.dstack([picture(), picture(1)[..., :1]])
@@ -80,6 +80,29 @@ class TestGif:
 
 
 class TestRefused:
+    def test_a_gif_whose_frame_is_smaller_than_its_screen(self) -> None:
+        data = bytearray(save_bytes("GIF"))
+        data[6:10] = struct.pack("<HH", 300, 200)
+        with pytest.raises(ImageError, match="first frame does not cover its 300 x 200 pixels"):
+            read_raster(bytes(data), "GIF", Reading())
+
+    def test_a_bitmap_of_run_lengths(self) -> None:
+        """Two pixels are skipped in its first row, and its second row ends early."""
+        body = bytes([2, 100, 0, 2, 2, 0, 0, 0, 1, 100, 0, 0, 4, 100, 0, 1])
+        palette = b"".join(bytes([level, level, level, 0]) for level in range(256))
+        head = struct.pack("<IiiHHIIiiII", 40, 4, 3, 1, 8, 1, len(body), 0, 0, 256, 0)
+        data = b"BM" + struct.pack("<IHHI", 1078 + len(body), 0, 0, 1078) + head + palette + body
+        with pytest.raises(ImageError, match="may leave pixels out"):
+            read_raster(data, "BMP", Reading(convert=True))
+
+    @pytest.mark.parametrize("tile", [0, 5, 11])
+    @pytest.mark.parametrize("is_deep", [False, True])
+    def test_a_jpeg_2000_without_one_of_its_tiles(self, tile: int, is_deep: bool) -> None:
+        data = jpeg_2000(sixteen()[..., 0] if is_deep else picture(), tile_size=(8, 8) if is_deep else (16, 16))
+        assert read_raster(data, "JPEG2000", Reading()).pixels.size
+        with pytest.raises(ImageError, match="holds 11 tiles, and 12 would cover it"):
+            read_raster(drop_tile(data, tile), "JPEG2000", Reading())
+
     def test_palettes_and_single_bits_need_leave(self) -> None:
         image = Image.fromarray(picture())
         for mode, depth in (("P", 3), ("1", None)):

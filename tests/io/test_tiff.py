@@ -19,7 +19,7 @@ from recolorist.io.strips import TILE, ArrayStrips
 from recolorist.io.tiff import TiffStrips, encode_tiff, read_tiff, split_tiles, write_tiff
 from recolorist.optional import MissingExtraError
 from tests.commands import picture
-from tests.io.kit import SECRETS, profile, save, save_tiff, sixteen
+from tests.io.kit import SECRETS, bare_tiff, drop_tile, jpeg_2000, pack_bits, profile, save, save_tiff, sixteen
 
 CONVERT = Reading(convert=True)
 STORED: list[dict[str, Any]] = [
@@ -303,3 +303,70 @@ class TestBands:
         for number, tile in enumerate(tiles):
             top, left = number // 2 * TILE, number % 2 * TILE
             assert np.array_equal(tile, whole[top : top + TILE, left : left + TILE])
+
+
+class TestScale:
+    """Promise 13: whatever bits are stored, white is their largest number."""
+
+    @pytest.mark.parametrize("bits", [9, 10, 12, 14, 15])
+    @pytest.mark.parametrize("samples", [1, 3])
+    @pytest.mark.parametrize("is_reversed", [False, True])
+    def test_bits_that_do_not_fill_their_bytes(self, tmp_path: Path, bits: int, samples: int, is_reversed: bool) -> None:
+        values, path = sixteen(bits, samples) >> (16 - bits), tmp_path / "a.tif"
+        shown = {"t262": 0} if is_reversed and samples == 1 else {}
+        path.write_bytes(bare_tiff(pack_bits(values, bits), (23, 31), bits, samples, **shown))
+        wanted = (2**bits - 1 - values if shown else values).squeeze()
+        found = read_picture(path)
+        assert np.array_equal(found.pixels, wanted)
+        assert found.data_range == 2**bits - 1
+        with open_strips(path, Reading()) as strips:
+            assert np.array_equal(strips.rows(0, 31).squeeze(), wanted)
+            assert strips.data_range == 2**bits - 1
+
+    def test_bits_that_are_declared_count_first(self, tmp_path: Path) -> None:
+        (tmp_path / "a.tif").write_bytes(bare_tiff(pack_bits(sixteen(0, 1) >> 4, 12), (23, 31), 12))
+        assert read_picture(tmp_path / "a.tif", Reading(bits=14)).data_range == 2**14 - 1
+
+    def test_bits_in_reversed_order(self, tmp_path: Path) -> None:
+        pixels, path = picture()[..., 0], tmp_path / "a.tif"
+        turned = np.packbits(np.unpackbits(pixels[..., None], axis=-1)[..., ::-1], axis=-1)
+        path.write_bytes(bare_tiff(turned.tobytes(), pixels.shape[::-1], 8, t266=2))
+        assert np.array_equal(read_image(path), pixels)
+
+    @pytest.mark.parametrize("inside", [8, 16])
+    def test_jpeg_2000_of_other_bits_inside(self, tmp_path: Path, inside: int) -> None:
+        pytest.importorskip("imagecodecs")
+        pixels, path = (picture() if inside == 8 else sixteen())[..., 0], tmp_path / "a.tif"
+        for declared in (8, 16):
+            path.write_bytes(bare_tiff(jpeg_2000(pixels), pixels.shape[::-1], declared, t259=34712))
+            if declared == inside:
+                assert np.array_equal(read_image(path), pixels)
+            else:
+                with pytest.raises(ImageError, match=f"declares {declared} bits, and the JPEG 2000 frame .* of {inside} bits"):
+                    read_image(path)
+
+
+class TestImagesInside:
+    """Strips and tiles that are images declare their own size; nothing larger than the strip or tile is decoded."""
+
+    @pytest.mark.parametrize(("compression", "form"), [(7, "JPEG"), (34712, "JPEG2000"), (34933, "PNG"), (50001, "WEBP")])
+    def test_larger_than_declared(self, tmp_path: Path, compression: int, form: str) -> None:
+        pytest.importorskip("imagecodecs")
+        buffer = io.BytesIO()
+        Image.new("RGB", (500, 400)).save(buffer, form)
+        (tmp_path / "a.tif").write_bytes(bare_tiff(buffer.getvalue(), (60, 64), 8, 3, t259=compression))
+        with pytest.raises(ImageError, match="place of 60 x 64 pixels holds an image of 500 x 400"):
+            read_image(tmp_path / "a.tif")
+
+    def test_kinds_whose_size_is_not_known(self, tmp_path: Path) -> None:
+        pytest.importorskip("imagecodecs")
+        (tmp_path / "a.tif").write_bytes(bare_tiff(b"\xff\x0a" + bytes(90), (60, 64), 8, t259=50002))
+        with pytest.raises(ImageError, match="whose size cannot be checked"):
+            read_image(tmp_path / "a.tif")
+
+    def test_a_missing_tile(self, tmp_path: Path) -> None:
+        pytest.importorskip("imagecodecs")
+        data = drop_tile(jpeg_2000(picture()[..., 0], tile_size=(16, 16)), 3)
+        (tmp_path / "a.tif").write_bytes(bare_tiff(data, picture().shape[1::-1], 8, t259=34712))
+        with pytest.raises(ImageError, match="holds 11 tiles, and 12 would cover it"):
+            read_image(tmp_path / "a.tif")

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
 
 from recolorist import optional
 from recolorist.errors import ImageError
+from recolorist.io.frames import frame_size, refuse_other_bits
 from recolorist.io.reading import Picture, Reading, refuse_dtype, refuse_huge, refuse_large_file
 
 __all__ = ["read_dicom"]
@@ -54,7 +54,7 @@ def read_dicom(path: Path, reading: Reading) -> Picture:
         _refuse_unsupported(data, form, frames)
         _refuse_rescaled(data)
         high = 2 ** _bits_stored(data) - 1
-        _refuse_larger_inside(data, pydicom)
+        _refuse_other_inside(data, pydicom)
         # not raw: YBR_FULL is turned into RGB; unused bits are not cleared, so that a wrong header is noticed below
         pixels = np.asarray(pydicom.pixels.pixel_array(data, raw=False, correct_unused_bits=False))
     refuse_dtype(pixels.dtype)
@@ -96,11 +96,17 @@ def _refuse_rescaled(data: Any) -> None:
     """Refuse pixels that mean something else than their number on the scale of the bits stored."""
     remedy = "apply it and save the values as floats (.tif or .npy) with a declared range"
     for element in (data, *_transformations(data)):
-        slope, intercept = float(element.get("RescaleSlope", 1) or 1), float(element.get("RescaleIntercept", 0) or 0)
+        slope, intercept = _number(element, "RescaleSlope", 1.0), _number(element, "RescaleIntercept", 0.0)
         if (slope, intercept) != (1, 0):
             raise ImageError(f"its values are rescaled (slope {slope:g}, intercept {intercept:g}); {remedy}")
     if "ModalityLUTSequence" in data:
         raise ImageError(f"its values are mapped by a lookup table (Modality LUT); {remedy}")
+
+
+def _number(element: Any, name: str, default: float) -> float:
+    """Return the value of an element; the default if it is missing or empty, which a slope of 0 is not."""
+    value = element.get(name)
+    return default if value is None or value == "" else float(value)
 
 
 def _transformations(data: Any) -> Iterator[Any]:
@@ -155,16 +161,16 @@ def _inflate(file: IO[bytes], size: int) -> bytes:
     return b"".join(pieces)
 
 
-def _refuse_larger_inside(data: Any, pydicom: Any) -> None:
-    """Refuse a compressed frame whose own header declares another size, before it is decoded."""
+def _refuse_other_inside(data: Any, pydicom: Any) -> None:
+    """Refuse a compressed frame whose own header declares another size or other bits, before it is decoded."""
     syntax = data.file_meta.TransferSyntaxUID
     if not syntax.is_encapsulated or syntax == pydicom.uid.RLELossless:
         return
     frame = pydicom.encaps.get_frame(_require(data, "PixelData"), 0, number_of_frames=1)
-    try:
-        with Image.open(io.BytesIO(frame), formats=("JPEG", "JPEG2000")) as inside:
-            size = inside.size
-    except (UnidentifiedImageError, Image.DecompressionBombError):
-        return  # another codec, or one that Pillow refuses to decode itself
+    size = frame_size(frame)
+    if size is None:
+        raise ImageError(f"the size of its frame, compressed as {syntax.name}, cannot be read; save it without compression")
     if size != (int(data.Columns), int(data.Rows)):
         raise ImageError(f"it declares {data.Columns} x {data.Rows} pixels, and the frame in it has {size[0]} x {size[1]}")
+    if not frame.startswith(b"\xff\xd8"):  # JPEG itself is decoded only from 8 bits to 8 bits
+        refuse_other_bits(frame, int(data.BitsStored))

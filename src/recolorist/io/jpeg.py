@@ -26,6 +26,9 @@ _START: Final = b"\xff\xd8\xff"
 _FRAMES: Final = frozenset((0xC0, 0xC1, 0xC2))  # baseline, extended and progressive, each decoded to eight bits
 _SKIPPED: Final = frozenset((0xE0, 0xFE, 0xDB, 0xC4, 0xDD))  # JFIF header, comment, tables, restart interval
 _BITS: Final = 8
+_END: Final = b"\xff\xd9"
+_GREY: Final = 128
+_MORE: Final = b"\x55" * 16  # more than the decoder reads ahead
 
 
 def read_jpeg(data: bytes, reading: Reading) -> Picture:
@@ -44,12 +47,15 @@ def read_jpeg(data: bytes, reading: Reading) -> Picture:
     is_whole = has_end(data)
     plain = _read_plain(data, reading.max_pixels) if is_whole else None
     if plain is not None:
+        _refuse_missing_rows(data, plain)
         return Picture(plain)
     image = JpegImageFile(io.BytesIO(data))
     refuse_huge(image.width * image.height, reading.max_pixels)
     if not is_whole:  # Pillow reads some files that lack their end
         raise ImageError("its end is missing; it was cut off, fetch it again")
-    pixels = turn_upright(pixels_of(image, reading), read_orientation(image.info.get("exif", b"")))
+    pixels = pixels_of(image, reading)
+    _refuse_missing_rows(data, pixels)
+    pixels = turn_upright(pixels, read_orientation(image.info.get("exif", b"")))
     return Picture(pixels, None, image.info.get("icc_profile"))
 
 
@@ -118,6 +124,22 @@ def _read_plain(data: bytes, max_pixels: int) -> NDArray[Any] | None:
     return np.asarray(image)
 
 
+def _refuse_missing_rows(data: bytes, pixels: NDArray[Any]) -> None:
+    """Refuse a file whose data end before its last row. The decoder fills what is missing with grey, and warns nobody.
+
+    Only a file whose last pixel is that grey is looked at: it is decoded once more with a few bytes instead of its end. If
+    all rows are there they are not needed; if not, the decoder asks for more. A progressive file cannot be told in this way.
+    """
+    if (pixels[-1, -1] == _GREY).all():
+        image = JpegImageFile(io.BytesIO(data[: data.rfind(_END)] + _MORE))
+        if "progressive" in image.info:
+            return
+        try:
+            image.load()
+        except OSError:
+            raise ImageError("its data end before its last row; it is damaged or was cut off, fetch it again") from None
+
+
 def has_end(data: bytes) -> bool:
     r"""Say whether the end marker comes after the last scan began; the end marker of a thumbnail comes before.
 
@@ -131,4 +153,4 @@ def has_end(data: bytes) -> bool:
         >>> has_end(b"\xff\xd8\xff\xda\x00"), has_end(b"\xff\xd8\xff\xda\x00\xff\xd9")
         (False, True)
     """
-    return data.endswith(b"\xff\xd9") or data.rfind(b"\xff\xd9") > data.rfind(b"\xff\xda")
+    return data.endswith(_END) or data.rfind(_END) > data.rfind(b"\xff\xda")

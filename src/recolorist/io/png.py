@@ -21,6 +21,9 @@ __all__ = ["encode_png", "read_png"]
 _END: Final = b"IEND\xaeB`\x82"
 _AFTER_HEADER: Final = 33  # signature and IHDR
 _LEVEL: Final = 6  # of compression
+_SAMPLES: Final = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # by colour type
+_ADAM7: Final = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))  # its passes
+_PIECE: Final = 1 << 20
 
 
 def read_png(data: bytes, reading: Reading) -> Picture:
@@ -46,6 +49,10 @@ def read_png(data: bytes, reading: Reading) -> Picture:
     if "16B" in str(image.tile[0][3]) and image.mode not in ("I;16", "I"):
         pixels = _read_sixteen_bits(image, data)
     else:
+        image.load()
+        is_interlaced, corner = data[28], image.getpixel((image.width - 1, image.height - 1))
+        if is_interlaced or not np.any(corner):  # else the last row was decoded, and so were all before it
+            _refuse_missing_rows(data)
         pixels = pixels_of(image, reading)
     pixels = turn_upright(pixels, read_orientation(image.info.get("exif", b"")))
     return Picture(pixels, reading.range_of(pixels.dtype), image.info.get("icc_profile"))
@@ -70,6 +77,25 @@ def encode_png(pixels: NDArray[Any], icc: bytes | None = None) -> bytes:
         return _encode_sixteen_bits(pixels, icc)
     profile = {} if icc is None else {"icc_profile": icc}
     return encode_image(pixels, "PNG", (1, 3, 4), ("uint8", "uint16"), **profile)
+
+
+def _refuse_missing_rows(data: bytes) -> None:
+    """Refuse a file with fewer rows than it declares, which Pillow would leave black."""
+    width, height, bits, colour, _, _, is_interlaced = struct.unpack_from(">IIBBBBB", data, 16)
+    depth = bits * _SAMPLES[colour]
+    passes = _ADAM7 if is_interlaced else ((0, 0, 1, 1),)
+    sizes = [(-(-(width - left) // across), -(-(height - top) // down)) for left, top, across, down in passes]
+    needed = sum(rows * (1 + -(-columns * depth // 8)) for columns, rows in sizes if columns > 0 and rows > 0)
+    unpacker, position, found = zlib.decompressobj(), 8, 0
+    while position < len(data) and found < needed and not unpacker.eof:
+        length, kind = struct.unpack_from(">I4s", data, position)
+        packed = data[position + 8 : position + 8 + length] if kind == b"IDAT" else b""
+        while packed and found < needed and not unpacker.eof:
+            found += len(unpacker.decompress(packed, _PIECE))
+            packed = unpacker.unconsumed_tail
+        position += 12 + length
+    if found < needed:
+        raise ImageError(f"it holds {found:,} bytes of rows, and {needed:,} would cover it; it is damaged")
 
 
 def _read_sixteen_bits(image: PngImageFile, data: bytes) -> NDArray[np.uint16]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import io
-import struct
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,23 +16,14 @@ from PIL.WebPImagePlugin import WebPImageFile
 
 from recolorist import optional
 from recolorist.errors import ImageError
+from recolorist.io.frames import Codestream, codestream_of, refuse_missing_tiles, webp_header
 from recolorist.io.pillow import pixels_of, read_orientation, turn_upright
 from recolorist.io.reading import Picture, Reading, refuse_huge
 
 __all__ = ["RASTER_FORMATS", "read_raster"]
 
-_CODESTREAM: Final = b"\xff\x4f\xff\x51"  # the first two markers of a JPEG 2000 image: SOC and SIZ
 _COLOUR_BOX: Final = b"colr\x01"  # a JP2 box that names the colour space by number
 _YCC: Final = 18
-_ANIMATED: Final = 0x02
-
-
-class _Components(NamedTuple):
-    """What a JPEG 2000 header says of the components: bits of each, whether any is signed or smaller than the image."""
-
-    bits: tuple[int, ...]
-    is_signed: bool
-    is_subsampled: bool
 
 
 def read_raster(data: bytes, form: str, reading: Reading) -> Picture:
@@ -63,13 +53,18 @@ def read_raster(data: bytes, form: str, reading: Reading) -> Picture:
 def _read_bmp(data: bytes, reading: Reading) -> Picture:
     image = BmpImageFile(io.BytesIO(data))
     refuse_huge(image.width * image.height, reading.max_pixels)
+    if image.tile[0].codec_name == "bmp_rle":  # runs may leave pixels out, which Pillow fills with the first colour
+        raise ImageError("it is a BMP compressed by run lengths, which may leave pixels out; save it without compression")
     return Picture(pixels_of(image, reading), None, image.info.get("icc_profile"))
 
 
 def _read_gif(data: bytes, reading: Reading) -> Picture:
     """Decode the first frame. Every GIF has a palette, so that it needs no leave to become grey, RGB or RGBA."""
-    image: Image.Image = GifImageFile(io.BytesIO(data))
+    file = GifImageFile(io.BytesIO(data))
+    image: Image.Image = file
     refuse_huge(image.width * image.height, reading.max_pixels)
+    if file.tile and file.tile[0].extents != (0, 0, *image.size):
+        raise ImageError(f"its first frame does not cover its {image.width} x {image.height} pixels; save the frame by itself")
     if image.mode == "P":
         palette = np.array(image.getpalette("RGB")).reshape(-1, 3)
         is_grey = bool((palette == palette[:, :1]).all()) and "transparency" not in image.info
@@ -78,7 +73,7 @@ def _read_gif(data: bytes, reading: Reading) -> Picture:
 
 
 def _read_webp(data: bytes, reading: Reading) -> Picture:
-    width, height, is_animated = _webp_header(data)
+    width, height, is_animated = webp_header(data)
     refuse_huge(width * height, reading.max_pixels)  # Pillow reserves memory for the canvas when it opens the file
     if is_animated:
         raise ImageError("it is an animated WebP; save the one frame you mean as a file of its own")
@@ -88,26 +83,13 @@ def _read_webp(data: bytes, reading: Reading) -> Picture:
     return Picture(pixels, None, image.info.get("icc_profile"))
 
 
-def _webp_header(data: bytes) -> tuple[int, int, bool]:
-    """Return width, height and whether a WebP file is animated, as its first chunk says."""
-    kind, body = data[12:16], data[20:30]
-    if len(body) < 10:
-        raise ImageError("its header is cut off; fetch it again")
-    if kind == b"VP8X":
-        return int.from_bytes(body[4:7], "little") + 1, int.from_bytes(body[7:10], "little") + 1, bool(body[0] & _ANIMATED)
-    if kind == b"VP8L":
-        packed = int.from_bytes(body[1:5], "little")
-        return (packed & 0x3FFF) + 1, (packed >> 14 & 0x3FFF) + 1, False
-    width, height = struct.unpack_from("<HH", body, 6)
-    return width & 0x3FFF, height & 0x3FFF, False
-
-
 def _read_jpeg_2000(data: bytes, reading: Reading) -> Picture:
     image = Jpeg2KImageFile(io.BytesIO(data))
     refuse_huge(image.width * image.height, reading.max_pixels)
-    components = _jpeg_2000_components(data)
+    components = codestream_of(data)
     if components.is_signed:
         raise ImageError("its pixels are signed; shift them to start at 0 first, saying what zero means")
+    refuse_missing_tiles(data, components)
     icc = image.info.get("icc_profile")
     if max(components.bits) <= 8:
         return Picture(pixels_of(image, reading), None, icc)
@@ -116,21 +98,7 @@ def _read_jpeg_2000(data: bytes, reading: Reading) -> Picture:
     return Picture(pixels, natural if reading.bits is None else reading.range_of(pixels.dtype), icc)
 
 
-def _jpeg_2000_components(data: bytes) -> _Components:
-    start = data.find(_CODESTREAM) + len(_CODESTREAM)
-    try:
-        (count,) = struct.unpack_from(">H", data, start + 36)
-        parts = [struct.unpack_from(">BBB", data, start + 38 + 3 * number) for number in range(count)]
-    except struct.error:
-        raise ImageError("its header is cut off; fetch it again") from None
-    return _Components(
-        tuple((depth & 0x7F) + 1 for depth, _, _ in parts),
-        any(depth & 0x80 for depth, _, _ in parts),
-        any((across, down) != (1, 1) for _, across, down in parts),
-    )
-
-
-def _deep_pixels(data: bytes, components: _Components) -> NDArray[np.uint16]:
+def _deep_pixels(data: bytes, components: Codestream) -> NDArray[np.uint16]:
     """Decode 9 to 16 bits as they are stored."""
     box = data.find(_COLOUR_BOX)
     space = int.from_bytes(data[box + 7 : box + 11], "big") if box >= 0 else None

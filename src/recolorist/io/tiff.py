@@ -15,6 +15,7 @@ from PIL import Image
 
 from recolorist import optional
 from recolorist.errors import ImageError, RecoloristError
+from recolorist.io.frames import refuse_larger, refuse_other_bits
 from recolorist.io.jpeg import has_end
 from recolorist.io.pillow import refuse_mode, turn_upright
 from recolorist.io.pyramid import Spool
@@ -27,6 +28,10 @@ _CLASSIC: Final = 2**32 - 2**26  # larger files need BigTIFF's offsets
 _AXES: Final = ("YX", "YXS", "SYX")
 _WHITE_IS_ZERO, _GREY, _RGB, _PALETTE, _CMYK, _YCBCR = 0, 1, 2, 3, 5, 6  # photometric interpretations
 _UNCOMPRESSED, _JPEG = 1, 7
+_IMAGES: Final = frozenset(  # compressions whose strips and tiles are images with headers of their own
+    (6, 7, 22610, 33003, 33004, 33005, 33007, 34712, 34887, 34892, 34933, 34934, 48124, 50001, 50002, 52546, 65000, 65001, 65002)
+)
+_JPEG_2000: Final = (33003, 33004, 33005, 34712)
 _BUILT_IN: Final = (1, 8, 32773, 32946)  # none, deflate, PackBits, deflate: tifffile needs no imagecodecs for these
 _UNSPECIFIED, _ASSOCIATED_ALPHA = 0, 1  # kinds of a fourth channel
 _MOST_DIRECTORIES: Final = 1_000  # a pyramid has tens
@@ -73,14 +78,18 @@ class TiffStrips(Strips):
         self.shape = (int(page.imagelength), int(page.imagewidth), depth)
         self.dtype = np.dtype(np.uint8) if self._mode == "1" else self._stored
         refuse_dtype(self.dtype)
+        self._high = 2 ** min(int(page.bitspersample), 16) - 1  # of integers
         self.data_range = reading.range_of(self.dtype)
+        is_level = self.dtype.kind == "u" and self._mode not in ("1", "P")
+        if is_level and reading.bits is None and self._high != np.iinfo(self.dtype).max:
+            self.data_range = float(self._high)
         if page.is_tiled:
             refuse_huge_tiles(int(page.tilelength) * int(page.tilewidth), reading.max_pixels)
         self.step = min(int(page.tilelength if page.is_tiled else page.rowsperstrip), self.shape[0])
         self.packed = compression != _UNCOMPRESSED
         self.orientation = int(page.tags[_ORIENTATION].value) if _ORIENTATION in page.tags else 1
         self._is_plain = not self.packed and not page.is_tiled and self._axes != "SYX" and bool(page.is_contiguous)
-        self._is_plain &= int(page.bitspersample) == 8 * self._stored.itemsize
+        self._is_plain &= int(page.bitspersample) == 8 * self._stored.itemsize and int(page.fillorder) == 1
         self._refuse_uncovered()
         if self._is_plain:
             self.step = 1  # any rows can be read without decoding others
@@ -152,7 +161,7 @@ class TiffStrips(Strips):
             pixels = np.asarray(image.convert(raw[1]))
         pixels = pixels[..., : self.shape[2]]
         if int(page.photometric) == _WHITE_IS_ZERO:
-            pixels = np.iinfo(pixels.dtype).max - pixels
+            pixels = (255 if mode == "1" else self._high) - pixels
         return np.ascontiguousarray(pixels)
 
     def _read_plain(self, start: int, stop: int) -> NDArray[Any]:
@@ -189,6 +198,11 @@ class TiffStrips(Strips):
         data = self._file.filehandle.read(page.databytecounts[index])  # before `decode` is looked up: it may move the place
         if int(page.compression) == _JPEG and page.jpegheader is None and not has_end(data):  # the decoder would fill in grey
             raise ImageError(f"strip or tile {index} has no end; it was cut off")
+        if int(page.compression) in _IMAGES:
+            wide = int(page.tilewidth) if page.is_tiled else self.shape[1]
+            refuse_larger(page.jpegheader or data, (wide, int(page.tilelength if page.is_tiled else self.shape[0])))
+        if int(page.compression) in _JPEG_2000:
+            refuse_other_bits(data, int(page.bitspersample))
         decoded = page.decode(data, index, jpegtables=page.jpegtables, jpegheader=page.jpegheader)[0]
         if decoded is None:
             raise ImageError(f"strip or tile {index} holds no pixels")
