@@ -69,6 +69,7 @@ PIPELINES: Final = {
 WAYS: Final = (
     ("RandAugment", "RandAugment", "test"),
     ("Colorist + RandAugment", shift_page.TOGETHER, "test"),
+    ("`beyond` + RandAugment", shift_page.BEYOND, "test"),
     ("gate alone", "Baseline", "test_gated"),
     ("RandAugment, gate", "RandAugment", "test_gated"),
     ("Colorist + RandAugment, gate", shift_page.TOGETHER, "test_gated"),
@@ -79,7 +80,7 @@ SHIFT_ROWS: Final = {
     "Colorist": "Colorist",
     "RandAugment": "RandAugment",
     "Colorist + RandAugment": shift_page.TOGETHER,
-    "`beyond` + RandAugment": shift_page.CHOSEN,
+    "`beyond` + RandAugment": shift_page.BEYOND,
 }
 SHIFT_COLUMNS: Final = {
     "from scratch": ("test", "network"),

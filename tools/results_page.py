@@ -27,7 +27,6 @@ from recolorist_lab.studies.runtime import figure as runtime_figure
 from recolorist_lab.studies.runtime import page as runtime_page
 from recolorist_lab.studies.shift import figure as shift_figure
 from recolorist_lab.studies.shift import page as shift_page
-from recolorist_lab.studies.shift import second as shift_second
 from recolorist_lab.studies.spaces import figure as spaces_figure
 from recolorist_lab.studies.spaces import page as spaces_page
 from recolorist_lab.studies.spaces import statistics as spaces_statistics
@@ -41,8 +40,8 @@ TABLES: Final[Mapping[str, Callable[[Sequence[Any]], Mapping[str, Table | str]]]
     "transfer": transfer_page.tables,
     "runtime": runtime_page.tables,
     "shift": shift_page.tables,
-    "shift_second": shift_second.second_tables,
     "shift_choosing": shift_page.choosing_tables,
+    "shift_screening": shift_page.choosing_tables,
 }
 
 
@@ -103,8 +102,8 @@ PICTURES: Final[Mapping[str, Callable[[Sequence[Any], Study, Ledger], dict[str, 
     "transfer": _of_transfer,
     "runtime": _of_runtime,
     "shift": _of_shift,
-    "shift_second": _of_shift,
     "shift_choosing": _of_shift,
+    "shift_screening": _of_shift,
 }
 
 

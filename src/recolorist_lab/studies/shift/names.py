@@ -14,7 +14,10 @@ _PARTS: Final = MappingProxyType(
     {
         _STRONG: "strong jitter",
         "Baseline": BASELINE_NAME,
+        "colorist(sampler='beyond', p=0.8, method='covariance', spread=0.3)": "beyond (covariance, p = 0.8, spread 0.3)",
+        "colorist(sampler='beyond', p=0.8, method='covariance')": "beyond (covariance, p = 0.8)",
         "colorist(sampler='beyond', p=0.5, method='covariance')": "beyond (covariance)",
+        "style_change(p=0.8, scale=2.0)": "style_change (p = 0.8, scale 2)",
         "colorist(sampler='beyond', p=0.5, spread=0.3)": "beyond (spread 0.3)",
         "colorist(sampler='beyond', p=0.8)": "beyond (p = 0.8)",
         "colorist(sampler='beyond', p=0.5)": "beyond",
