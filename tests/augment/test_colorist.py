@@ -61,7 +61,12 @@ class TestCall:
         styles = StyleBank.build(tiles, labels=names, domains=names[::-1], split="train")
         mask = np.zeros(tiles[0].shape[:2], bool)
         mask[3:11, 5:20] = True
-        for sampler, facts in (("same_label", {"label": "b"}), ("other_domain", {"domain": "c"}), ("uniform", {})):
+        cases: tuple[tuple[str, dict[str, Any]], ...] = (
+            ("same_label", {"label": "b"}),
+            ("other_domain", {"domain": "c"}),
+            ("uniform", {}),
+        )
+        for sampler, facts in cases:
             aug = Colorist(styles, p=1.0, seed=3, sampler=sampler, apply_to="mask")
             for i in range(6):
                 decision = aug.params(tiles[0], key=f"new {i}", mask=mask, **facts)
