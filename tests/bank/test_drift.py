@@ -189,6 +189,14 @@ def test_the_edge_leaves_out_whole_patients() -> None:
     assert region.threshold > 1.2 * drift.region_of(bank).threshold
 
 
+@pytest.mark.parametrize("others", [0, 1, 2, 11])
+def test_images_are_left_out_where_other_patients_are_too_few(others: int) -> None:
+    """One patient, or nearly all images of one: what is left of the bank makes no cloud."""
+    bank = cloud(40, 3)
+    units = np.where(np.arange(40) < others, np.arange(40), 99).astype(str)
+    np.testing.assert_array_equal(drift.region_of(bank, units=units).left_out, drift.region_of(bank).left_out)
+
+
 def test_a_patient_counts_by_its_share_of_images_outside() -> None:
     bank = cloud(400, 0)
     region = drift.region_of(bank, units=np.repeat(np.arange(100), 4).astype(str))

@@ -128,7 +128,7 @@ def region_of(bank: StyleBank, coverage: float = COVERAGE, units: NDArray[np.str
     Args:
         bank: A bank with moments of RGB or grey, of at least twelve images in RGB.
         coverage: The probability, from 0.5 to below 1.
-        units: The patient or slide of each style, where there are several of each: only the test of groups uses it.
+        units: The patient or slide of each style, where there are several of each.
 
     Returns:
         The region, whose ``rule`` says where its threshold comes from.
@@ -159,8 +159,9 @@ def region_of(bank: StyleBank, coverage: float = COVERAGE, units: NDArray[np.str
     whiten = axes / np.sqrt(np.maximum(spread, FLOOR**2))
     cloud = deviations @ whiten
     by_unit = sort_units(units, count)
-    is_single = len(by_unit.size) == count
-    left_out = np.sort(leave_one_out((cloud**2).sum(axis=1), count) if is_single else leave_units_out(features, by_unit))
+    # images are left out one by one where each is a patient's only one, or where the other patients have too few for a cloud
+    is_by_image = len(by_unit.size) == count or count - int(by_unit.size.max()) < size + 3
+    left_out = np.sort(leave_one_out((cloud**2).sum(axis=1), count) if is_by_image else leave_units_out(features, by_unit))
     rank = math.ceil((count + 1) * coverage)
     is_small = rank > count
     rank = min(rank, count)

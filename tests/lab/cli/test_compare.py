@@ -20,7 +20,7 @@ def hospitals(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("name", "more", "reason"),
-    [("a", (), "--test-share"), (".", ("-m", "colour"), "'colour' is unknown"), (".", ("--weights", "no.pth"), "cannot be read")],
+    [("a", (), "--test-share"), (".", ("-m", "colour"), "'colour' is unknown"), (".", ("--weights", "no.pth"), "are not there")],
 )
 def test_refusals_are_one_sentence(hospitals: Path, tmp_path: Path, name: str, more: tuple[str, ...], reason: str) -> None:
     done = lab("compare", hospitals / name, "--out", tmp_path / "out", *words(*more))

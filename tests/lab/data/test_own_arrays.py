@@ -72,7 +72,7 @@ def test_several_labels(tmp_path: Path) -> None:
         ({"images": IMAGES, "labels": np.array([object()] * 6)}, ArrayError, "Python objects"),
         ({"images": IMAGES, "labels": np.zeros(5, int)}, OptionError, r"labels are int64 of shape \(5,\)"),
         ({"images": IMAGES, "labels": np.zeros(6)}, OptionError, "labels are float64"),
-        ({"images": IMAGES.astype(np.float32), "labels": np.zeros(6, int)}, ArrayError, "is float32"),
+        ({"images": IMAGES.astype(np.float32), "labels": np.zeros(6, int)}, ArrayError, "are float32"),
         ({"images": IMAGES, "labels": np.zeros(6, int), "splits": np.array(["train"])}, OptionError, "splits has the shape"),
         ({"images": IMAGES, "labels": np.zeros(6, int), "splits": np.array(["x"] * 6)}, OptionError, "is no split"),
     ],
