@@ -26,6 +26,7 @@ from recolorist_lab.studies.properties.cell import FILE
 from recolorist_lab.studies.runtime import figure as runtime_figure
 from recolorist_lab.studies.runtime import page as runtime_page
 from recolorist_lab.studies.shift import figure as shift_figure
+from recolorist_lab.studies.shift import known as shift_known
 from recolorist_lab.studies.shift import page as shift_page
 from recolorist_lab.studies.spaces import figure as spaces_figure
 from recolorist_lab.studies.spaces import page as spaces_page
@@ -41,6 +42,7 @@ TABLES: Final[Mapping[str, Callable[[Sequence[Any]], Mapping[str, Table | str]]]
     "runtime": runtime_page.tables,
     "shift": shift_page.tables,
     "shift_choosing": shift_page.choosing_tables,
+    "shift_known": shift_known.known_tables,
     "shift_screening": shift_page.choosing_tables,
 }
 
@@ -110,7 +112,8 @@ PICTURES: Final[Mapping[str, Callable[[Sequence[Any], Study, Ledger], dict[str, 
 def pictures(name: str, study: Study, ledger: Ledger) -> None:
     """Draw what the page shows."""
     rows, _ = publish.read((FOLDER / f"{name}.json").read_bytes())
-    for each, drawn in PICTURES[name](rows, study, ledger).items():
+    draw = PICTURES.get(name)
+    for each, drawn in draw(rows, study, ledger).items() if draw else ():
         figures.save(drawn, FOLDER / f"{name}_{each}", ["png"])
 
 

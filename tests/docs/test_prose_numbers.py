@@ -58,6 +58,13 @@ ELSEWHERE: Final[dict[str, dict[str, str]]] = {
         "240": "fewest updates of the first round",
         "480": "most updates of the first round",
     },
+    "shift_known": {
+        "28": "pixels a side",
+        "95": "per cent of the intervals",
+        "6,000": "training images of the subset",
+        "800": "validation images of the subset",
+        "1,200": "test images of the subset",
+    },
     "shift_screening": {"16": "a choice of the protocol", "40": "epochs"},
     "spaces": {
         "468": "13 spaces, 4 methods, 9 sets",
