@@ -105,6 +105,7 @@ PICTURES: Final[Mapping[str, Callable[[Sequence[Any], Study, Ledger], dict[str, 
     "runtime": _of_runtime,
     "shift": _of_shift,
     "shift_choosing": _of_shift,
+    "shift_known": _of_shift,
     "shift_screening": _of_shift,
 }
 
@@ -112,8 +113,7 @@ PICTURES: Final[Mapping[str, Callable[[Sequence[Any], Study, Ledger], dict[str, 
 def pictures(name: str, study: Study, ledger: Ledger) -> None:
     """Draw what the page shows."""
     rows, _ = publish.read((FOLDER / f"{name}.json").read_bytes())
-    draw = PICTURES.get(name)
-    for each, drawn in draw(rows, study, ledger).items() if draw else ():
+    for each, drawn in PICTURES[name](rows, study, ledger).items():
         figures.save(drawn, FOLDER / f"{name}_{each}", ["png"])
 
 
