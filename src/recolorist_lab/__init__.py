@@ -1,4 +1,4 @@
-"""The study: datasets, sweeps and everything else that is needed to run the paper's comparisons again.
+"""Datasets, training, metrics, baselines and reports with which the comparisons of the paper are run again.
 
 It stands on :mod:`recolorist` and is installed with the extra ``lab``. Nothing heavy is imported here, so that
 ``recolorist-lab --help`` answers at once.

@@ -1,4 +1,4 @@
-"""Where things are kept, and whether there is space for them."""
+"""Cache folders and free disk space."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def cache_folder() -> Path:
 
 
 def cache_place(folder: Path, name: str) -> Path:
-    """Return where to keep what was computed from the files of a folder: in it, or in the cache where it is read-only.
+    """Return where to keep results computed from a folder: in it, or in the cache where it is read-only.
 
     Args:
         folder: The folder of the files. A mark as read-only counts also for those whom the system would let write.

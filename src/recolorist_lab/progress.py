@@ -1,4 +1,4 @@
-"""Progress of downloads, training and sweeps: a bar on a terminal, and elsewhere a line a minute, for logs."""
+"""Progress of downloads, training and sweeps: a bar on a terminal, otherwise one line a minute for logs."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _UNIT: Final = 1e6
 
 
 class Update(Protocol):
-    """Takes note of how many steps are done, of how many, and of a text that goes with them."""
+    """Receives the number of finished steps, their total, and a text."""
 
     def __call__(self, done: int, total: int | None, text: str = "", *, name: str = "") -> None:
-        """Show it; a name replaces the one the display began with."""
+        """Show the progress; a name replaces the title of the bar."""
 
 
 @contextmanager
@@ -128,7 +128,7 @@ def shown_steps(name: str) -> Iterator[None]:
 
 
 def report_step(done: int, total: int, text: str = "") -> None:
-    """Report a step to whoever shows them; where nobody does, nothing happens.
+    """Report a step to the display of this context, if there is one.
 
     Args:
         done: How many steps are done.
@@ -144,7 +144,7 @@ def report_step(done: int, total: int, text: str = "") -> None:
 
 
 def _bar(*columns: str, is_kept: bool = False) -> Any:
-    """A bar of rich with these columns."""
+    """Make a bar of rich with these columns."""
     from rich import progress as rich
     from rich.console import Console
 

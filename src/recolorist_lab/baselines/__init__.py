@@ -1,4 +1,4 @@
-"""The thirteen style-transfer networks the paper compares with: one file each, what they share once."""
+"""The thirteen style-transfer networks of the paper: one module for each, and the modules that they share."""
 
 from recolorist_lab.baselines.registry import METHODS, build
 

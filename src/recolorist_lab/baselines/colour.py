@@ -1,4 +1,4 @@
-"""Giving the style the content's colours before it is encoded, so that only its textures are transferred."""
+"""Give the style the content's colours before encoding, so that only textures are transferred."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def coral(style: Tensor, content: Tensor) -> Tensor:
 
 
 def _standardised(image: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Pixels (B, 3, n) in float64 with mean 0 and deviation 1 per channel, and what they had."""
+    """Return pixels (B, 3, n) in float64 with mean 0 and deviation 1 per channel, and the former mean and deviation."""
     pixels = image.double().flatten(2)
     std, mean = torch.std_mean(pixels, dim=2, keepdim=True)
     return (pixels - mean) / torch.where(std > 0, std, 1.0), mean, std
 
 
 def _scatter(image: Tensor, count: int) -> Tensor:
-    """Sums of products, not divided by the number of pixels, plus one on the diagonal: always invertible.
+    """Return sums of products, not divided by the number of pixels, plus one on the diagonal, so that they can be inverted.
 
     The sums are those of ``count`` pixels, whatever the image has: otherwise the larger of two images would come out paler.
     """

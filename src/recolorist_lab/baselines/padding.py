@@ -1,4 +1,4 @@
-"""Making an image large enough, and of the right multiple, for a network: mirrored at the right and lower edge, cropped after."""
+"""Pad an image for a network: mirror it at the right and lower edge, and crop the result afterwards."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def padded(image: Tensor, least: int, multiple: int) -> Tensor:
 
 
 def mirrored(have: int, want: int) -> Tensor:
-    """Return where each of ``want`` positions looks among ``have``: forth and back, edges not repeated, as often as it takes.
+    """Return the source of each of ``want`` positions among ``have``, reflected as often as needed, edges not repeated.
 
     torch's own reflection cannot pad by more than the image is wide, and small images are exactly those that need it.
 

@@ -1,4 +1,4 @@
-"""Which weights of a training are kept: those of the epoch with the lowest loss on images that are not trained on."""
+"""Keep the weights of the epoch with the lowest loss on validation images."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Selection:
         return {f"{_PREFIX}{name}": value for name, value in self._tensors.items()}, numbers
 
     def restore(self, tensors: dict[str, Tensor], numbers: dict[str, Any]) -> None:
-        """Go on from a state.
+        """Continue from a state.
 
         Args:
             tensors: As :meth:`state` returned them.
@@ -96,7 +96,7 @@ class Selection:
         self.loss, self.step = float(numbers.get("loss", math.inf)), int(numbers.get("step", 0))
 
     def close(self) -> None:
-        """End the threads that read images."""
+        """Stop the threads that read images."""
         self.loader.close()
 
     def _current(self) -> dict[str, Tensor]:

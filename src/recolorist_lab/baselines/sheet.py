@@ -1,4 +1,4 @@
-"""Contact sheets: rows of pictures of one size on white, as PNG; among them what a network does now."""
+"""Contact sheets: rows of images of one size on white, as PNG; also of the present results of a network."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def contact_sheet(rows: Sequence[Sequence[Bytes]], gap: int = 2) -> bytes:
 
 
 def sample(trainer: BaselineTrainer, count: int = _SHOWN) -> bytes:
-    """Draw what a model does now, always on the same pairs: contents, styles and results in rows.
+    """Draw the present results of a model, always on the same pairs: contents, styles and results in rows.
 
     Args:
         trainer: Its training.

@@ -13,7 +13,7 @@ EPS = 1e-5  #: added to the variance, inside the root: a constant channel then h
 
 
 def widened(features: Tensor) -> Tensor:
-    """Return features in float32 at least.
+    """Convert features to float32 unless they are wider.
 
     Args:
         features: Of any precision.

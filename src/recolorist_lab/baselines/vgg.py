@@ -1,4 +1,4 @@
-"""The normalised VGG-19 that five of the methods look through and several are judged by, and the decoder that mirrors it.
+"""The normalised VGG-19 that five methods use as encoder and several in their losses, and the decoder that mirrors it.
 
 Both are flat containers, so that the names of their tensors are those of the official files. The encoder takes RGB in [0, 1]: its
 first convolution turns the channels round, scales by 255 and subtracts the mean, so nothing may be normalised before it.
@@ -29,7 +29,7 @@ class Encoder(nn.Sequential):
     """The first children of the network, in stages that end at relu1_1, relu2_1, relu3_1, relu4_1 and relu5_1."""
 
     def __init__(self, stages: int = 4) -> None:
-        """``stages`` from 1 to 5; 6 stands for the whole of the official file, whose tail nobody uses."""
+        """Make ``stages`` from 1 to 5; 6 is the whole of the official file, whose last layers are not used."""
         if not 1 <= stages <= 6:
             raise OptionError(f"stages={stages}; accepted are 1 to 5, and 6 for the whole network")
         super().__init__(*_children()[: (*_ENDS, WHOLE)[stages - 1]])
@@ -59,7 +59,7 @@ class Decoder(nn.Sequential):
     """The mirror of the encoder from relu4_1: nearest upsampling, nothing after the last convolution."""
 
     def __init__(self) -> None:
-        """Fresh weights, as torch draws them."""
+        """Make the layers with torch's fresh weights."""
         up = nn.Upsample
         super().__init__(
             *_block(512, 256),
@@ -174,7 +174,7 @@ def _names(stages: int) -> list[str]:
 
 
 def _draw(network: Encoder) -> None:
-    """Random weights whose activations stay near 1 in every layer, as those of the real network do."""
+    """Draw random weights whose activations stay near 1 in every layer, as those of the real network do."""
     for name, value in network.named_parameters():
         if name.startswith("0."):
             value.data = torch.tensor(_MEAN if "bias" in name else _BGR, device=value.device).reshape(value.shape)
@@ -186,7 +186,7 @@ def _draw(network: Encoder) -> None:
 
 
 def _state(stages: int) -> dict[str, Tensor]:
-    """From the whole file or, where only they are there, from its parts (those beyond relu4_1 rounded to half precision)."""
+    """Read the whole file or, where only those are present, its parts (those beyond relu4_1 rounded to half precision)."""
     from recolorist_lab.assets.weights import find_weights, state_of
 
     if stages <= 4:

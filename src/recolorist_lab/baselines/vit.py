@@ -1,4 +1,4 @@
-"""What the two vision transformers share: a square of patches, sines for their places, and pixels as products of two halves."""
+"""Parts that the two vision transformers share: patch embedding, position table, and patches as products of two halves."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATCH = 16  #: pixels a side
 
 
 class PatchEmbedding(nn.Module):
-    """One token a patch; the weights begin as those of a linear layer would."""
+    """Make one token for each patch; the weights start as those of a linear layer."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -24,7 +24,7 @@ class PatchEmbedding(nn.Module):
         nn.init.xavier_uniform_(self.proj.weight.view(width, -1))
 
     def forward(self, image: Tensor) -> Tensor:
-        """(B, 3, H, W) to (B, patches, width), row by row."""
+        """Map (B, 3, H, W) to (B, patches, width), row by row."""
         tokens: Tensor = self.proj(image)
         return tokens.flatten(2).transpose(1, 2)
 
@@ -46,17 +46,17 @@ class Normalisation(nn.Module):
         self.register_buffer("std", torch.tensor(std or (0.25, 0.25, 0.25)))
 
     def learn(self, images: Tensor) -> None:
-        """Take the figures from these images, unless they were given."""
+        """Measure mean and deviation of these images, unless they were given."""
         if not self.known:
             self.mean.copy_(images.mean((0, 2, 3)))
             self.std.copy_(images.std((0, 2, 3)).clamp(min=1e-3))
 
     def forward(self, image: Tensor) -> Tensor:
-        """To mean 0 and deviation 1."""
+        """Normalise to mean 0 and deviation 1."""
         return (image - self.mean[:, None, None]) / self.std[:, None, None]
 
     def undo(self, image: Tensor) -> Tensor:
-        """Back to pictures."""
+        """Undo the normalisation."""
         return image * self.std[:, None, None] + self.mean[:, None, None]
 
 
@@ -84,7 +84,7 @@ def places(side: int, width: int) -> Tensor:
 
 
 def synthesise(first: Tensor, second: Tensor) -> Tensor:
-    """Make pictures from two halves of every token; the class token is left out.
+    """Make images from the two halves of every token; the class token is left out.
 
     A patch is the product of a 16 × L and an L × 16 matrix for each of three planes. The planes are then read as if they were
     (row, column, channel), which is not how they were made; the published networks have learnt around it, so it stays.

@@ -27,7 +27,7 @@ _MOST_UNEQUAL: Final = 100  # … and in neither this many times as many as in t
 
 
 class _Root(torch.autograd.Function):
-    """E f(d) Eᵀ of symmetric matrices E d Eᵀ, with f(d) = d^(±1/2), and nought where d is below the floor."""
+    """Compute E f(d) Eᵀ of symmetric matrices E d Eᵀ, with f(d) = d^(±1/2), and zero where d is below the floor."""
 
     @staticmethod
     def forward(ctx: Any, matrix: Tensor, inverse: bool, floor: float) -> Tensor:
@@ -42,7 +42,7 @@ class _Root(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
-        """Daleckii and Krein: entry (i, j), in the eigenvectors' frame, times the slope of f between dᵢ and dⱼ."""
+        """Compute the gradient after Daleckii and Krein: entry (i, j) times the divided difference of f at dᵢ and dⱼ."""
         roots, mapped, vectors = ctx.saved_tensors
         rows, columns = roots.unsqueeze(-1), roots.unsqueeze(-2)
         total = rows + columns
@@ -133,7 +133,7 @@ def wct(
 
 
 def wct_regions(content: Tensor, style: Tensor, content_labels: Tensor, style_labels: Tensor, **options: Any) -> Tensor:
-    """WCT label by label: each region takes the statistics of the style's region of the same label.
+    """Apply WCT label by label: each region takes the statistics of the style's region with the same label.
 
     Args:
         content: Features (B, C, H, W).

@@ -1,4 +1,4 @@
-"""The option `--plugin`, which all commands share that look something up by name."""
+"""The option `--plugin`, shared by all commands that look up names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Plugins"]
 
 
 def _add(files: list[Path] | None) -> list[Path] | None:
-    """Use the files before anything else of the command is looked at."""
+    """Load the plugin files before the rest of the command line is checked."""
     from recolorist_lab.plugins import add_file
 
     for file in files or ():

@@ -1,4 +1,4 @@
-"""Nineteen datasets on one footing: cards, fetching, indexing, one manifest, one loader; and synthetic hospitals.
+"""Datasets of the study: cards, downloads, manifests and one loader; also synthetic hospitals and your own images.
 
 A *card* (:mod:`.cards`) says what a dataset is and what its counts must be. *Fetching* brings open files under their names only
 when whole and verified. *Indexing* turns any on-disk layout into one *manifest*, and refuses when the counts differ from the

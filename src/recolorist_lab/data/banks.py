@@ -1,4 +1,4 @@
-"""Style banks of a split: the library's own, with the dataset, its fingerprint and how the images were resized written in."""
+"""Style banks of a split, with the dataset, its fingerprint and the way of resizing recorded in them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _AHEAD: Final = 16  # images that each thread reads before they are measured
 
 
 def cached_bank(samples: Samples, space: str = "rgb") -> StyleBank:
-    """Return what :func:`style_bank` does, measured once and kept beside the manifest, or in the cache of the user.
+    """Return the result of :func:`style_bank`, measured once and kept beside the manifest, or in the user's cache.
 
     Of several processes that want it one measures and the others wait. Nothing is written for a folder without a manifest. The
     name of the file holds everything that could change a style: the pixels, how they are resized, the space, and our own code;
@@ -70,7 +70,7 @@ def _name(samples: Samples, space: str) -> str | None:
 
 
 def _stamps(samples: Samples) -> list[list[int]]:
-    """Return size and time of every array; image files are too many to be asked for each run."""
+    """Return size and time of every array; image files are too many to check for each run."""
     if samples.packed is not None:
         return []
     columns = zip(samples.manifest.column("path"), samples.manifest.column("row"), strict=True)
@@ -118,7 +118,7 @@ def style_bank(samples: Samples, space: str = "rgb") -> StyleBank:
 
 
 def _pictures(samples: Samples) -> Iterator[Bytes]:
-    """Yield the pictures in order, read by several threads, some at a time; decoding and hashing release Python's lock."""
+    """Yield the images in order, read by several threads; decoding and hashing release Python's lock."""
     is_packed = samples.packed is not None  # then every image was compared with the manifest when it was packed
 
     def read(place: int) -> Bytes:

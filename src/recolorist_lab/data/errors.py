@@ -6,4 +6,4 @@ __all__ = ["MissingDataError"]
 
 
 class MissingDataError(RecoloristError):
-    """Data that are not where they should be; the message says what, where it was looked for, and what to do."""
+    """Data that were not found; the message says what is missing, where it was looked for, and what to do."""

@@ -1,4 +1,4 @@
-"""One process at a time makes what many want: converted arrays, packed images, banks."""
+"""Let one process at a time make what several need: converted arrays, packed images, banks."""
 
 from __future__ import annotations
 

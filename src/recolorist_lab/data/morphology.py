@@ -1,4 +1,4 @@
-"""Cells whose class is the shape of their nuclei and nothing else, cheap enough to draw by the thousand.
+"""Synthetic cells whose class is the shape of their nuclei only, quick enough to draw thousands.
 
 Each tile is a patch of ground (fibres and grain, cut from a sheet that is drawn once) with nuclei of one morphology. Coverage,
 darkness, and finally mean and spread of either dye are drawn alike for every class, so colour says nothing about it.
@@ -67,7 +67,7 @@ def dyes(rng: np.random.Generator, kind: Morphology, size: int) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class _Levels:
-    """What is drawn for a tile before its class is looked at."""
+    """Values that are drawn for a tile independently of its class."""
 
     cover: float  # share of the tile under nuclei
     pale: float  # share of the eosin that nuclei displace
@@ -83,7 +83,7 @@ class _Levels:
 
 
 def _set(field: Array, target: tuple[float, float]) -> Array:
-    """Give a map of dye this mean and this spread, as seen through ordinary optics."""
+    """Give a map of dye this mean and deviation, after blurring."""
     soft = smooth(field, _SOFT)
     gain = target[1] / max(float(soft.std()), 1e-6)
     return np.asarray(np.maximum((field - field.mean()) * gain + target[0], 0.0))
@@ -91,7 +91,7 @@ def _set(field: Array, target: tuple[float, float]) -> Array:
 
 @lru_cache(maxsize=1)
 def _sheet() -> tuple[Array, Array, Array]:
-    """Ground for all tiles: haematoxylin, eosin and the clumps of chromatin. Carries no label, so all may share it."""
+    """Draw the background of all tiles: haematoxylin, eosin and chromatin clumps. It carries no label, so all share it."""
     rng = np.random.Generator(np.random.Philox(20_231))
     shape = (_SHEET, _SHEET)
     height = 30.0 * cloud(rng, shape, 30.0) + 1.6 * cloud(rng, shape, 9.0)
@@ -105,7 +105,7 @@ def _sheet() -> tuple[Array, Array, Array]:
 
 
 def _ground(rng: np.random.Generator, size: int) -> tuple[Array, Array, Array]:
-    """A patch of the sheet, turned and mirrored; larger tiles than the sheet see it repeated in a mirror."""
+    """Cut a patch of the sheet, rotated and mirrored; tiles larger than the sheet repeat it mirrored."""
     top, left = rng.integers(0, max(1, _SHEET - size + 1), 2)
     turns, mirror = int(rng.integers(4)), bool(rng.integers(2))
     parts = []
@@ -117,7 +117,7 @@ def _ground(rng: np.random.Generator, size: int) -> tuple[Array, Array, Array]:
 
 
 def _populate(rng: np.random.Generator, blue: Array, pink: Array, chromatin: Array, kind: Morphology, level: _Levels) -> None:
-    """Nuclei until the share of the tile is covered; they touch little."""
+    """Draw nuclei until the share of the tile is covered; they touch little."""
     size = len(blue)
     lie = rng.uniform(0.0, np.pi)
     occupied = np.zeros(blue.shape, bool)
@@ -144,7 +144,7 @@ def _populate(rng: np.random.Generator, blue: Array, pink: Array, chromatin: Arr
 def _outline(
     size: int, at: tuple[float, float], axes: tuple[float, float], angle: float, bumps: float, phases: Array
 ) -> tuple[tuple[slice, slice], Array]:
-    """A window around a nucleus and, in it, the distance from its centre in units of its outline."""
+    """Return a window around a nucleus and, in it, the distance from its centre in units of its outline."""
     reach = 1.35 * max(axes) + 2.0
     rows, columns = (slice(max(0, int(p - reach)), max(0, min(size, int(p + reach) + 1))) for p in at)
     y, x = np.ogrid[rows, columns]
@@ -157,7 +157,7 @@ def _outline(
 
 
 def _nucleus(r: Array, chromatin: Array, dark: float, short: float) -> tuple[Array, Array]:
-    """How much of each pixel a nucleus covers, and with how much dye: a soft patch, a dark rim, clumps of chromatin."""
+    """Compute how much of each pixel a nucleus covers, and its dye: a soft patch, a dark rim, clumps of chromatin."""
     cover = step(-r, -1.0, 0.75 / short)
     rim = np.exp(-(((r - 0.86) / 0.16) ** 2))
     return cover, dark * (0.86 + 0.17 * chromatin + 0.20 * rim)

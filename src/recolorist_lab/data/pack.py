@@ -1,4 +1,4 @@
-"""Pack a dataset once: decode and resize every image, by several processes, into one array that training maps.
+"""Decode and resize every image of a dataset once, in several processes, into one array that training maps.
 
 Images come in chunks. A chunk is noted with its checksum when it is written; an interrupted pack goes on with those that are
 missing or do not verify. The folder gets its name when all are there.
@@ -31,7 +31,7 @@ _samples: Samples | None = None  # of a process that packs
 
 
 def pack(samples: Samples, *, jobs: int = 1, bar: Bar | None = None) -> Path:
-    """Write the images of a manifest at their size into one array; where it is there, nothing is done.
+    """Write the images of a manifest at their size into one array; do nothing where it exists.
 
     Args:
         samples: All images of a manifest, with the size and the way of resizing that training will ask for.

@@ -1,4 +1,4 @@
-"""A dataset at the size a network sees it, in one mapped array: read here, made by :mod:`.pack`.
+"""Read a dataset at the network's image size from one mapped array, which :mod:`.pack` makes.
 
 A pack holds the very bytes that the loader would make of every image, so using it changes nothing but the time.
 """
@@ -58,7 +58,7 @@ class Packed:
 
 
 def pack_name(manifest: Manifest, size: int, resize: Resize) -> str:
-    """Name a pack after everything that decides its bytes: the pixels, the size, the way of resizing, and our code.
+    """Return the name of a pack, made of everything that decides its bytes: pixels, size, resizing, and code.
 
     Args:
         manifest: The images.

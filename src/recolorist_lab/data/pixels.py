@@ -1,4 +1,4 @@
-"""From stored pixels to what a network sees: 8-bit RGB of one size, squashed, or whole with a border."""
+"""Convert stored pixels to the input of a network: 8-bit RGB of one size, squashed or letterboxed."""
 
 from __future__ import annotations
 

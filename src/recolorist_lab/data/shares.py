@@ -77,7 +77,7 @@ def split_by_shares(manifest: Manifest, *, test: float = 0.0, val: float = 0.0, 
 
 
 def _strata(manifest: Manifest, rows: NDArray[np.int64]) -> dict[tuple[str, int], dict[str, list[int]]]:
-    """Places by patient (or image), by domain and class; a patient with several classes counts with the first."""
+    """Group places by patient (or image), by domain and class; a patient with several classes counts with the first."""
     first: dict[str, tuple[str, int]] = {}
     strata: dict[tuple[str, int], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     columns = [manifest.column(name) for name in ("domain", "group", "path", "row")]

@@ -1,4 +1,4 @@
-"""The paper's table of datasets: sizes, imbalance and entropy, ours beside theirs."""
+"""The paper's table of datasets: sizes, imbalance and entropy, ours beside the paper's."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ class Summary:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether every printed digit is the paper's and nothing differs from the card; None where there is no card."""
+        """Whether every printed digit equals the paper's and nothing differs from the card; None without a card."""
         return None if self.paper is None else self.complete and self.prints_alike
 
     @property
     def prints_alike(self) -> bool:
-        """Whether sizes, imbalance and entropy are the paper's, whatever else differs from the card."""
+        """Whether sizes, imbalance and entropy equal the paper's, whatever else differs from the card."""
         if self.paper is None:
             return False
         sizes, ir, h = self.paper

@@ -1,4 +1,4 @@
-"""Features on disk, found by what the image holds and by which network looked at it."""
+"""A cache of features on disk, keyed by the image's contents and the network."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Shelf:
         return np.stack([self.rows[digest] for digest in digests]).astype(np.float64)
 
     def save(self) -> None:
-        """Write what was added, together with what others wrote meanwhile; the file appears whole or not at all."""
+        """Write the added rows, merged with those that other processes wrote; the file appears complete or not at all."""
         if self.path is None or not self.added:
             return
         rows = _read(self.path, self.network) | self.rows
@@ -85,7 +85,7 @@ class Shelf:
 
 @dataclass(frozen=True, slots=True)
 class FeatureCache:
-    """A folder of shelves. Any number of processes may use it at once, and it may be removed at any time.
+    """A folder of shelves. Any number of processes may use it, and it may be deleted at any time.
 
     A shelf that is damaged or of another format is as good as none: its features are computed again, and it is replaced.
     """
@@ -128,7 +128,7 @@ def _packed(rows: dict[str, Row], network: str) -> bytes:
 
 
 def _read(path: Path, network: str) -> dict[str, Row]:
-    """Rows by digest; none where the file is missing, damaged or not ours."""
+    """Read rows by digest; return none where the file is missing, damaged or of another format."""
     from safetensors import SafetensorError, safe_open
 
     with contextlib.suppress(SafetensorError, OSError, ValueError, KeyError):

@@ -1,4 +1,4 @@
-"""How long the parts of an evaluation take."""
+"""Measure the time of the parts of an evaluation."""
 
 from __future__ import annotations
 

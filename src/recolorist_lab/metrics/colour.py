@@ -1,4 +1,4 @@
-"""How near the colours are: the Wasserstein distance of each channel's values."""
+"""The distance of colours: the Wasserstein distance of each channel's values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Distances between sets of images, FID and KID, of features that are collected as the images come."""
+"""FID and KID between two sets of images, with features collected batch by batch."""
 
 from __future__ import annotations
 

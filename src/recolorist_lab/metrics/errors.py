@@ -1,4 +1,4 @@
-"""What the metrics raise."""
+"""Errors of the metrics."""
 
 from recolorist.errors import OptionError, RecoloristError
 
@@ -6,8 +6,8 @@ __all__ = ["MetricError", "RangeError"]
 
 
 class RangeError(OptionError):
-    """Images whose shape, type or range a metric does not take."""
+    """Images with a shape, type or range that a metric does not accept."""
 
 
 class MetricError(RecoloristError):
-    """A metric that could not be computed. Nothing is ever put in its place."""
+    """A metric that could not be computed. No other value is reported instead."""

@@ -1,4 +1,4 @@
-"""What goes into an evaluation and what comes out of it."""
+"""Input and result of an evaluation."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ METRICS: Final[Registry[Metric]] = Registry("metrics", {}, lambda plugin: cast("
 
 
 def with_parts(metrics: Iterable[str]) -> frozenset[str]:
-    """Add the metrics that others are made of.
+    """Add the metrics from which others are computed.
 
     Args:
         metrics: Names of metrics.

@@ -1,4 +1,4 @@
-"""Check the images that metrics are given; every refusal is one sentence."""
+"""Check the images that metrics receive."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def levels(image: Any, name: str = "image") -> NDArray[np.uint8]:
 
 
 def finite(values: NDArray[np.float64], name: str, first: int = 0) -> NDArray[np.float64]:
-    """Return the values, unless one of them is not a finite number.
+    """Return the values, or raise if one of them is not finite.
 
     Args:
         values: One value for each pair.

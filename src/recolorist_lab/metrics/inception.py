@@ -115,7 +115,7 @@ def identity(backend: str) -> str:
 
 
 def _classic_input(x: torch.Tensor) -> torch.Tensor:
-    """Bilinear as TensorFlow 1 did it: corners at the origin, no filter when shrinking; then (x − 128) / 128."""
+    """Resize as TensorFlow 1 did (bilinear, corners at the origin, no filter), then compute (x − 128) / 128."""
     return (_lerp(_lerp(x, 3), 2) - 128) / 128
 
 
@@ -135,7 +135,7 @@ def _smooth(x: torch.Tensor) -> torch.Tensor:
 
 
 def _twice_shifted_input(x: torch.Tensor) -> torch.Tensor:
-    """To [-1, 1], and then as if that were [0, 1] by ImageNet's mean and deviation into [-1, 1] once more."""
+    """Map to [-1, 1], then map again as if that were [0, 1], by ImageNet's mean and deviation and back."""
     shifted = _smooth(x) * 2 - 1
     mean = torch.tensor([0.485, 0.456, 0.406], device=x.device).reshape(1, 3, 1, 1)
     deviation = torch.tensor([0.229, 0.224, 0.225], device=x.device).reshape(1, 3, 1, 1)
@@ -179,7 +179,7 @@ def _classic_network() -> nn.Sequential:
 
 
 def _torchvision_network() -> nn.Sequential:
-    """The layers of torchvision's model up to the pooling, in the order of its own forward pass."""
+    """Build the layers of torchvision's model up to the pooling, in the order of its own forward pass."""
     from recolorist._torchvision_ops import declare_missing_ops
 
     declare_missing_ops()

@@ -100,7 +100,7 @@ def kid_of_subsets(fa: Features, fb: Features, in_a: Choice, in_b: Choice) -> ND
 
 
 def _sums(fa: Features, fb: Features, in_a: Choice, in_b: Choice) -> NDArray[np.float64]:
-    """Sum of the kernel over the images of each subset, by blocks of rows so that large sets fit."""
+    """Sum the kernel over the images of each subset, by blocks of rows to limit memory."""
     total = np.zeros(len(in_a))
     for start in range(0, len(fa), _ROWS):
         block = slice(start, start + _ROWS)

@@ -80,7 +80,7 @@ def identity(net: str) -> str:
 
 @lru_cache(maxsize=4)
 def _model(net: str, device: str) -> Any:
-    """The network, without the package's download, its printing, its warnings or any draw from torch's generator."""
+    """Load the network without the package's download, output, warnings and random draws."""
     from recolorist._torchvision_ops import declare_missing_ops
 
     declare_missing_ops()
@@ -99,7 +99,7 @@ def _ready(images: torch.Tensor) -> torch.Tensor:
 
 
 def _official(key: str) -> str:
-    """Name in torchvision of a tensor of the package's backbone.
+    """Return the name in torchvision of a tensor of the package's backbone.
 
     >>> _official("slice2.3.weight")
     'features.3.weight'

@@ -1,4 +1,4 @@
-"""How much of the structure is left: SSIM, SSIM of luminance, similarity of gradients."""
+"""Similarity of structure: SSIM, SSIM of luminance, similarity of gradients."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def ssim_levels(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 
 def ssim_luminance(a: Any, b: Any) -> torch.Tensor:
-    """Compute the SSIM of 0.299 R + 0.587 G + 0.114 B, which a change of colour at equal brightness leaves alone.
+    """Compute the SSIM of 0.299 R + 0.587 G + 0.114 B, which ignores changes of colour at equal brightness.
 
     Args:
         a: Float images (N, 3, H, W) in [0, 1].
@@ -124,13 +124,13 @@ def luminance(images: torch.Tensor) -> torch.Tensor:
 
 
 def _pieces(a: torch.Tensor, b: torch.Tensor) -> Any:
-    """One image at a time on a CPU, where its planes then stay in the cache; all at once elsewhere."""
+    """Yield one image at a time on a CPU, so that its planes stay in the cache; all at once elsewhere."""
     size = 1 if a.device.type == "cpu" else len(a)
     return zip(a.split(size), b.split(size), strict=True)
 
 
 def _ssim(x: torch.Tensor, y: torch.Tensor, data_range: float) -> torch.Tensor:
-    """All terms multiplied by powers of the window's size, so that sums of integers stay integers.
+    """Compute SSIM with all terms multiplied by powers of the window's size, so that sums of integers stay integers.
 
     Float32 holds every sum of 98 squares of levels exactly (98 × 255² < 2²⁴); what follows is float64.
     """
@@ -145,7 +145,7 @@ def _ssim(x: torch.Tensor, y: torch.Tensor, data_range: float) -> torch.Tensor:
 
 
 def _box(x: torch.Tensor) -> torch.Tensor:
-    """Sums over all windows that lie inside: along columns, then along rows, four additions each."""
+    """Sum over all windows inside the image: along columns, then along rows, four additions each."""
     return _run(_run(x, 2), 3)
 
 

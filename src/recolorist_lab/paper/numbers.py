@@ -1,4 +1,4 @@
-"""What the paper prints, and what is known of it since: literal tables, to stand beside our own numbers.
+"""The numbers that the paper prints, and later corrections by its authors, as literal tables.
 
 Everything here was typed from the paper (main text and supplement) and from what its authors disclosed with their package
 `colorist-aug` 1.0.1. None of it was measured by us, and nothing of ours is computed from it.

@@ -1,1 +1,1 @@
-"""From the ledger to what people read: tables in four forms, figures in two, and one page that ties them together."""
+"""Make reports from the ledger: tables in four formats, figures in two, and one page with all of them."""

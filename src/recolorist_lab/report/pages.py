@@ -1,4 +1,4 @@
-"""Pages in Markdown whose tables lie between marks, so that they can be made anew and checked.
+"""Fill and check the tables between marks in Markdown pages.
 
 <!-- table: name -->
 | … |

@@ -1,4 +1,4 @@
-"""Paired differences to a baseline: the same target and the same seed with a method and without it."""
+"""Paired differences to a baseline: the same target and seed with and without a method."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class Difference:
 
     @property
     def is_enough(self) -> bool:
-        """There are enough pairs for an interval; of one or two it has hardly any width."""
+        """Whether there are enough pairs for an interval; of one or two it would be far too narrow."""
         return self.pairs >= _LEAST_PAIRS
 
     @property
     def is_gain(self) -> bool:
-        """The whole interval is above zero."""
+        """Whether the whole interval is above zero."""
         return self.is_enough and self.low > 0
 
     @property
     def is_loss(self) -> bool:
-        """The whole interval is below zero."""
+        """Whether the whole interval is below zero."""
         return self.is_enough and self.high < 0
 
 
@@ -72,7 +72,7 @@ def difference(paired: Floats, seed: int = 0) -> Difference:
 
 
 def sign_test(gains: Floats) -> float:
-    """Return the two-sided p of as many targets gaining, or losing, if both were equally likely; ties are left out.
+    """Return the two-sided p that so many targets gain or lose if both were equally likely; ties are left out.
 
     Args:
         gains: Mean gain of each target.

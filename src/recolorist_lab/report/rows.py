@@ -1,4 +1,4 @@
-"""The table of a study, computed from the results each time; it refuses to appear with a hole that is not marked."""
+"""The table of a study, computed from the results each time; missing results must be marked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _AnyRow = TypeVar("_AnyRow", bound=Mapping[str, Any])
 
 
 class IncompleteError(RecoloristError):
-    """Some cells of a study have no result that can be trusted."""
+    """Some cells of a study have no valid result."""
 
 
 def rows(study: Study, ledger: Ledger, *, partial: bool = False, timings: bool = False) -> list[Row]:
@@ -52,7 +52,7 @@ def rows(study: Study, ledger: Ledger, *, partial: bool = False, timings: bool =
 
 
 def _state(ledger: Ledger, cell: Cell, now: float) -> State:
-    """The state, with every kept file verified as well."""
+    """Return the state of a cell, with all its files verified."""
     state = ledger.state(cell, now)
     if state.name == "done":
         try:
@@ -83,7 +83,7 @@ def _row(ledger: Ledger, cell: Cell, state: State, *, partial: bool, timings: bo
 
 
 def _flat(value: dict[str, Json], prefix: str) -> Row:
-    """Nested tables become columns with dots, so that every format can hold them."""
+    """Turn nested tables into columns with dots, so that every format can hold them."""
     flat: Row = {}
     for name, item in value.items():
         flat.update(_flat(item, f"{prefix}{name}.") if isinstance(item, dict) else {f"{prefix}{name}": item})
@@ -165,7 +165,7 @@ def _parquet(table: list[Row], columns: list[str]) -> bytes:
 
 
 def _array(arrow: Any, values: list[Json]) -> Any:
-    """A column of one type; where kinds of cells disagree about it, its values are written as JSON."""
+    """Make a column of one type; where cells have different types, write the values as JSON."""
     try:
         return arrow.array(values)
     except (arrow.ArrowInvalid, arrow.ArrowTypeError):

@@ -1,4 +1,4 @@
-"""What each study shows: tables and figures from its rows, each with the words that say what it rests on."""
+"""Collect the tables and figures of each study, each with a note of the runs behind it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Drawing: TypeAlias = Callable[[], Any]
 
 @dataclass
 class Section:
-    """One study: tables and figures by name, and what everything rests on."""
+    """One study: tables and figures by name, and the runs behind them."""
 
     name: str
     title: str
@@ -48,7 +48,7 @@ class Section:
         self.tables[name] = table.named(title, note)
 
     def figure(self, name: str, title: str, draw: Drawing, rows: Iterable[Row] = ()) -> None:
-        """Add a figure, which is drawn when it is written, and note below it what it lacks.
+        """Add a figure, which is drawn when it is written, and note which runs it lacks.
 
         Args:
             name: Its mark.
@@ -112,7 +112,7 @@ def lacks(rows: Sequence[Row], metric: str) -> bool:
 
 
 def list_cells(section: Section, cells: Cells, _: Ledger) -> None:
-    """Show a study that has no tables of its own: one cell a line.
+    """Show a study that has no tables of its own: one line for each cell.
 
     Args:
         section: The section of the report that is filled.
@@ -134,7 +134,7 @@ def _cell(value: Json) -> TableCell:
 
 
 def basis_of(rows: Sequence[Row], *, spread: bool = False) -> str:
-    """Say what numbers from these rows rest on: runs, images, seeds, the meaning of ± and the rule of selection.
+    """Describe the runs behind some rows: their number, images, seeds, the meaning of ± and the selection rule.
 
     Args:
         rows: Rows of a study's table.

@@ -42,7 +42,7 @@ _CHUNK: Final = 4_000_000  # values drawn at once by the bootstrap: 32 MB
 
 @dataclass(frozen=True)
 class Friedman:
-    """Do several treatments of the same blocks differ at all?"""
+    """Result of Friedman's test: do several treatments of the same blocks differ?"""
 
     statistic: float
     df: int
@@ -54,7 +54,7 @@ class Friedman:
 
 @dataclass(frozen=True)
 class Wilcoxon:
-    """Signed-rank test of paired scores."""
+    """Result of the signed-rank test of paired scores."""
 
     t: float  #: the smaller of the two rank sums
     pairs: int  #: all of them
@@ -95,7 +95,7 @@ class CriticalDifference:
 
 
 def friedman(samples: Samples) -> Friedman:
-    """Test with Friedman's test whether at least three treatments differ, with mid-ranks where scores are equal.
+    """Test with Friedman's test whether three or more treatments differ; equal scores share mid-ranks.
 
     Args:
         samples: Scores of every treatment by its name, one for each block, in the same order.
@@ -183,7 +183,7 @@ def bonferroni(p: Sequence[float]) -> list[float]:
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Correct with Holm's step-down method: as safe as Bonferroni's, and never less powerful.
+    """Correct with Holm's step-down method, which is never less powerful than Bonferroni's.
 
     Args:
         p: The p of every test.
@@ -293,7 +293,7 @@ def _sample(values: ArrayLike, name: str, least: int) -> Array:
 
 
 def _table(samples: Samples, least: int) -> Array:
-    """Blocks in rows, treatments in columns."""
+    """Arrange blocks in rows and treatments in columns."""
     if len(samples) < least:
         raise OptionError(f"{len(samples)} treatments were given; at least {least} are needed")
     columns = [_sample(values, name, 2) for name, values in samples.items()]
@@ -311,7 +311,7 @@ def _probabilities(p: Sequence[float]) -> list[float]:
 
 
 def _ranks(table: Array) -> Array:
-    """Ranks within each row from 1; equal values share the middle of theirs."""
+    """Rank within each row from 1; equal values share the mean of their ranks."""
     from scipy import stats
 
     return np.asarray(stats.rankdata(table, axis=1), np.float64)
@@ -322,14 +322,14 @@ def _counts(row: Array) -> Array:
 
 
 def _normal(t: float, ranks: Array, n: int, *, tied: bool) -> float:
-    """The smaller rank sum in deviations from its mean."""
+    """Return the smaller rank sum in deviations from its mean."""
     ties = float((_counts(ranks) ** 3 - _counts(ranks)).sum()) if tied else 0.0
     variance = n * (n + 1) * (2 * n + 1) / 24.0 - ties / 48.0
     return (t - n * (n + 1) / 4.0) / math.sqrt(variance) if variance > 0 else 0.0
 
 
 def _exact(t: float, ranks: Array) -> float:
-    """Twice the share of all assignments of signs whose sum is at most t; doubled ranks are whole numbers also with ties."""
+    """Return twice the share of sign assignments with a sum of at most t; doubled ranks are whole numbers despite ties."""
     doubled = np.rint(2.0 * ranks).astype(np.int64)
     share = np.zeros(int(doubled.sum()) + 1)
     share[0] = 1.0
@@ -342,7 +342,7 @@ def _exact(t: float, ranks: Array) -> float:
 def _interval(
     sample: Array, statistic: Callable[..., Any], level: float, resamples: int, seed: int, method: Method
 ) -> tuple[float, float]:
-    """Ask SciPy for the interval; one that it cannot form is an error."""
+    """Compute the interval with SciPy; raise if it cannot be formed."""
     from scipy import stats
 
     with warnings.catch_warnings():

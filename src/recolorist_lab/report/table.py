@@ -1,4 +1,4 @@
-"""Tables as typed values: columns that say what they hold, and cells that are numbers, ranges or words.
+"""Tables as typed values: columns with a type, and cells that are numbers, ranges or text.
 
 Nothing here knows a file format; :mod:`recolorist_lab.report.writers` turns a table into Markdown, LaTeX, CSV or HTML.
 """
@@ -80,13 +80,13 @@ class Range:
 
 
 class Strong(NamedTuple):
-    """Words to be emphasised."""
+    """Emphasised text."""
 
     text: str
 
 
 class Code(NamedTuple):
-    """Words of a program."""
+    """Text in the font of code."""
 
     text: str
 

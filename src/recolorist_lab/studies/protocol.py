@@ -1,4 +1,4 @@
-"""The transfer protocol that several studies share: pairs of a split, 8 bits, one size, one pair in memory at a time."""
+"""The transfer protocol that several studies share: pairs of a split as 8-bit images of one size."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Paired:
         self.samples, self.pairs = samples, pairs
 
     def __len__(self) -> int:
-        """Number of pairs."""
+        """Return the number of pairs."""
         return len(self.pairs)
 
     def stream(self, start: int = 0, end: int | None = None) -> Iterator[ImagePair]:

@@ -1,4 +1,4 @@
-"""Results as a document of their own: every row of a study and the environment it was made in, to be kept with the code.
+"""Write the results of a study as one JSON document: every row, and the environment it was made in.
 
     {"format": …, "study": …, "environments": […], "grids": [{"same": {…}, "columns": […], "rows": [[…], …]}, …]}
 

@@ -1,4 +1,4 @@
-"""What small cells took on this machine, and how other cells are counted from that."""
+"""Times of small cells on this machine, and estimates for other cells from them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REFERENCE: Final = RUNTIME["gpu", "AdaIN"]
 
 @dataclass(frozen=True)
 class Rates:
-    """What the small cells took, in seconds, and what they kept, in bytes."""
+    """Seconds that the small cells took, and bytes that they kept."""
 
     train: float  #: one image learnt from by the classifier
     learn: float  #: one image of one training step of AdaIN

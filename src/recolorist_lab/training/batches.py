@@ -1,4 +1,4 @@
-"""Which images make a minibatch: a function of seed and epoch alone, so a resumed run draws what an undisturbed one does."""
+"""Choose the images of each minibatch from seed and epoch only, so that a resumed run draws the same."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def draw_by_domain(domains: NDArray[np.int64], size: int, *, seed: int, epoch: i
 
 
 def parts_of(batch: Places, devices: int, accumulate: int, rank: int) -> list[Places]:
-    """Return what one device works through for one update.
+    """Return the images that one device processes in one update.
 
     Args:
         batch: The places of the batch.
@@ -91,7 +91,7 @@ def parts_of(batch: Places, devices: int, accumulate: int, rank: int) -> list[Pl
 
 
 class Order:
-    """The order of one run. As torch's batch sampler it gives, part by part, what is left of an epoch: epoch and place."""
+    """The order of images of one run; as a batch sampler of torch it yields what is left of an epoch, part by part."""
 
     def __init__(self, settings: Settings, domains: Sequence[str], rank: int = 0) -> None:
         self._settings, self._rank = settings, rank
@@ -121,7 +121,7 @@ class Order:
         return shuffle_all(len(self.domains), size, self._least, seed=seed, epoch=epoch)
 
     def go_to(self, epoch: int, done: int) -> list[Places]:
-        """Set what comes next: an epoch without the minibatches of it that are done.
+        """Set the next epoch, and how many of its minibatches are done.
 
         Args:
             epoch: Number of the epoch.

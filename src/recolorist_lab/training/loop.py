@@ -1,4 +1,4 @@
-"""The training itself: epochs, minibatches, early stopping, checkpoints. What is random is keyed by the minibatch's number."""
+"""The training loop: epochs, minibatches, early stopping, checkpoints. Random numbers are keyed by the minibatch."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ __all__ = ["ClassifierTrainer", "TrainingError", "halve_pieces", "is_channels_la
 
 
 class TrainingError(RecoloristError):
-    """A run that cannot go on."""
+    """A run that cannot continue."""
 
 
 class ClassifierTrainer:
-    """One run on one device of perhaps several. ``context`` is None on all but the first."""
+    """One run on one of the devices. ``context`` is None on all but the first."""
 
     def __init__(
         self, settings: Settings, ready: Prepared, val: Reader, fabric: Any, context: Context | None, watchers: Watchers
@@ -61,7 +61,7 @@ class ClassifierTrainer:
     # ---- the run -----------------------------------------------------------------------------------------------------------
 
     def fit(self) -> None:
-        """Train until the epochs are over or patience is; afterwards the network has the weights to keep."""
+        """Train until all epochs are done or patience ends; then load the weights to keep."""
         self._resume()
         while not self.progress.finished:
             set_rate(self.bare, rate(self.settings, self.progress.epoch))
@@ -85,7 +85,7 @@ class ClassifierTrainer:
             self._save_sometimes()
 
     def _end_epoch(self) -> None:
-        """Validate, keep the weights if they are the best or all are kept, and see whether to go on."""
+        """Validate, keep the weights if they are the best or all are kept, and decide whether to continue."""
         now = self.progress
         if now.skipped_now == now.done:
             raise TrainingError(
@@ -125,13 +125,13 @@ class ClassifierTrainer:
 
     @property
     def parts(self) -> int:
-        """In how many parts a minibatch is worked through: as set, times what too little memory made of it."""
+        """Return in how many parts a minibatch is processed: as set, times the divisions after lack of memory."""
         return self.settings.accumulate * self.progress.split
 
     # ---- one minibatch -----------------------------------------------------------------------------------------------------
 
     def _update(self, parts: Iterator[Minibatch], size: int) -> None:
-        """Work through the parts of a minibatch, then take one step, unless the loss or the gradient is not finite."""
+        """Process the parts of a minibatch, then take one step, unless the loss or the gradient is not finite."""
         batch = [next(parts) for _ in range(self.settings.accumulate)]
         while (totals := self._gradients(batch, size)) is None:  # outside the handler, which would keep tensors alive
             self._restore_buffers()
@@ -174,13 +174,13 @@ class ClassifierTrainer:
             buffer.copy_(copy)
 
     def _share_buffers(self) -> None:
-        """Give every device the first one's batch-norm statistics, so that all predict with the network that is saved."""
+        """Give every device the batch-norm statistics of the first, so that all predict with the saved network."""
         if self.fabric.world_size > 1:
             for buffer in self._buffers:
                 torch.distributed.broadcast(buffer, 0)
 
     def _moved(self, part: Minibatch, number: int) -> Minibatch:
-        """On the device, normalised, with torch's generators set to the stream of this very part."""
+        """Move images to the device, normalise them, and set torch's generators to the stream of this part."""
         now, device = self.progress, self.fabric.device
         images = self.normalise.unit(part.images.to(device, non_blocking=True))
         if self.augmentation is not None and self.augmentation.has_batch:
@@ -190,7 +190,7 @@ class ClassifierTrainer:
         return Minibatch(self.normalise(images), part.targets.to(device, non_blocking=True), domains.to(device))
 
     def _agreed(self, finite: bool) -> bool:
-        """All devices step, or none does."""
+        """Return whether all devices can step; if one cannot, none does."""
         if self.fabric.world_size == 1:
             return finite
         return bool(
@@ -323,5 +323,5 @@ def _balanced(predictions: Predictions) -> float:
 
 
 def _number(step: int, rank: int, part: int) -> int:
-    """One number for a part of a minibatch on a device."""
+    """Return a number that is unique for a part of a minibatch on a device."""
     return (step << 16) | (rank << 8) | part

@@ -1,4 +1,4 @@
-"""Mean and deviation of the training split: what images are normalised with."""
+"""Normalise images by mean and deviation of the training split."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FLAT = 1e-3  # of the range: a channel without variation is shifted, not blown 
 
 
 class Normalise(NamedTuple):
-    """Per channel, of values in [0, 1]; borders of letterboxing took no part."""
+    """Mean and deviation per channel of values in [0, 1], without letterbox borders."""
 
     mean: tuple[float, ...]
     std: tuple[float, ...]
@@ -36,7 +36,7 @@ class Normalise(NamedTuple):
         return cls(tuple(map(float, pooled.mean)), tuple(float(value) for value in np.maximum(pooled.std, _FLAT)))
 
     def unit(self, images: Tensor) -> Tensor:
-        """Bring bytes to the range from 0 to 1.
+        """Convert bytes to the range from 0 to 1.
 
         Args:
             images: (B, 3, H, W), uint8.
@@ -47,7 +47,7 @@ class Normalise(NamedTuple):
         return images.to(torch.float32) / 255.0
 
     def __call__(self, images: Tensor) -> Tensor:
-        """Values in [0, 1] to mean 0 and deviation 1 over the training split.
+        """Normalise values in [0, 1] to mean 0 and deviation 1 over the training split.
 
         >>> half = Normalise((0.5, 0.5, 0.5), (0.25, 0.25, 0.25))
         >>> float(half(torch.full((1, 3, 1, 1), 0.75)).max())

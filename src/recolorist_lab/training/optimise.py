@@ -1,4 +1,4 @@
-"""AdamW, with no decay on what has one dimension, and its learning rate: a function of the epoch alone, for exact resuming."""
+"""AdamW without decay on one-dimensional parameters, and a learning rate that depends on the epoch only."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def set_rate(optimiser: torch.optim.Optimizer, value: float) -> None:
 
 
 def _decays(name: str, tensor: Tensor, exempt: Iterable[str]) -> bool:
-    """As timm decides: biases, norms, and what a network declares (position embeddings, say) are left alone."""
+    """Return whether a parameter decays, as timm decides: not biases, norms, and what a network declares."""
     return tensor.ndim > 1 and not name.endswith(".bias") and not any(name.endswith(other) for other in exempt)
 
 

@@ -1,4 +1,4 @@
-"""What a network says of a set of images: in evaluation mode, in order, and on each device a share."""
+"""Predict a set of images in evaluation mode, in order, with a share on each device."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def workers_for(seconds: float, workers: int) -> int:
 
 
 def _seconds_per_image(feed: Feed) -> float:
-    """Time two images, and take the quicker: the first of all also opens files and tables."""
+    """Time two images and return the quicker; the first one also opens files and tables."""
     seconds = []
     for place in (0, len(feed) - 1):
         start = time.perf_counter()
@@ -129,7 +129,7 @@ def _like(targets: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
 
 
 def _gathered(rows: list[tuple[NDArray[Any], ...]], fabric: Any) -> list[tuple[NDArray[Any], ...]]:
-    """The batches of all devices, in the order of the samples: device r has every n-th from the r-th on."""
+    """Gather the batches of all devices in the order of the samples: device r has every n-th from the r-th."""
     if fabric.world_size == 1:
         return rows
     gathered: list[Any] = [None] * fabric.world_size

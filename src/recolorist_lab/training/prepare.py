@@ -1,4 +1,4 @@
-"""What a run has before its first minibatch: images, their augmentation, their order, a network."""
+"""Prepare a run before its first minibatch: images, augmentation, order, network."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Prepared", "prepare"]
 
 
 class Prepared(NamedTuple):
-    """All of it."""
+    """Everything that a run needs."""
 
     splits: Splits
     images: TrainingImages

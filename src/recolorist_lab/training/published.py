@@ -1,4 +1,4 @@
-"""Published checkpoints as networks, and their scores on a dataset.
+"""Load published checkpoints as networks, and score them on a dataset.
 
 What a checkpoint lacks is filled in and reported: classes from the head's shape, mean and deviation from the training
 split it is evaluated with.
@@ -73,7 +73,7 @@ def load(name: str, folder: str | Path | None = None, *, revision: str | None = 
 
 
 def _state(path: Path) -> dict[str, Any]:
-    """Tensors, whatever prefix a wrapper left on all of them."""
+    """Read the tensors, without a prefix that a wrapper added to all of them."""
     from safetensors import SafetensorError
     from safetensors.torch import load
 
@@ -92,7 +92,7 @@ def _state(path: Path) -> dict[str, Any]:
 
 
 def _architecture(config: Mapping[str, Any], place: Path) -> str:
-    """The name of the network; a checkpoint whose folder is named after it need not say it twice."""
+    """Return the network's name from the configuration, or from the name of the folder."""
     stated = next((config[name] for name in _ARCHITECTURE if isinstance(config.get(name), str)), None)
     return str(stated or ("densenet121" if "densenet121" in place.name else _refuse_unnamed(place)))
 
@@ -102,7 +102,7 @@ def _refuse_unnamed(place: Path) -> str:
 
 
 def _classes(config: Mapping[str, Any], state: Mapping[str, Any], place: Path) -> int:
-    """Outputs of the head; what the configuration says must agree."""
+    """Return the number of outputs of the head; the configuration must agree."""
     heads = [tensor for key, tensor in state.items() if key.endswith(("classifier.bias", "fc.bias", "head.bias"))]
     stated = next(
         (config[name] for name in ("num_classes", "n_classes", "num_labels") if isinstance(config.get(name), int)), None
@@ -114,7 +114,7 @@ def _classes(config: Mapping[str, Any], state: Mapping[str, Any], place: Path) -
 
 
 def _triple(config: Mapping[str, Any], names: tuple[str, ...], place: Path) -> tuple[float, ...] | None:
-    """Mean or deviation, where the configuration has it, at its top or as timm writes it."""
+    """Return mean or deviation from the configuration, at its top level or as timm writes it."""
     nested = config.get("pretrained_cfg")
     tables = [config, nested if isinstance(nested, dict) else {}]
     value = next((table[name] for table in tables for name in names if name in table), None)

@@ -1,4 +1,4 @@
-"""What a set of predictions is worth: balanced accuracy first, and what a reader will ask for next.
+"""Scores of predictions: balanced accuracy and others.
 
 Numbers that are not defined, such as the area under the curve of a class that no image has, are None, never a stand-in.
 """
@@ -198,7 +198,7 @@ def _single(predictions: Predictions, classes: Sequence[str]) -> dict[str, Json]
 
 
 def _multilabel(predictions: Predictions, classes: Sequence[str]) -> dict[str, Json]:
-    """Each label on its own at one half, then the mean over labels; `accuracy` is what the authors' code reports here."""
+    """Score each label separately at one half, then average; `accuracy` is what the authors' code reports here."""
     shares = predictions.probabilities()
     truth = predictions.targets.astype(np.int64)
     decided = (shares > 0.5).astype(np.int64)
@@ -251,7 +251,7 @@ def _select(predictions: Predictions, keep: NDArray[np.bool_]) -> Predictions:
 
 
 def _areas(truth: NDArray[np.bool_], shares: Floats) -> list[float | None]:
-    """The area under each class's curve against the rest; None where one side is empty."""
+    """Compute the area under each class's curve against the rest; None where one side is empty."""
     from sklearn.metrics import roc_auc_score
 
     areas: list[float | None] = []

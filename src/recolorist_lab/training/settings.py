@@ -1,4 +1,4 @@
-"""What one training run is. Every field is either part of the result's identity or only says where and how fast.
+"""The settings of one training run. Each field is part of the identity or only says where and how fast it runs.
 
 This module is light on purpose: a study file is read without torch.
 """

@@ -1,4 +1,4 @@
-"""Which images train, validate and test; and what is held out of the training split to see how well the source is known."""
+"""Divide images into training, validation and test, and hold out some of the training domains."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _advice(missing: Sequence[str]) -> str:
 
 
 def _source(dataset: NamedDataset, whole: Samples, places: NDArray[np.int64], how: Mapping[str, Any]) -> Samples | None:
-    """What was held out; else what the dataset itself holds out of the training domains."""
+    """Return the held-out images; otherwise the dataset's own held-out images of the training domains."""
     if len(places):
         return subset(whole, places)
     return dataset.samples("id_val", **how) if dataset.manifest.sizes().get("id_val") else None

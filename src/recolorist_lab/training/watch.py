@@ -1,4 +1,4 @@
-"""Watching a run: a bar for people, TensorBoard for later. None of it can change a result."""
+"""Watch a run: a progress bar, and TensorBoard. Neither can change a result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Row = Mapping[str, Any]
 
 
 class Now(NamedTuple):
-    """A minibatch that is done: where in the run, and how it went so far in this epoch."""
+    """A finished minibatch: its place in the run, and the results of the epoch so far."""
 
     epoch: int
     epochs: int
@@ -27,7 +27,7 @@ class Now(NamedTuple):
 
 
 class Watcher(Protocol):
-    """Who looks on."""
+    """Receives the progress of a run."""
 
     def minibatch(self, now: Now) -> None:
         """Take note of a finished minibatch.
@@ -44,14 +44,14 @@ class Watcher(Protocol):
         """
 
     def close(self) -> None:
-        """The run is over."""
+        """End the display."""
 
 
 _WATCHING: Final[ContextVar[tuple[Watcher, ...]]] = ContextVar("_WATCHING", default=())
 
 
 class Watchers:
-    """All of them as one."""
+    """Several watchers as one."""
 
     def __init__(self, watchers: Sequence[Watcher]) -> None:
         self._watchers = tuple(watchers)
@@ -75,7 +75,7 @@ class Watchers:
             watcher.epoch(row)
 
     def close(self) -> None:
-        """Tell all."""
+        """Close all watchers."""
         for watcher in self._watchers:
             watcher.close()
 
@@ -119,7 +119,7 @@ class Board:
                 self._writer.add_scalar(name, value, row["epoch"])
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the remaining data."""
         self._writer.close()
 
 
@@ -139,7 +139,7 @@ def bar() -> Iterator[None]:
 
 
 class _Bar:
-    """Minibatches of a run; time left is to the last epoch, and early stopping may come before."""
+    """The minibatches of a run; the time left is to the last epoch, early stopping aside."""
 
     def __init__(self, update: Update) -> None:
         self._update = update
@@ -155,4 +155,4 @@ class _Bar:
             self._validated = f"; validation {row['val_loss']:.4f}, {row['val_balanced_accuracy']:.3f}"
 
     def close(self) -> None:
-        """The context that made the bar ends it."""
+        """Do nothing; the context that made the bar closes it."""

@@ -1,4 +1,4 @@
-"""AdaIN: channel means and deviations of the content's deepest features become those of the style's."""
+"""AdaIN: the channel means and deviations of the content's relu4_1 features become those of the style's."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OFFICIAL: Final = OfficialFile(
 
 
 class AdaIN(Baseline):
-    """Frozen encoder to relu4_1, a transform without parameters, and a decoder that is all there is to train."""
+    """A frozen encoder to relu4_1, a transform without parameters, and a decoder, the only trained part."""
 
     name: ClassVar = "AdaIN"
     paper: ClassVar = (
@@ -74,19 +74,19 @@ class AdaIN(Baseline):
         self.decoder = vgg.decoder()
 
     def match(self, content: Tensor, style: Tensor) -> Tensor:
-        """The transform of features."""
+        """Transform content features with style features."""
         return adain(content, style)
 
     def style_term(self, features: Sequence[Tensor], target: Sequence[Tensor]) -> Tensor:
-        """What keeps the output's features like the style's, summed over the taps."""
+        """Compute the style loss of the output, summed over the taps."""
         return losses.style_loss(features, target)
 
     def transfer(self, content: Tensor, style: Tensor) -> Tensor:
-        """Encode both, transform, decode; the output's sides are multiples of 8."""
+        """Encode both images, transform the features and decode them; the output's sides are multiples of 8."""
         return self.transfer_mix(content, [style], [1.0])
 
     def transfer_mix(self, content: Tensor, styles: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
-        """A weighted sum of what each style would give, in feature space."""
+        """Decode the weighted sum of the features that each style gives."""
         features = self.encoder(content)
         mixed = torch.zeros_like(features)
         for style, weight in zip(styles, weights, strict=True):
@@ -95,7 +95,7 @@ class AdaIN(Baseline):
         return self.decoder(self.alpha * mixed + (1.0 - self.alpha) * features)
 
     def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
-        """Decode the transformed features; the image must have those features, and the style's statistics at every tap."""
+        """Decode the transformed features, and compare the result with them and with the style's statistics at every tap."""
         del step
         with torch.no_grad():
             style_taps = self.encoder.taps(style)
@@ -107,5 +107,5 @@ class AdaIN(Baseline):
         )
 
     def from_official(self, part: str, state: dict[str, Tensor]) -> dict[str, Tensor]:
-        """The encoder's file holds the whole network, of which the first 31 layers are used."""
+        """Take the first 31 layers of the encoder's file, which holds the whole network."""
         return vgg.truncated(state, 4) if part == "encoder" else state

@@ -1,4 +1,4 @@
-"""ArtFlow: an invertible network carries content and style to a latent, statistics change hands there, and it runs backwards.
+"""ArtFlow: an invertible network maps both images to a latent, where statistics are transferred, and runs backwards.
 
 Forward and reverse are exact inverses, so there is no decoder to train, and nothing of the content is lost however often an image
 is stylised, as long as the unclamped floats of :meth:`ArtFlow.transfer` are handed on. VGG-19 serves the training loss only.
@@ -94,7 +94,7 @@ class ArtFlow(Baseline):
         self.encoder = vgg.encoder(4, encoder)
 
     def transfer(self, content: Tensor, style: Tensor) -> Tensor:
-        """Forward, change the statistics, backward; the output is unbounded."""
+        """Run forwards, transfer the statistics, run backwards; the output is not clamped."""
         latent = self.glow(content)
         moved = self._moved(latent, self.glow(style))
         return self.glow.reverse(moved if self.alpha == 1 else self.alpha * moved + (1 - self.alpha) * latent)
@@ -112,7 +112,7 @@ class ArtFlow(Baseline):
         self.glow.initialise(torch.cat([content, style]) if self.first_batch == "mixed" else content)
 
     def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
-        """Content features like the content's, style statistics like the style's; gradients pass all three runs of the flow."""
+        """Compare content features with the content's, and style statistics with the style's; gradients pass all three runs."""
         if step == 0 and self.first_batch == "content":
             return  # the released loop spends its first iteration on setting the data-dependent layers
         with torch.no_grad():

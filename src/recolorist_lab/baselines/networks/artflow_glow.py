@@ -1,4 +1,4 @@
-"""The invertible network under ArtFlow: Glow blocks without split, prior or log-determinant, so nothing is ever dropped.
+"""The invertible network of ArtFlow: Glow blocks without split, prior or log-determinant, so nothing is dropped.
 
 Names of parameters and buffers are those of the released files, which is why they are short.
 """
@@ -21,7 +21,7 @@ _SPREAD: Final = 0.05  # of the coupling's first weights
 
 
 class ActNorm(nn.Module):
-    """y = scale (x + loc) per channel; one batch sets both so that y has mean 0 and standard deviation 1, then they train.
+    """Compute y = scale (x + loc) per channel. The first batch sets both so that y has mean 0 and deviation 1.
 
     Example:
         >>> norm = ActNorm(2)
@@ -40,7 +40,7 @@ class ActNorm(nn.Module):
 
     @torch.no_grad()
     def initialise(self, x: Tensor) -> None:
-        """Take mean and unbiased deviation from a batch, once ever: a trained or loaded layer stays as it is."""
+        """Set scale and shift from the mean and unbiased deviation of a batch, unless they are set already."""
         if int(self.initialized):
             return
         deviation, mean = torch.std_mean(x, (0, 2, 3), keepdim=True)
@@ -53,7 +53,7 @@ class ActNorm(nn.Module):
         return self.scale * (x + self.loc)
 
     def reverse(self, y: Tensor) -> Tensor:
-        """The inverse of :meth:`forward`."""
+        """Invert :meth:`forward`."""
         return y / self.scale - self.loc
 
 
@@ -82,23 +82,23 @@ class InvertibleConv(nn.Module):
         self.register_buffer("l_eye", torch.eye(channels))
 
     def weight(self) -> Tensor:
-        """W (C, C), assembled."""
+        """Assemble W (C, C)."""
         lower = self.w_l * self.l_mask + self.l_eye
         upper = self.w_u * self.u_mask + torch.diag(self.s_sign * self.w_s.exp())
         return self.w_p @ lower @ upper
 
     def forward(self, x: Tensor) -> Tensor:
-        """W x at every position."""
+        """Multiply by W at every position."""
         return functional.conv2d(x, self.weight()[:, :, None, None])
 
     def reverse(self, y: Tensor) -> Tensor:
-        """The inverse of :meth:`forward`; W is inverted in float64, whatever its condition has become in training."""
+        """Invert :meth:`forward`; W is inverted in float64 for precision."""
         inverse = torch.linalg.inv(self.weight().double()).to(y.dtype)
         return functional.conv2d(y, inverse[:, :, None, None])
 
 
 class _ZeroConv(nn.Module):
-    """The coupling's last convolution: it starts as nought, and sees ones beyond the border."""
+    """The last convolution of the coupling: its weights start at zero, and the border is padded with ones."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -115,7 +115,7 @@ class _ZeroConv(nn.Module):
 
 
 class Coupling(nn.Module):
-    """One half of the channels passes; the other is shifted (or, affine, also scaled) by a small network of the first."""
+    """Pass one half of the channels on; shift the other (or, affine, also scale it) by a small network of the first."""
 
     def __init__(self, channels: int, *, affine: bool = False, width: int = _WIDTH) -> None:
         super().__init__()
@@ -130,7 +130,7 @@ class Coupling(nn.Module):
         self.net = nn.Sequential(first, nn.ReLU(inplace=True), middle, nn.ReLU(inplace=True), last)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(a, b) becomes (a, b + NN(a)), or (a, (b + t) sigmoid(log_s + 2)) with (log_s, t) = NN(a)."""
+        """Map (a, b) to (a, b + NN(a)), or to (a, (b + t) sigmoid(log_s + 2)) with (log_s, t) = NN(a)."""
         unchanged, changed = x.chunk(2, 1)
         output = self.net(unchanged)
         if not self.affine:
@@ -139,7 +139,7 @@ class Coupling(nn.Module):
         return torch.cat([unchanged, (changed + shift) * torch.sigmoid(log_s + 2)], 1)
 
     def reverse(self, y: Tensor) -> Tensor:
-        """The inverse of :meth:`forward`, which asks the same network the same question."""
+        """Invert :meth:`forward` with the same network."""
         unchanged, changed = y.chunk(2, 1)
         output = self.net(unchanged)
         if not self.affine:
@@ -149,7 +149,7 @@ class Coupling(nn.Module):
 
 
 class GlowStep(nn.Module):
-    """ActNorm, 1×1 convolution, coupling; backwards in the other order."""
+    """ActNorm, 1×1 convolution, coupling; in reverse order for the inverse."""
 
     def __init__(self, channels: int, *, affine: bool = False, width: int = _WIDTH) -> None:
         super().__init__()
@@ -158,17 +158,17 @@ class GlowStep(nn.Module):
         self.coupling = Coupling(channels, affine=affine, width=width)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Towards the latent."""
+        """Map towards the latent."""
         result: Tensor = self.coupling(self.invconv(self.actnorm(x)))
         return result
 
     def reverse(self, y: Tensor) -> Tensor:
-        """Towards the image."""
+        """Map towards the image."""
         return self.actnorm.reverse(self.invconv.reverse(self.coupling.reverse(y)))
 
 
 class _Block(nn.Module):
-    """Each 2×2 cell of pixels becomes four channels, then the flows."""
+    """Turn each 2×2 square of pixels into four channels, then run the flows."""
 
     def __init__(self, channels: int, flows: int, *, affine: bool, width: int) -> None:
         super().__init__()
@@ -205,7 +205,7 @@ class Glow(nn.Module):
         self.save_memory = False
 
     def forward(self, image: Tensor) -> Tensor:
-        """The latent of an image."""
+        """Compute the latent of an image."""
         x = image
         for block in self._blocks():
             x = functional.pixel_unshuffle(x, 2)
@@ -214,7 +214,7 @@ class Glow(nn.Module):
         return x
 
     def reverse(self, latent: Tensor) -> Tensor:
-        """The image of a latent."""
+        """Compute the image of a latent."""
         y = latent
         for block in reversed(self._blocks()):
             for flow in reversed(block.steps()):
@@ -224,7 +224,7 @@ class Glow(nn.Module):
 
     @torch.no_grad()
     def initialise(self, images: Tensor) -> None:
-        """Set every ActNorm that was never set from one batch, each from what the flows before it make of the batch."""
+        """Set every ActNorm that is not set from one batch, each from the output of the flows before it."""
         if self.initialised:
             return
         x = images

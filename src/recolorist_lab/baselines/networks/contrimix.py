@@ -1,4 +1,4 @@
-"""ContriMix: a picture is abundance maps times one stain matrix, as Beer and Lambert have it; another matrix, another stain."""
+"""ContriMix: an image is the product of abundance maps and one stain matrix; another matrix gives another stain."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def warmed_up(rate: float, steps: int) -> Rate:
 
 
 class ContriMix(Baseline):
-    """Two small encoders; what puts a picture together again is a product and has nothing to learn."""
+    """Two small encoders, for abundance maps and for stain matrices; their product has no parameters."""
 
     name: ClassVar = "Contrimix"
     paper: ClassVar = (
@@ -136,12 +136,12 @@ class ContriMix(Baseline):
         self.attribute_encoder = AttributeEncoder(stains)
 
     def transfer(self, content: Tensor, style: Tensor) -> Tensor:
-        """The content's maps under the style's matrix."""
+        """Multiply the content's maps by the style's matrix."""
         maps, stain = self.content_encoder(self._seen(content)), self.attribute_encoder(self._seen(style))
         return self._shown(generate(maps, stain))
 
     def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
-        """Put every picture together again, under its own matrix and under those of others in the batch."""
+        """Reconstruct every image with its own matrix and with matrices of others in the batch."""
         del style, step  # styles are found within the batch
         images = self._seen(content)
         maps, stains = self.content_encoder(images), self.attribute_encoder(images)
@@ -159,19 +159,19 @@ class ContriMix(Baseline):
         yield Step(total, parts)
 
     def configure_optimiser(self, recipe: TrainingRecipe) -> dict[str, Optimisation]:
-        """AdamW, three steps of warm-up, then down to zero in a straight line."""
+        """Make AdamW with three steps of warm-up and a linear decay to zero."""
         optimiser = torch.optim.AdamW(trained_parameters(self, self.trained), lr=recipe.rate, weight_decay=self.weight_decay)
         return {"main": Optimisation(optimiser, warmed_up(recipe.rate, recipe.iterations), recipe.clip)}
 
     def from_official(self, part: str, state: dict[str, Tensor]) -> dict[str, Tensor]:
-        """One file holds every network; those of other parts are left to them, and names that belong to none are kept."""
+        """Select the tensors of one part from a file that holds all; names that belong to no part are kept and then refused."""
         prefix = f"_models_by_names.{_NETWORKS[part]}."
         others = tuple(f"_models_by_names.{name}." for name in (*_NETWORKS.values(), *_OTHERS) if name != _NETWORKS[part])
         mine = {name: value for name, value in state.items() if not name.startswith(others)}
         return {name.removeprefix(prefix).removeprefix("module."): value for name, value in mine.items()}
 
     def to_official(self, part: str) -> dict[str, Tensor]:
-        """The names as they are in a checkpoint of several graphics cards, which is what was released."""
+        """Name tensors as in a checkpoint of several GPUs, which is what was released."""
         front = f"_models_by_names.{_NETWORKS[part]}.module."
         return {f"{front}{name}": value for name, value in self.parts()[part].state_dict().items()}
 
@@ -183,7 +183,7 @@ class ContriMix(Baseline):
 
 
 class ContentEncoder(nn.Module):
-    """Abundance maps, one per stain and as large as the picture."""
+    """Compute abundance maps, one per stain and as large as the image."""
 
     def __init__(self, stains: int) -> None:
         super().__init__()
@@ -192,13 +192,13 @@ class ContentEncoder(nn.Module):
         self._model = nn.Sequential(first, second, Residual(stains), Residual(stains), nn.LeakyReLU())
 
     def forward(self, image: Tensor) -> Tensor:
-        """(B, 3, H, W) to (B, stains, H, W)."""
+        """Map (B, 3, H, W) to (B, stains, H, W)."""
         maps: Tensor = self._model(image)
         return maps
 
 
 class AttributeEncoder(nn.Module):
-    """One stain matrix a picture."""
+    """Compute one stain matrix for each image."""
 
     def __init__(self, stains: int) -> None:
         super().__init__()
@@ -213,13 +213,13 @@ class AttributeEncoder(nn.Module):
         )
 
     def forward(self, image: Tensor) -> Tensor:
-        """(B, 3, H, W) to (B, 3, stains)."""
+        """Map (B, 3, H, W) to (B, 3, stains)."""
         matrix: Tensor = self._model(image)
         return matrix.view(len(image), 3, self.stains)
 
 
 class Residual(nn.Module):
-    """Two convolutions beside a way around them."""
+    """Two convolutions with a skip connection."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -227,13 +227,13 @@ class Residual(nn.Module):
         self._model = nn.Sequential(_conv(channels, channels, 3), norm, nn.LeakyReLU(), _conv(channels, channels, 3), norm)
 
     def forward(self, maps: Tensor) -> Tensor:
-        """The same shape."""
+        """Return maps of the same shape."""
         out: Tensor = maps + self._model(maps)
         return out
 
 
 class Halving(nn.Module):
-    """Half the side, twice the channels; nothing is normalised, so a picture does not feel its neighbours in a batch."""
+    """Halve the sides and double the channels, without normalisation, so that images of a batch do not interact."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -244,7 +244,7 @@ class Halving(nn.Module):
         self._skip_block = nn.Sequential(nn.AvgPool2d(2), nn.Conv2d(channels, double, 1))
 
     def forward(self, maps: Tensor) -> Tensor:
-        """(B, C, H, W) to (B, 2 C, H // 2, W // 2)."""
+        """Map (B, C, H, W) to (B, 2 C, H // 2, W // 2)."""
         out: Tensor = self._forward_block(maps) + self._skip_block(maps)
         return out
 
@@ -297,7 +297,7 @@ def _conv(narrow: int, wide: int, kernel: int) -> nn.Conv2d:
 
 
 def _wrapped(*layers: nn.Module) -> nn.Module:
-    """Layers one level down, as the checkpoints name them."""
+    """Nest layers one level deeper, as the checkpoints name them."""
     block = nn.Sequential()
     block.add_module("_model", nn.Sequential(*layers))
     return block

@@ -1,4 +1,4 @@
-"""ModFlows: a network looks at a picture and predicts a flow of colours; the content's flow forwards, the style's backwards.
+"""ModFlows: a network predicts a flow of colours from an image; the content's flow runs forwards, the style's backwards.
 
 The map is one of colours alone, so nothing in the picture can move. Without the published weights flows can be fitted to the two
 pictures directly (``flows="fit"``), which is slow, needs nothing, and is what the network was taught to predict.
@@ -137,7 +137,7 @@ class ModFlows(Baseline):
         return self.flows == "fit"
 
     def transfer(self, content: Tensor, style: Tensor) -> Tensor:
-        """Every colour along the content's flow, then against the style's."""
+        """Move every colour along the content's flow, then backwards along the style's."""
         colours = content.flatten(2).transpose(1, 2)
         steps = steps_for(self.steps, self.strength) if self.strength_rule == "legacy" else self.steps
         cube = forward(self.flow_of(content), colours, self.steps, steps)
@@ -147,7 +147,7 @@ class ModFlows(Baseline):
         return moved.transpose(1, 2).unflatten(2, tuple(content.shape[-2:]))
 
     def flow_of(self, images: Tensor) -> ColourFlow:
-        """The flows of pictures: predicted in one pass, or fitted one by one."""
+        """Return the flows of images: predicted in one pass, or fitted one by one."""
         if self.flows == "encoder":
             return ColourFlow.unpacked(self.predicted(images))
         fitted = [fit(image.flatten(1).T, self.fitting, _seed(image)) for image in images]
@@ -155,14 +155,14 @@ class ModFlows(Baseline):
         return ColourFlow(*(part.to(images) for part in joined))
 
     def predicted(self, images: Tensor) -> Tensor:
-        """What the encoder says of pictures, one row each."""
+        """Run the encoder; one row of flow weights for each image."""
         prepared = seen_by_encoder(resized(images, self.size), scrambled=self.scrambled)
         edge = (self.size - self.crop) // 2
         out: Tensor = self.encoder(prepared[..., edge : edge + self.crop, edge : edge + self.crop])
         return out
 
     def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
-        """The predicted flow must do what a flow fitted to the picture does, at colours along its paths.
+        """Compare the predicted flow with the flow fitted to the image, at colours along its paths.
 
         Without a teacher it must lead from the picture's colours to the cube by itself.
         """
@@ -181,12 +181,12 @@ class ModFlows(Baseline):
         yield Step(loss, {"flow": loss})
 
     def configure_optimiser(self, recipe: TrainingRecipe) -> dict[str, Optimisation]:
-        """Adam at one rate."""
+        """Make Adam with a constant rate."""
         optimiser = torch.optim.Adam(trained_parameters(self, self.trained), lr=recipe.rate)
         return {"main": Optimisation(optimiser, constant(recipe.rate), recipe.clip)}
 
     def _taught(self, images: Tensor) -> ColourFlow:
-        """Fitted flows, kept: a picture comes again in every epoch, and its seed is made of its pixels, so it fits the same."""
+        """Return fitted flows and keep them for later epochs; the seed of a fit comes from the pixels, so it is repeatable."""
         flows = []
         for image in images:
             key = hashlib.sha256(image.cpu().numpy().tobytes()).hexdigest()
@@ -205,7 +205,7 @@ class FlowEncoder(nn.Module):
         self.model = make(weights=None, num_classes=size_of(kind.hidden))
 
     def forward(self, images: Tensor) -> Tensor:
-        """(B, 3, H, W) to (B, numbers of a flow)."""
+        """Map (B, 3, H, W) to (B, numbers of a flow)."""
         out: Tensor = self.model(images)
         return out
 
@@ -227,7 +227,7 @@ def seen_by_encoder(images: Tensor, *, scrambled: bool = True) -> Tensor:
 
 
 def _turned(images: Tensor) -> Tensor:
-    """Each mirrored and turned at random, which changes no colour."""
+    """Mirror and rotate each image at random, which changes no colour."""
     mirrored = torch.where(torch.rand(len(images), 1, 1, 1, device=images.device) < 0.5, images.flip(-1), images)
     turns = torch.randint(4, (len(images),)).tolist()
     return torch.stack([image.rot90(turn, (-2, -1)) for image, turn in zip(mirrored, turns, strict=True)])

@@ -1,4 +1,4 @@
-"""The flow of ModFlows: a tiny network that moves colours along a path, from those of a picture to the whole cube and back.
+"""The flow of ModFlows: a small network that moves the colours of an image to the whole colour cube and back.
 
 A flow is ``W2 · tanh(W1 · (r, g, b, t) + b1) + b2``. Flows of a batch are evaluated together, each on its own pixels.
 """
@@ -30,7 +30,7 @@ class ColourFlow(NamedTuple):
 
     @classmethod
     def unpacked(cls, vector: Tensor) -> ColourFlow:
-        """From one row of numbers a picture, in the order in which the encoder predicts them.
+        """Read the weights of flows from one row of numbers per image, in the order in which the encoder predicts them.
 
         >>> ColourFlow.unpacked(torch.zeros(2, size_of(64))).second.shape
         torch.Size([2, 3, 64])
@@ -40,11 +40,11 @@ class ColourFlow(NamedTuple):
         return cls(parts[0].unflatten(1, (hidden, 4)), parts[1], parts[2].unflatten(1, (3, hidden)), parts[3])
 
     def packed(self) -> Tensor:
-        """The same numbers in one row."""
+        """Return the same numbers in one row per image."""
         return torch.cat([part.flatten(1) for part in self], dim=1)
 
     def speed(self, colours: Tensor, time: Tensor | float) -> Tensor:
-        """Where (B, n, 3) colours are heading at a time: one for all, or (B, n, 1)."""
+        """Compute the velocity of (B, n, 3) colours at a time: one for all, or (B, n, 1)."""
         weights = self.first[..., :3].transpose(1, 2)
         if isinstance(time, Tensor):
             inward = torch.baddbmm(self.first_bias[:, None], colours, weights) + time * self.first[:, None, :, 3]
@@ -53,12 +53,12 @@ class ColourFlow(NamedTuple):
         return torch.baddbmm(self.second_bias[:, None], inward.tanh_(), self.second.transpose(1, 2))
 
     def of(self, place: int) -> ColourFlow:
-        """The flow of one picture."""
+        """Return the flow of one image."""
         return ColourFlow(*(part[place : place + 1] for part in self))
 
 
 class FlowFit(NamedTuple):
-    """How one flow is fitted to one picture: twice so many steps, the second time on straightened paths."""
+    """How one flow is fitted to one image: two rounds of so many steps, the second on straightened paths."""
 
     hidden: int  #: 0: as many as the encoder predicts
     steps: int
@@ -174,7 +174,7 @@ def fit(colours: Tensor, how: FlowFit, seed: int) -> ColourFlow:
 
 
 def _matched(flow: ColourFlow, colours: Tensor, ends: Tensor | None, how: FlowFit, draw: torch.Generator) -> ColourFlow:
-    """Adam on pairs of a colour and where it should end: anywhere in the cube, or where the flow took it before."""
+    """Fit with Adam to pairs of a colour and its target: a random one in the cube, or the end of the earlier flow."""
     learnt = ColourFlow(*(part.clone().requires_grad_() for part in flow))
     optimiser = torch.optim.Adam(list(learnt), lr=how.rate)
     for _ in range(how.steps):

@@ -1,4 +1,4 @@
-"""SANet: every content position attends over all style positions, at two depths; identity losses teach the decoder to be true.
+"""SANet: every content position attends over all style positions, at two depths; trained with identity losses.
 
 The authors published no code; names of tensors, and the numbers below, are those of the re-implementation they point to.
 """
@@ -43,7 +43,7 @@ class Transform(nn.Module):
         self.upsample = upsample
 
     def forward(self, content4: Tensor, content5: Tensor, style4: Tensor, style5: Tensor) -> Tensor:
-        """Features at the size of the content's relu4_1."""
+        """Return features at the size of the content's relu4_1."""
         shallow, deep = self.sanet4_1(content4, style4), self.sanet5_1(content5, style5)
         size = list(shallow.shape[-2:])
         raised = [2 * side for side in deep.shape[-2:]] if self.upsample == "factor" else size
@@ -97,7 +97,7 @@ class SANet(AttentionBaseline):
         }
 
     def joined(self, content: list[Tensor], style: list[Tensor]) -> Tensor:
-        """Attention at two depths, merged."""
+        """Apply attention at two depths and merge the results."""
         return self.transform(content[3], content[4], style[3], style[4])
 
     def _fitted(self, image: Tensor) -> Tensor:
@@ -105,7 +105,7 @@ class SANet(AttentionBaseline):
         return fitted if self.transform.upsample == "size" else padded(fitted, self.least, 16)
 
     def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
-        """Three decodings: the pair, and each image in its own style."""
+        """Compute the losses of three decodings: the pair, and each image in its own style."""
         del step
         contents, styles = self.look(content), self.look(style)
         parts = self.transferred(self.result(contents, styles), contents, styles) | self.identities(contents, styles)

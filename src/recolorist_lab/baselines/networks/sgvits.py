@@ -1,4 +1,4 @@
-"""SGViTs: one transformer reads a picture; half of every token is anatomy, half characteristics, a patch is their product."""
+"""SGViTs: half of each token of a vision transformer is anatomy, half characteristics; a patch is their product."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FIRST: Final = 3  # tokens the released code draws from by mistake: the number 
 
 
 class SGViTs(Baseline):
-    """A generator without parameters behind a transformer that has all of them."""
+    """A vision transformer with all parameters, and a generator without any."""
 
     name: ClassVar = "SGViTs"
     paper: ClassVar = (
@@ -97,7 +97,7 @@ class SGViTs(Baseline):
         self.normalisation = Normalisation(mean, std)
 
     def transfer(self, content: Tensor, style: Tensor) -> Tensor:
-        """The content's anatomy with the style's characteristics, at the network's own size and back."""
+        """Join the content's anatomy with the style's characteristics, at the network's size; resize the result back."""
         anatomy, _ = self._halves(self.normalisation(resized(content, self.size)))
         _, look = self._halves(self.normalisation(resized(style, self.size)))
         if self.style == "broadcast":
@@ -106,12 +106,12 @@ class SGViTs(Baseline):
         return resized(out, (content.shape[-2], content.shape[-1]))
 
     def prepare(self, content: Tensor, style: Tensor) -> None:
-        """Mean and deviation of the images, unless they were given."""
+        """Measure mean and deviation of the images, unless they were given."""
         del style
         self.normalisation.learn(content)
 
     def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
-        """Every picture again, and under the characteristics of single tokens; both halves must be found in what was made."""
+        """Reconstruct every image, also with characteristics of single tokens; both halves must be recovered from the result."""
         del style, step
         images = self.normalisation(resized(content, self.size))
         anatomy, look = self._halves(images)
@@ -126,19 +126,19 @@ class SGViTs(Baseline):
         yield Step(torch.stack(list(parts.values())).sum(), parts)
 
     def configure_optimiser(self, recipe: TrainingRecipe) -> dict[str, Optimisation]:
-        """AdamW and half a cosine; the first two epochs both run at the full rate, as released."""
+        """Make AdamW with a half cosine; the first two epochs both run at the full rate, as released."""
         optimiser = torch.optim.AdamW(trained_parameters(self, self.trained), lr=recipe.rate, weight_decay=self.weight_decay)
         steps = recipe.epoch_steps or 1
         falling = cosine_by_epoch(recipe.rate, recipe.laps, steps)
         return {"main": Optimisation(optimiser, lambda step: falling(max(0, step - steps)), recipe.clip)}
 
     def from_official(self, part: str, state: dict[str, Tensor]) -> dict[str, Tensor]:
-        """The file's names begin with `encoder.`; one that does not is kept, and refused by the strict check."""
+        """Remove the prefix `encoder.` from the names; a name without it is kept, and the strict check refuses it."""
         del part
         return {name.removeprefix("encoder."): value for name, value in state.items()}
 
     def to_official(self, part: str) -> dict[str, Tensor]:
-        """With the prefix."""
+        """Add the prefix `encoder.` to the names."""
         return {f"{part}.{name}": value for name, value in self.parts()[part].state_dict().items()}
 
     def _halves(self, images: Tensor) -> tuple[Tensor, Tensor]:
@@ -147,14 +147,14 @@ class SGViTs(Baseline):
         return anatomy, look
 
     def _drawn(self, look: Tensor) -> Tensor:
-        """The characteristics of one token of one picture, (1, 1, width / 2)."""
+        """Draw the characteristics of one token of one image, (1, 1, width / 2)."""
         low, high = (0, _FIRST) if self.broadcast_from == "released" else (1, look.shape[1])
         picture, token = torch.randint(len(look), (1,)), torch.randint(low, high, (1,))
         return look[picture.item(), token.item()][None, None]  # type: ignore[index]
 
 
 class PatchEncoder(nn.Module):
-    """A transformer with fixed places for the patches."""
+    """A vision transformer with a fixed position table."""
 
     def __init__(self, width: int, depth: int, heads: int, size: int) -> None:
         super().__init__()
@@ -168,7 +168,7 @@ class PatchEncoder(nn.Module):
         self.blocks.apply(start_linear)
 
     def forward(self, images: Tensor) -> Tensor:
-        """(B, 3, size, size) to (B, 1 + patches, width)."""
+        """Map (B, 3, size, size) to (B, 1 + patches, width)."""
         tokens = self.patch_embed(images) + self.pos_embed[:, 1:]
         first = (self.cls_token + self.pos_embed[:, :1]).expand(len(images), -1, -1)
         tokens = torch.cat([first, tokens], dim=1)

@@ -1,4 +1,4 @@
-"""The rare distortions that SGViTs is trained under.
+"""The distortions with which SGViTs is trained, each with a low probability.
 
 Elastic distortion, grid distortion, a mirror image and a rotation, each with a probability of one tenth; then five groups (blur,
 noise, quality, colour, brightness), from each of which one member is applied with a probability of one tenth. The groups and the
@@ -81,7 +81,7 @@ def _grid(image: Bytes, random: np.random.Generator) -> Bytes:
 
 
 def _stretched(side: int, random: np.random.Generator) -> NDArray[np.float32]:
-    """Where the pixels of a line come from when its cells have random widths."""
+    """Return the source positions of a line whose cells have random widths."""
     widths = random.uniform(1 - _STRETCH, 1 + _STRETCH, _CELLS)
     ends = np.concatenate([[0.0], np.cumsum(widths) / widths.sum()]) * (side - 1)
     return np.asarray(np.interp(np.arange(side), np.linspace(0, side - 1, _CELLS + 1), ends), np.float32)
@@ -92,7 +92,7 @@ def _mirrored(image: Bytes, random: np.random.Generator) -> Bytes:
 
 
 def _rotated(image: Bytes, random: np.random.Generator) -> Bytes:
-    """Turn by any angle up to a right one, with mirrored corners."""
+    """Rotate by up to 90 degrees, with mirrored corners."""
     height, width = image.shape[:2]
     matrix = cv2.getRotationMatrix2D(((width - 1) / 2, (height - 1) / 2), random.uniform(-90, 90), 1.0)
     return np.asarray(cv2.warpAffine(image, matrix, (width, height), borderMode=cv2.BORDER_REFLECT_101))

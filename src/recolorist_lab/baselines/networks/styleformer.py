@@ -1,4 +1,4 @@
-"""Styleformer: the style gives a bank of colour transforms, the content looks up in it which to use where, a decoder paints.
+"""Styleformer: a bank of feature transforms comes from the style; attention chooses among them for each content position.
 
 The configuration is that of the authors' scripts (4 luma bins, a bank of 16 × 16 positions, 16 groups); the defaults of their
 arguments describe a network that cannot run. Everything passes through VGG-16, not through the VGG-19 of the other methods.
@@ -113,7 +113,7 @@ class Styleformer(Baseline):
         self.decoder = StyleformerDecoder()
 
     def transfer(self, content: Tensor, style: Tensor) -> Tensor:
-        """Sides come out as the next multiples of 16. A style that all contents share is looked at once."""
+        """Stylise; sides become the next multiples of 16. A style that all contents share is encoded once."""
         shared = len(style) > 1 and style.stride(0) == 0
         small_style = resized(style[:1] if shared else style, self.style_size)
         bank = self.modulation.bank_of(self._relu3(small_style))
@@ -121,7 +121,7 @@ class Styleformer(Baseline):
         return unstandardised(out)
 
     def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
-        """The result must be as like itself from place to place as the content is, and have the style's statistics."""
+        """Compare self-distances of positions with the content's, and statistics with the style's."""
         del step
         height, width = content.shape[-2:]
         out = self.transfer(content, style)[..., :height, :width]
@@ -136,14 +136,14 @@ class Styleformer(Baseline):
         yield Step(torch.stack([self.weights[name] * part for name, part in parts.items()]).sum(), parts)
 
     def configure_optimiser(self, recipe: TrainingRecipe) -> dict[str, Optimisation]:
-        """Adam with amsgrad and a little decay, at one rate."""
+        """Make Adam with amsgrad and a small weight decay, at a constant rate."""
         optimiser = torch.optim.Adam(
             trained_parameters(self, self.trained), lr=recipe.rate, betas=_BETAS, weight_decay=_WEIGHT_DECAY, amsgrad=True
         )
         return {"main": Optimisation(optimiser, constant(recipe.rate), recipe.clip)}
 
     def load_official(self, files: Mapping[str, Path]) -> None:
-        """Refused where the released weights would load and mean something else."""
+        """Load the released weights; refuse options with which they would load and mean something else."""
         if self.modulation.apply_mode != "released" or self.features != "vgg16":
             raise OptionError(
                 f"the official weights of {self.name} belong to apply_mode='released' and features='vgg16', this model has "
@@ -152,11 +152,11 @@ class Styleformer(Baseline):
         super().load_official(files)
 
     def from_official(self, part: str, state: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Every name of the generator's file has a prefix; the encoder's is torchvision's file."""
+        """Remove the prefix of the generator's file; the encoder's file is torchvision's."""
         return styleformer_vgg.from_torchvision(state) if part == "encoder" else layout.without_prefix(state, _PREFIX)
 
     def to_official(self, part: str) -> dict[str, Tensor]:
-        """The names of the files."""
+        """Rename tensors as in the released files."""
         state = super().to_official(part)
         if part == "encoder":
             return styleformer_vgg.to_torchvision(state) if self.features == "vgg16" else state
@@ -180,13 +180,13 @@ class StyleformerDecoder(nn.Module):
         self.model = nn.Sequential(*layers[:-1])
 
     def forward(self, features: Tensor) -> Tensor:
-        """(N, 256, h, w) to (N, 3, 4 h, 4 w)."""
+        """Map (N, 256, h, w) to (N, 3, 4 h, 4 w)."""
         out: Tensor = self.model(features)
         return out
 
 
 def self_distances(features: Tensor, *, cosine: bool = False) -> Tensor:
-    """Compute how far every position is from every other, in shares of each column's sum.
+    """Compute the distance of every position to every other, as a share of each column's sum.
 
     The distance is 1 less the scalar product, of features as they are unless ``cosine`` brings them to length 1.
 

@@ -1,4 +1,4 @@
-"""Styleformer's modulation network: a bank of colour transforms from the style, arranged like the content, and applied to it.
+"""Styleformer's modulation network: make a bank of transforms from the style, arrange it like the content, and apply it.
 
 Names of tensors are those of the released files. The 256 channels are treated in 16 groups of 16. A transform of a group has
 16 × 17 coefficients: for each channel that comes out, a weight for each that goes in, and a bias.
@@ -30,7 +30,7 @@ APPLY_MODES: Final = MappingProxyType({"affine": COEFFICIENTS, "released": 2 * G
 
 
 class Bank(NamedTuple):
-    """What a style is to the network: transforms (S, 16, numbers, positions) and what to find them by (S, 16, 16, positions).
+    """The style as the network uses it: transforms (S, 16, numbers, positions) and their keys (S, 16, 16, positions).
 
     A transform has as many numbers as are read of it: 1,088 for ``affine``, 128 for ``released``.
     """
@@ -40,7 +40,7 @@ class Bank(NamedTuple):
 
 
 class Modulation(nn.Module):
-    """From relu3_1 features of both to those of the result."""
+    """Compute the result's relu3_1 features from those of content and style."""
 
     def __init__(self, apply_mode: str = "released") -> None:
         super().__init__()
@@ -54,14 +54,14 @@ class Modulation(nn.Module):
         self.fcs = nn.Conv2d(CHANNELS, CHANNELS, 1)
 
     def bank_of(self, style: Tensor) -> Bank:
-        """The style's side, which no content changes: it can be kept."""
+        """Compute the part that depends on the style only, so that it can be kept."""
         grid = self.coeffs(style)
         values = self.att.values(grid.flatten(1, 2), APPLY_MODES[self.apply_mode] * LUMA).flatten(2)
         keys = self.att.keys(grouped(self.fcs(style))).flatten(2)
         return Bank(values.unflatten(0, (-1, GROUPS)), keys.unflatten(0, (-1, GROUPS)))
 
     def forward(self, content: Tensor, bank: Bank) -> Tensor:
-        """Content features in the style of a bank of as many styles, or of one for all."""
+        """Modulate content features with a bank of as many styles, or of one for all."""
         features = grouped(self.fcc(content))
         queries = self.att.queries(features)
         flat_queries = queries.flatten(2).unflatten(0, (-1, GROUPS))
@@ -70,7 +70,7 @@ class Modulation(nn.Module):
         return out.reshape(content.shape)
 
     def _modulated(self, features: Tensor, grid: Tensor) -> Tensor:
-        """Slice and apply, in strips of rows where gradients do not need all of it anyway."""
+        """Slice and apply; in strips of rows where no gradient is needed."""
         grid = grid[:, : APPLY_MODES[self.apply_mode]]
         guide = self.guide(features)[:, 0]
         places = _places(guide)
@@ -84,7 +84,7 @@ class Modulation(nn.Module):
 
 
 class Block(nn.Module):
-    """A convolution with mirrored edges."""
+    """A convolution with mirrored borders."""
 
     def __init__(self, width: int, wider: int, kernel: int = 3, stride: int = 1, *, bias: bool = True) -> None:
         super().__init__()
@@ -92,13 +92,13 @@ class Block(nn.Module):
         self.conv = nn.Conv2d(width, wider, kernel, stride, bias=bias)
 
     def forward(self, maps: Tensor) -> Tensor:
-        """Without what comes after it."""
+        """Convolve, without an activation."""
         out: Tensor = self.conv(functional.pad(maps, [self.edge] * 4, mode="reflect") if self.edge else maps)
         return out
 
 
 class Coefficients(nn.Module):
-    """The bank as the style's features give it: (S, 256, h, w) to (16 S, 272, 4, h / 4, w / 4)."""
+    """Compute the bank from the style's features: (S, 256, h, w) to (16 S, 272, 4, h / 4, w / 4)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ class Coefficients(nn.Module):
         self.conv_out = Block(half, GROUPS * _ENTRIES, 1)
 
     def forward(self, style: Tensor) -> Tensor:
-        """Channels of the last layer are numbered by group, then coefficient, then luma."""
+        """Compute the coefficients; channels of the last layer are numbered by group, then coefficient, then luma."""
         for layer in (*self.splat_features, *self.local_features):
             style = functional.relu(layer(style))
         out: Tensor = self.conv_out(style)
@@ -131,25 +131,25 @@ class GridAttention(nn.Module):
         return functional.conv2d(padded, conv.weight[:count], None if conv.bias is None else conv.bias[:count])
 
     def queries(self, content: Tensor) -> Tensor:
-        """A quarter of the content's features a side."""
+        """Compute queries at a quarter of the content features' side."""
         out: Tensor = self.convc2(functional.relu(self.convc1(content)))
         return out
 
     def keys(self, style: Tensor) -> Tensor:
-        """A quarter of the style's features a side, as the bank has."""
+        """Compute keys at a quarter of the style features' side, the size of the bank."""
         out: Tensor = self.convs2(functional.relu(self.convs1(style)))
         return out
 
 
 class Guide(nn.Module):
-    """Where along the luma bins a position looks, from 0 to 1."""
+    """Compute the luma coordinate of each position, from 0 to 1."""
 
     def __init__(self) -> None:
         super().__init__()
         self.conv1, self.conv2 = Block(GROUP, 4, 1), Block(4, 1, 1)
 
     def forward(self, content: Tensor) -> Tensor:
-        """One map for each group."""
+        """Return one map for each group."""
         return torch.sigmoid(self.conv2(functional.relu(self.conv1(content))))
 
 
@@ -166,7 +166,7 @@ def grouped(maps: Tensor) -> Tensor:
 
 
 def composed(queries: Tensor, bank: Bank) -> Tensor:
-    """Rearrange a bank: at each of the content's positions the mean of the values, weighted by how well their keys answer.
+    """Rearrange a bank: at each content position, the mean of the values weighted by attention to their keys.
 
     Args:
         queries: Of the content.
@@ -242,6 +242,6 @@ def applied(coefficients: Tensor, maps: Tensor, mode: str = "released") -> Tenso
 
 
 def _places(guide: Tensor) -> Tensor:
-    """Column, row and luma of every position: (M, H, W) to (M, H, W, 3)."""
+    """Return column, row and luma of every position: (M, H, W) to (M, H, W, 3)."""
     rows, columns = (torch.linspace(-1.0, 1.0, side, device=guide.device, dtype=guide.dtype) for side in guide.shape[-2:])
     return torch.stack([columns.expand_as(guide), rows[:, None].expand_as(guide), guide], -1)

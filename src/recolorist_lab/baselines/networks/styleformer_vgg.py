@@ -1,4 +1,4 @@
-"""The VGG-16 that Styleformer looks through: torchvision's weights up to relu4_1, with edges mirrored instead of zero.
+"""The VGG-16 of Styleformer: torchvision's weights up to relu4_1, with borders mirrored instead of zero.
 
 A flat container, numbered as the released code numbers it. It takes RGB in [0, 1] like the shared VGG-19 and brings it to
 ImageNet's mean and deviation itself; Styleformer's decoder paints in those units, hence the two functions.
@@ -40,7 +40,7 @@ class StyleformerEncoder(nn.Sequential):
     """Four stages that end at relu1_1, relu2_1, relu3_1 and relu4_1."""
 
     def __init__(self) -> None:
-        """Fresh weights; :func:`encoder` gives it those it should have."""
+        """Make the layers with fresh weights; :func:`encoder` loads those of a file."""
         layers: list[nn.Module] = []
         width = 3
         for place, block in enumerate(_WIDTHS):
@@ -52,7 +52,7 @@ class StyleformerEncoder(nn.Sequential):
         super().__init__(*layers)
 
     def taps(self, image: Tensor, last: int | None = None) -> list[Tensor]:
-        """relu1_1, relu2_1, … up to the last stage, or the one asked for."""
+        """Return relu1_1, relu2_1, … up to the last stage, or up to the one given."""
         taps: list[Tensor] = []
         children, start, features = list(self), 0, standardised(image)
         for end in _ENDS[:last]:
@@ -63,7 +63,7 @@ class StyleformerEncoder(nn.Sequential):
         return taps
 
     def forward(self, image: Tensor) -> Tensor:
-        """relu4_1."""
+        """Return relu4_1."""
         return self.taps(image)[-1]
 
 
@@ -94,7 +94,7 @@ def encoder(weights: str = "auto") -> StyleformerEncoder:
 
 
 def _draw(network: StyleformerEncoder) -> None:
-    """Random weights whose activations stay near 1; with biases, or the grey that a fresh decoder paints would have none."""
+    """Draw random weights whose activations stay near 1, with biases, so that flat grey images also give activations."""
     for name, value in network.named_parameters():
         if "bias" in name:
             nn.init.normal_(value, std=0.5)

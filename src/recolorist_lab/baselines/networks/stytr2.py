@@ -1,4 +1,4 @@
-"""StyTr2: patches of the content look at patches of the style in a transformer, and a decoder paints the result.
+"""StyTr2: patches of the content attend to patches of the style in a transformer; a decoder makes the image.
 
 The published code wants two squares of one size, because it brings the positions to the style's grid and takes the root of the
 number of tokens. Both are known here, so any sides do; for equal squares nothing changes.
@@ -115,12 +115,12 @@ class StyTr2(Baseline):
         self.decoder = vgg.decoder()
 
     def transfer(self, content: Tensor, style: Tensor) -> Tensor:
-        """Embed both, let the content look at the style, paint."""
+        """Embed both images, run the transformer, and decode."""
         out: Tensor = self.decoder(self.transformer(self.embedding(content), self.embedding(style)))
         return out
 
     def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
-        """Three paintings: the pair, and each image in its own style."""
+        """Compute the losses of three results: the pair, and each image in its own style."""
         del step
         with torch.no_grad():
             content_taps, style_taps = self.encoder.taps(content), self.encoder.taps(style)
@@ -140,17 +140,17 @@ class StyTr2(Baseline):
         yield Step(total, parts)
 
     def configure_optimiser(self, recipe: TrainingRecipe) -> dict[str, Optimisation]:
-        """Adam with a long warm-up, without which training collapses."""
+        """Make Adam with a long warm-up, without which training collapses."""
         optimiser = torch.optim.Adam(trained_parameters(self, self.trained), lr=recipe.rate)
         return {"main": Optimisation(optimiser, warmed_up(recipe.rate), recipe.clip)}
 
     def from_official(self, part: str, state: dict[str, Tensor]) -> dict[str, Tensor]:
-        """The loss network's file holds all of VGG-19, of which the first 44 layers are used."""
+        """Take the first 44 layers of the loss network's file, which holds all of VGG-19."""
         return vgg.truncated(state, 5) if part == "encoder" else state
 
 
 class Transformer(nn.Module):
-    """One encoder for contents, which know where they are, one for styles, which need not, and a decoder across the two."""
+    """An encoder for contents with positions, one for styles without, and a decoder that joins the two."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -163,12 +163,12 @@ class Transformer(nn.Module):
         self.new_ps = nn.Conv2d(_WIDTH, _WIDTH, 1)
 
     def positions(self, content: Tensor) -> Tensor:
-        """Made from the content itself, on a grid of fixed fineness, so that they mean the same at every size."""
+        """Compute positions from the content on a grid of fixed size, so that they do not depend on the image's size."""
         pooled = self.new_ps(functional.adaptive_avg_pool2d(content, _POOLED))
         return functional.interpolate(pooled, content.shape[-2:], mode="bilinear", align_corners=False)
 
     def forward(self, content: Tensor, style: Tensor) -> Tensor:
-        """Maps of both, (B, 512, h, w), to one of the content's size."""
+        """Map features of both, (B, 512, h, w), to one of the content's size."""
         place = _tokens(self.positions(content))
         tokens = self.encoder_c(_tokens(content), None, place)
         memory = self.encoder_s(_tokens(style), None, None)
@@ -177,7 +177,7 @@ class Transformer(nn.Module):
 
 
 class Layers(nn.Module):
-    """A few layers, and a norm after the last where there is one."""
+    """Several layers, and a norm after the last where one is given."""
 
     def __init__(self, layer: type[EncoderLayer | DecoderLayer], *, norm: bool = False) -> None:
         super().__init__()
@@ -185,14 +185,14 @@ class Layers(nn.Module):
         self.norm = nn.LayerNorm(_WIDTH) if norm else None
 
     def forward(self, tokens: Tensor, memory: Tensor | None, place: Tensor | None) -> Tensor:
-        """The same shape as ``tokens``."""
+        """Return tokens of the same shape as ``tokens``."""
         for layer in self.layers:
             tokens = layer(tokens, memory, place)
         return tokens if self.norm is None else self.norm(tokens)
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention and two linear layers, each normalised after its sum."""
+    """Self-attention and two linear layers, each with a norm after its sum."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -202,7 +202,7 @@ class EncoderLayer(nn.Module):
         self.dropout = nn.Dropout(_DROPOUT)
 
     def forward(self, tokens: Tensor, memory: Tensor | None, place: Tensor | None) -> Tensor:
-        """``memory`` is not looked at; ``place`` is added to what asks and what is asked."""
+        """Run the layer; ``memory`` is not used, and ``place`` is added to queries and keys."""
         del memory
         asking = tokens if place is None else tokens + place
         attended, _ = self.self_attn(asking, asking, tokens, need_weights=False)
@@ -213,7 +213,7 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Two looks at the style. The first is called self-attention in the published files; it is not."""
+    """Two attentions to the style. The released files call the first one self-attention, which it is not."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -223,7 +223,7 @@ class DecoderLayer(nn.Module):
         self.dropout = nn.Dropout(_DROPOUT)
 
     def forward(self, tokens: Tensor, memory: Tensor, place: Tensor) -> Tensor:
-        """Content tokens looking at the style's, which have no place."""
+        """Let content tokens attend to the style's, which have no positions."""
         attended, _ = self.self_attn(tokens + place, memory, memory, need_weights=False)
         tokens = self.norm1(tokens + self.dropout(attended))
         attended, _ = self.multihead_attn(tokens + place, memory, memory, need_weights=False)
@@ -238,5 +238,5 @@ def _attention() -> nn.MultiheadAttention:
 
 
 def _tokens(maps: Tensor) -> Tensor:
-    """(B, C, h, w) to (B, h · w, C), row by row."""
+    """Map (B, C, h, w) to (B, h · w, C), row by row."""
     return maps.flatten(2).transpose(1, 2)

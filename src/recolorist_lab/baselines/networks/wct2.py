@@ -45,7 +45,7 @@ _RECONSTRUCTION, _GRAM = 1000.0, 10.0  # weights of the losses
 
 
 class _Labels(NamedTuple):
-    """Which region each pixel belongs to, (B, H, W) each."""
+    """The region label of each pixel, (B, H, W) for content and for style."""
 
     content: Tensor
     style: Tensor
@@ -124,11 +124,11 @@ class WCT2(Baseline):
     # ---- transfer -------------------------------------------------------------------------------------------------------
 
     def transfer(self, content: Tensor, style: Tensor) -> Tensor:
-        """One progressive pass: encode and match level by level, match the high bands, decode and match level by level."""
+        """Encode and match level by level, match the high bands, decode and match level by level."""
         return self._transfer(content, style, None)
 
     def stylise_regions(self, content: Tensor, style: Tensor, content_labels: Tensor, style_labels: Tensor) -> Tensor:
-        """As :meth:`stylise`, but each region takes its statistics from the style's region of the same label.
+        """Stylise like :meth:`stylise`, but match each region to the style's region with the same label.
 
         Labels are whole numbers (B, H, W), one for each pixel of their image; :func:`labels_of` makes them from coloured maps.
         Regions without a usable counterpart keep their features.
@@ -145,7 +145,7 @@ class WCT2(Baseline):
         return self._run(lambda inner: self._transfer(inner, self._fitted(style), fitted), content)
 
     def reconstruct(self, images: Tensor) -> Tensor:
-        """Encode and decode, nothing transferred."""
+        """Encode and decode without transfer."""
         return self.decoder(self.encoder(images))
 
     def _transfer(self, content: Tensor, style: Tensor, labels: _Labels | None) -> Tensor:
@@ -166,20 +166,20 @@ class WCT2(Baseline):
         return x
 
     def match(self, site: str, content: Tensor, style: Tensor, labels: _Labels | None) -> Tensor:
-        """Whitening and colouring at one place; its name is there for those who watch."""
+        """Whiten and colour features at one site; ``site`` names it for subclasses and tests."""
         del site
         if labels is None:
             return wct(content, style, **self.wct_options)
         return wct_regions(content, style, *labels, **self.wct_options)
 
     def _matched(self, number: int, skip: Skip, look: Skip, labels: _Labels | None) -> Skip:
-        """A skip with its three high bands matched; the map before pooling is the stylised stream's already."""
+        """Match the three high bands of a skip; the map before pooling comes from the stylised stream already."""
         pairs = zip(_HIGH, skip.high, look.high, strict=True)
         lh, hl, hh = (self.match(f"pool{number}.{band}", mine, theirs, labels) for band, mine, theirs in pairs)
         return Skip((lh, hl, hh), skip.original)
 
     def _decoded(self, look: Encoded) -> dict[int, Tensor]:
-        """What enters the decoder's levels when the style is decoded as it is; level 4 only where the encoder was not matched."""
+        """Decode the style and return the inputs of the decoder's levels; level 4 only if the encoder was not matched."""
         x = look.levels[-1]
         targets = {} if "encoder" in self.sites else {4: x}
         for level in (4, 3, 2):
@@ -207,14 +207,14 @@ class WCT2(Baseline):
         yield Step(_RECONSTRUCTION * parts["reconstruction"] + _GRAM * parts["gram"], parts)
 
     def configure_optimiser(self, recipe: TrainingRecipe) -> dict[str, Optimisation]:
-        """Adam at a constant rate on the decoder."""
+        """Make Adam with a constant rate for the decoder."""
         optimiser = torch.optim.Adam(trained_parameters(self, self.trained), lr=recipe.rate)
         return {"main": Optimisation(optimiser, constant(recipe.rate), recipe.clip)}
 
     # ---- official files -------------------------------------------------------------------------------------------------
 
     def from_official(self, part: str, state: dict[str, Tensor]) -> dict[str, Tensor]:
-        """The names are the same; wavelets other than Haar's are refused, because the high bands would not undo the pooling."""
+        """Refuse wavelets other than Haar's, with which the high bands would not invert the pooling. Names are the same."""
         kernels = dict(self.parts()[part].named_buffers())
         wrong = [name for name, kernel in kernels.items() if name in state and not _equal(state[name], kernel)]
         if wrong:

@@ -1,4 +1,4 @@
-"""The auto-encoder under WCT2: VGG-19 to relu4_1 with Haar wavelets for pooling, and its mirror image.
+"""The auto-encoder of WCT2: VGG-19 to relu4_1 with Haar wavelets for pooling, and its mirror image.
 
 The low band goes on through the encoder; the three high bands jump to the decoder, so no detail has to pass the narrow part.
 Names of parameters and buffers are those of the released files.
@@ -71,7 +71,7 @@ _BANDS: Final = MappingProxyType(
 
 
 class Skip(NamedTuple):
-    """What jumps from a pooling to the decoder: the high bands, and the map before pooling (``cat5`` only)."""
+    """What a pooling passes to the decoder: the high bands, and the map before pooling (``cat5`` only)."""
 
     high: tuple[Tensor, Tensor, Tensor]
     original: Tensor | None
@@ -116,12 +116,12 @@ class Haar(nn.Module):
             self.add_module(name, _Band(channels, kernel))
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """LL, LH, HL and HH of a map with even sides."""
+        """Return LL, LH, HL and HH of a map with even sides."""
         low, across, down, corner = (band(x) for band in self.children())
         return low, across, down, corner
 
     def unpool(self, bands: tuple[Tensor, Tensor, Tensor, Tensor]) -> Iterator[Tensor]:
-        """Each band's share of the map, one at a time; their sum is the map."""
+        """Return each band's contribution to the map, one at a time; their sum is the map."""
         kernels = [band for band in self.children() if isinstance(band, _Band)]
         return (kernel.reverse(band) for kernel, band in zip(kernels, bands, strict=True))
 
@@ -147,7 +147,7 @@ class WaveEncoder(nn.Module):
             self.add_module(f"pool{number}", Haar(channels))
 
     def forward(self, image: Tensor, taps: list[Tensor] | None = None) -> Encoded:
-        """All levels, each from the one before as it is; relu1_1 … relu4_1 go into ``taps``, wherever the levels are cut."""
+        """Run all levels in turn; relu1_1 … relu4_1 are added to ``taps``, wherever the levels are cut."""
         levels: list[Tensor] = []
         skips: list[Skip] = []
         for level in range(1, 5):
@@ -155,7 +155,7 @@ class WaveEncoder(nn.Module):
         return Encoded(tuple(levels), tuple(skips))
 
     def encode(self, x: Tensor, level: int, skips: list[Skip], taps: list[Tensor] | None = None) -> Tensor:
-        """One level (1 to 4); what its pooling sends to the decoder is put into ``skips``, relu1_1 to relu4_1 into ``taps``."""
+        """Run one level (1 to 4); add the output of its pooling to ``skips``, and relu1_1 to relu4_1 to ``taps``."""
         for name in self.levels[level - 1]:
             step = self.get_submodule(name)
             if isinstance(step, Haar):
@@ -194,14 +194,14 @@ class WaveDecoder(nn.Module):
             self.add_module(f"recon_block{number}", Haar(channels))
 
     def forward(self, encoded: Encoded) -> Tensor:
-        """The image of features as an encoder made them."""
+        """Decode features as an encoder made them."""
         x = encoded.levels[-1]
         for level in (4, 3, 2, 1):
             x = self.decode(x, level, encoded.skips)
         return x
 
     def decode(self, x: Tensor, level: int, skips: tuple[Skip, ...]) -> Tensor:
-        """One level (4 to 1)."""
+        """Decode one level (4 to 1)."""
         if level == 1:
             return _padded_conv(self.get_submodule("conv1_1"), x)
         before, unpooling, after = self.plans[4 - level]
@@ -230,7 +230,7 @@ def _convolved(conv: nn.Module, x: Tensor) -> Tensor:
 
 
 def _convolved_parts(conv: nn.Conv2d, parts: Iterator[Tensor]) -> Tensor:
-    """The convolution of the parts joined along their channels, without ever joining them: five maps of 512² are 335 MB."""
+    """Convolve parts joined along their channels without joining them, to save memory: five maps of 512² take 335 MB."""
     first = next(parts)
     weights = conv.weight.split(first.shape[1], 1)
     total = functional.conv2d(functional.pad(first, (1, 1, 1, 1), mode="reflect"), weights[0], conv.bias)

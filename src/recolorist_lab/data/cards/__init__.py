@@ -1,4 +1,4 @@
-"""What is known of a dataset, as data: where it is, on what terms, how it lies on disk, what its counts must be."""
+"""Cards: where a dataset is, its terms, its layout on disk, and its expected counts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where images come from, and on what terms.
+    """Where images come from, and their terms.
 
     ``folder`` is below the dataset's. ``request`` says what to ask for and where, for what cannot be downloaded by a program;
     ``layout`` how it must lie afterwards.
@@ -56,7 +56,7 @@ class Source:
 
     @property
     def complete(self) -> bool:
-        """Whether downloading its files is all there is to do."""
+        """Whether downloading the files is enough."""
         return bool(self.files) and not self.request
 
 
@@ -102,7 +102,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One dataset of the study: everything that a table, a test or a reader wants to know of it."""
+    """One dataset of the study with all facts about it."""
 
     key: str
     title: str
@@ -126,5 +126,5 @@ class Card:
 
     @property
     def files(self) -> tuple[File, ...]:
-        """All that may be downloaded, over all sources."""
+        """All files that may be downloaded, of all sources."""
         return tuple(file for source in self.sources for file in source.files)

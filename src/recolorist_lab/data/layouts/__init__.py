@@ -1,1 +1,1 @@
-"""How the datasets lie on disk: one function for each layout, which lists its images."""
+"""Layouts of datasets on disk: one function for each, which lists its images."""

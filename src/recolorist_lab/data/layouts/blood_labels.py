@@ -1,4 +1,4 @@
-"""Labels of the four haematology sources: how many images carry each, and what it becomes in either benchmark."""
+"""Labels of the four haematology sources: the number of images of each, and its class in either benchmark."""
 
 from __future__ import annotations
 

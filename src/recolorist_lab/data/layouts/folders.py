@@ -95,13 +95,13 @@ def _source(card: Card, root: Path, base: Path, labels: Sequence[Raw], listing: 
 
 
 def _folder(source: str, label: str) -> str:
-    """The folder that a label is found in."""
+    """Return the folder of a label."""
     holds = {part: folder for folder, parts in PREFIXED.items() for part in parts} if source == "Acevedo20" else {}
     return holds.get(label, label)
 
 
 def _label(folder: str, name: str) -> str:
-    """The label of a file: its folder, or, where a folder holds several, what stands before the underscore."""
+    """Return the label of a file: its folder or, where a folder holds several, the text before the underscore."""
     return name.partition("_")[0].upper() if folder in PREFIXED else folder
 
 

@@ -1,4 +1,4 @@
-"""Does matching recover the other scanner? The same synthetic tissue is scanned twice, so the true answer is known.
+"""Check that matching recovers the other scanner: synthetic tissue is scanned twice, so the true result is known.
 
 One cell takes N pairs: tissue seen by scanner A is matched to *other* tissue seen by scanner B, and compared with the first
 tissue as B really sees it. It needs no data, and is the smallest study that exercises everything a large one does.

@@ -1,4 +1,4 @@
-"""Study 3 and 4: train a classifier and test it. One cell is one run; tables and figures are made elsewhere, from the results.
+"""Studies 3 and 4: train a classifier and test it. One cell is one run.
 
 This module must stay light, and what only shows results must not be imported here: both would make readers of study files wait,
 and a change of a table's wording would send every run to be repeated.

@@ -1,4 +1,4 @@
-"""The quick configurations on synthetic hospitals: accuracy on the source, and on hospitals that nobody trained on."""
+"""The quick configurations on synthetic hospitals: accuracy on the source and on unseen hospitals."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def scored(rows: Sequence[Row]) -> Table:
 
 
 def _summary(rows: Sequence[Row], sets: Sequence[str]) -> Number:
-    """Mean over sets and then over seeds; nothing is formed where a run is missing."""
+    """Average over sets and then over seeds; return no value where a run is missing."""
     if not all(f"result.{name}.balanced_accuracy" in row for row in rows for name in sets):
         return GAP
     return summary([sum(value_of(row, name) for name in sets) / len(sets) for row in rows])

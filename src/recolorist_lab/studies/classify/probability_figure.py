@@ -1,4 +1,4 @@
-"""The probability sweep as a picture: two panels on one scale, bands over seeds, a line at the paper's 30 %."""
+"""The figure of the probability sweep: two panels on one scale, bands over seeds, a line at the paper's 30 %."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Curve(NamedTuple):
 
 
 class CurvePanel(NamedTuple):
-    """Thin lines for single sets, and bold ones with a band for what they amount to."""
+    """Thin lines for single sets, and bold lines with a band for their means."""
 
     title: str
     single: Sequence[Curve]
@@ -104,7 +104,7 @@ def sweep(rows: Sequence[Row]) -> Any:
 
 
 def hospitals(rows: Sequence[Row]) -> Any:
-    """Draw held-out tiles of the source on the left, and hospitals nobody trained on on the right.
+    """Draw held-out tiles of the source on the left, and unseen hospitals on the right.
 
     Args:
         rows: Results, one for each cell.

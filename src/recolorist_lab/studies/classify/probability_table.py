@@ -1,4 +1,4 @@
-"""The probability sweep as a table: both aggregates at every probability, and what the paper says of three of them."""
+"""The table of the probability sweep: both aggregates at every probability, with the paper's three values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def table(rows: Sequence[Row]) -> Table:
 
 
 def _cell(name: str, curve: Curve, p: float, seeds: int) -> Number:
-    """Of all seeds, or none: the mean of those that are left would be of something else."""
+    """Return the mean of all seeds; no value where a seed is missing, since the rest is another quantity."""
     values = curve.points.get(p, ())
     printed = PROPERTIES.get(f"{name}_balanced_accuracy_p{100 * p:.0f}")
     beside = None if printed is None else Number(printed, digits=Digits(4, "significant"))

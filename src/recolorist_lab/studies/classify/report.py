@@ -42,7 +42,7 @@ def show(section: Section, cells: Cells, _: Ledger) -> None:
 
 
 def _show_other_datasets(section: Section, rows: Sequence[Row]) -> None:
-    """Data the paper does not have: the synthetic hospitals, and one's own."""
+    """Show data that the paper does not have: synthetic hospitals and your own images."""
     for number, dataset in enumerate(dict.fromkeys(str(row["dataset"]) for row in rows)):
         of_dataset, mark = [row for row in rows if row["dataset"] == dataset], f"-{number}" if number else ""
         if dataset.partition(":")[0] == "synthetic" and any("result.val_split.balanced_accuracy" in row for row in of_dataset):
@@ -65,7 +65,7 @@ def _swept(section: Section, rows: Sequence[Row]) -> None:
 
 
 def _datasets(cells: Cells) -> Table:
-    """The paper's table of datasets from the manifests that the runs were made with."""
+    """Make the paper's table of datasets from the manifests of the runs."""
     roots = {str(row["dataset"]): cell.config.root for cell, row in cells if row["dataset"] in CARDS and cell.data != ABSENT}
     head, *body = stats_rows([summary(open_dataset(name, roots[name]).manifest, CARDS[name]) for name in CARDS if name in roots])
     columns = [label(head[0]), *(Column(name) for name in (*head[1:-1], "verdict"))]
@@ -73,7 +73,7 @@ def _datasets(cells: Cells) -> Table:
 
 
 def _uncounted(card: Card) -> list[Cell]:
-    """A dataset whose manifest is not here: only what the paper prints."""
+    """Return the paper's values for a dataset whose manifest is missing."""
     want = card.expected
     sizes = " / ".join(f"{size:,}" for size in want.sizes.values())
     return [card.title, str(len(card.classes)), GAP, sizes, GAP, f"{want.ir:.2f}", GAP, f"{want.entropy:.4f}", "not counted here"]

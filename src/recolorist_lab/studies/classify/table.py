@@ -193,7 +193,7 @@ def _with_paper(method: str, column: str, per_seed: Sequence[Mapping[str, float]
 
 
 def _printed_value(method: str, column: str) -> float | None:
-    """What the paper prints; its OOD aggregate is not in the table, and is formed from the printed columns."""
+    """Return the value that the paper prints; its OOD aggregate is computed from the printed columns."""
     row = paper.BALANCED_ACCURACY.get(method)
     if row is None or column == "MM, balanced":
         return None
@@ -223,6 +223,6 @@ def by_dataset(rows: Sequence[Row]) -> Table:
 
 
 def _over_seeds(seeds: Mapping[int, Mapping[str, float]], dataset: str, beside: Number) -> Number:
-    """Summarise all seeds, or none: the mean of those that are left would be of something else."""
+    """Average over all seeds; no value where a seed is missing, since the rest is another quantity."""
     values = [sets[dataset] for sets in seeds.values() if dataset in sets]
     return summary(values, beside) if values and len(values) == len(seeds) else Number(None, beside=beside)

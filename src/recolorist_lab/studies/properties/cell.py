@@ -1,4 +1,4 @@
-"""What mean–std matching does to an image, on N pairs: correlation before and after clipping, how much is clipped, and where.
+"""Properties of mean–std matching on N pairs: correlation before and after clipping, and the clipped share.
 
 The figures are those of the paper's supplement. Everything is computed on float64 values that are not rounded, so that clipping
 is the only thing besides the affine map; what writing 8 bits adds is given beside it.
@@ -181,7 +181,7 @@ def _measured_in(space: str) -> str:
 
 
 def _make_plan(content: Bytes, inside: NDArray[np.bool_] | None, style: Moments, config: Properties) -> Plan:
-    """The plan at full strength, or the strongest one that clips no more than allowed."""
+    """Return the plan at full strength, or the strongest one within the limit of clipping."""
     measured = measure(content, inside, space=_measured_in(config.space))
     mode: EpsMode = config.eps_mode
 
@@ -235,14 +235,14 @@ def _summary(pairs: list[PairProperties], drawn: Pairs) -> dict[str, Json]:
 
 
 def _per_pair(values: Array, pairs: int) -> Array:
-    """Means over a pair's channels: pairs, not channels, are drawn again by the bootstrap; NaN where no channel has a value."""
+    """Average over a pair's channels, since the bootstrap draws pairs; NaN where no channel has a value."""
     table = values.reshape(pairs, 3)
     known = np.isfinite(table)
     return np.where(known.any(axis=1), np.where(known, table, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1), np.nan)
 
 
 def _interval(values: Array, drawn: Pairs) -> list[Json]:
-    """A BCa interval over pairs, widened where pairs share images and are therefore not independent."""
+    """Compute a BCa interval over pairs, widened where pairs share images and so are not independent."""
     known = np.isfinite(values)
     interval = bootstrap(values[known])
     wider = widening(values[known], drawn.content[known], drawn.style[known])
@@ -285,7 +285,7 @@ def _mean(values: list[float]) -> float:
 
 
 def _spearman(x: Array, y: Array) -> float | None:
-    """Rank correlation; None where nothing was clipped anywhere."""
+    """Compute the rank correlation; None where nothing was clipped."""
     from scipy import stats
 
     return None if np.ptp(x) == 0 or np.ptp(y) == 0 else float(stats.spearmanr(x, y).statistic)

@@ -1,4 +1,4 @@
-"""The pictures of the properties study: clipping against correlation, and what limits change."""
+"""The figures of the properties study: clipping against correlation, and the effect of limits."""
 
 from __future__ import annotations
 

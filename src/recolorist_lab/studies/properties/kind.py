@@ -1,4 +1,4 @@
-"""The kind ``properties``: what it costs and what it shows."""
+"""The kind ``properties``: its cost, tables and figures."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def show(section: Section, cells: Cells, ledger: Ledger) -> None:
 
 
 def _instances(cells: Cells, ledger: Ledger) -> dict[str, dict[str, Any]]:
-    """Every channel of every pair, by dataset and size; the seeds of one are put together."""
+    """Collect every channel of every pair by dataset and size; seeds are pooled."""
     of_family = [(cell, row) for cell, row in cells if family(row) in ("paper", "native") and has_result(row)]
     several = len({row["size"] for _, row in of_family}) > 1
     by_name: dict[str, list[dict[str, Any]]] = defaultdict(list)

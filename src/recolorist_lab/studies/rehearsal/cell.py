@@ -1,4 +1,4 @@
-"""A rehearsal: cells that sleep, checkpoint, fail or die on request, to try out machines, schedulers and the ledger itself.
+"""A rehearsal: cells that sleep, checkpoint, fail or die on request, to test machines, schedulers and the ledger.
 
 The result of a cell is a chain of hashes, one link per step, with a checkpoint after each. A run that was interrupted and resumed
 ends with the same link as one that was not, or the resuming is wrong.
@@ -26,7 +26,7 @@ __all__ = ["Rehearsal", "chain", "run"]
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What a cell does besides hashing."""
+    """What a cell does in addition to hashing."""
 
     index: int = identity()
     steps: int = identity(3)
@@ -65,7 +65,7 @@ def run(config: Rehearsal, context: Context) -> Mapping[str, Json]:
 
 
 def chain(index: int, steps: int, earlier: Sequence[str] = ()) -> str:
-    """Return the link that a cell must end with, given those of the cells it builds on.
+    """Return the expected last link of a cell, given those of the cells it depends on.
 
     Args:
         index: The number of the cell.
@@ -107,7 +107,7 @@ def _trouble(config: Rehearsal) -> None:
 
 @contextmanager
 def _witnessed(config: Rehearsal) -> Iterator[None]:
-    """Hold a lock that ends with the process, and note every start; whoever finds it held has caught two at once."""
+    """Hold a lock that ends with the process, and record every start; a lock that is held shows two processes at once."""
     if not config.witness:
         yield
         return

@@ -1,4 +1,4 @@
-"""How long one image takes, and how much energy: the paper's protocol, on whatever machine this is.
+"""Measure time and energy of one image by the paper's protocol on this machine.
 
 One image per iteration at the method's native size, warm-up iterations that do not count, tensors on the device before the clock
 starts, the clock stopped after the device has finished. Networks are drawn at random: their time hardly depends on their weights,
@@ -47,7 +47,7 @@ _METERED: Final = 5.0  # seconds; over less, a modelled power is that of the mom
 
 @dataclass(frozen=True)
 class Runtime:
-    """One method on one device. ``size`` 0 is the method's own; ``seconds`` bounds the timed part."""
+    """One method on one device. ``size`` 0 is the method's own; ``seconds`` limits the timed part."""
 
     method: str = identity()
     device: Literal["cpu", "cuda"] = identity("cpu")
@@ -71,7 +71,7 @@ class Runtime:
 
 
 class Contestant(NamedTuple):
-    """What is timed: one call, and how many images it makes."""
+    """A timed call, and the number of images it makes."""
 
     call: Call
     images: int = 1
@@ -120,7 +120,7 @@ def native_size(method: str) -> int:
 
 
 def _warm_up(config: Runtime, contestant: Contestant, wait: Callable[[], object]) -> None:
-    """The first iterations do not count; a slow method warms up for a quarter of its time at most."""
+    """Run iterations that do not count, for at most a quarter of the time limit."""
     end = time.perf_counter() + config.seconds / 4
     for number in range(config.warmups):
         contestant.call(number)
@@ -130,7 +130,7 @@ def _warm_up(config: Runtime, contestant: Contestant, wait: Callable[[], object]
 
 
 def _timed(config: Runtime, contestant: Contestant, wait: Callable[[], object]) -> tuple[NDArray[np.float64], int, Energy]:
-    """The time of every iteration, and the energy of these and as many more as make a stretch that can be metered."""
+    """Time every iteration, and meter the energy of these and of enough further ones."""
     times: list[float] = []
     with metered(config.device) as meter:
         begun = time.perf_counter()
@@ -177,7 +177,7 @@ def _contestant(config: Runtime, size: int) -> Contestant:
 
 
 def _images(seed: int, size: int) -> tuple[list[Any], list[Any]]:
-    """Tiles of two hospitals; what is on them does not change how long it takes."""
+    """Draw tiles of two hospitals; their content does not affect the time."""
     names = sorted(SCANNERS)
     seeds = [seed_of("runtime", seed, number) % 2**31 for number in range(2 * _IMAGES)]
     small = [tile(tile_seed, names[number % len(names)], min(size, _DRAWN)) for number, tile_seed in enumerate(seeds)]
@@ -215,7 +215,7 @@ def _batch(contents: list[Any], styles: list[Any], device: str) -> Contestant:
 
 
 def _peer(contents: list[Any], styles: list[Any], _: str) -> Contestant:
-    """The authors' own package, as it documents its use; on tensors, its fastest input."""
+    """Time the authors' package as it documents its use, on tensors, its fastest input."""
     try:
         declare_missing_ops()
         package: Any = importlib.import_module("colorist")
@@ -243,4 +243,4 @@ def _tensor(image: NDArray[Any]) -> Any:
 
 
 def _nothing() -> None:
-    """A processor is finished when the call returns."""
+    """Return at once: on a CPU the call has finished when it returns."""

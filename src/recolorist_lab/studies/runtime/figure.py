@@ -1,4 +1,4 @@
-"""The pictures of the runtime study: time and energy of one image on logarithmic scales, and how time grows with the image."""
+"""The figures of the runtime study: time and energy of one image on logarithmic scales, and growth with the image's side."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ __all__ = ["RUNTIME"]
 
 
 def _seconds(config: Any, _: Any) -> float:
-    """The limit of the timed part, and a quarter more for warming up."""
+    """Return the limit of the timed part plus a quarter for warm-up."""
     return 1.25 * float(config.seconds)
 
 

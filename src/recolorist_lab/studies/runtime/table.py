@@ -1,4 +1,4 @@
-"""The tables of the runtime study, from rows of the ledger: ours beside the paper's, as ratios to Colorist."""
+"""The tables of the runtime study, from rows of the ledger: ours beside the paper's, with ratios to Colorist."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TITLES: Final = {
 
 
 def title(method: str) -> str:
-    """Return what a row is called.
+    """Return the title of a row.
 
     Args:
         method: The name of a method.
@@ -144,7 +144,7 @@ def _number(row: Row, name: str, factor: float = 1.0) -> Number:
 
 
 def _printed_cells(row: Row, device: str, name: str, reference: float) -> tuple[Cell, Cell]:
-    """What the paper prints, and its ratio to the paper's Colorist."""
+    """Return the paper's value, and its ratio to the paper's Colorist."""
     printed = printed_of(str(row["method"]), device)
     if printed is None:
         return "–", "–"
@@ -160,7 +160,7 @@ def _of(rows: Iterable[Row], device: str) -> list[Row]:
 
 
 def _reference(rows: Sequence[Row]) -> Row:
-    """Our Colorist on two images; like the paper's it works on the processor, to whatever device the others are compared."""
+    """Return our Colorist on two images; as in the paper it runs on the CPU, whatever the device of the others."""
     matches = [row for row in rows if row["grid"] == "latency" and row["method"] == _REFERENCE]
     if len(matches) != 1:
         raise OptionError(f"{len(matches)} rows are of {_REFERENCE!r}, to which all are compared; one is needed")
@@ -168,7 +168,7 @@ def _reference(rows: Sequence[Row]) -> Row:
 
 
 def _against(row: Row, reference: Row, name: str) -> Number:
-    """A figure as a multiple of our Colorist's."""
+    """Return a value as a multiple of our Colorist's."""
     if not (has_result(row) and has_result(reference)):
         return GAP
     return Number(figure_of(row, name) / figure_of(reference, name))

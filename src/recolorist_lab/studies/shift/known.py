@@ -1,4 +1,4 @@
-"""The tables of the part in distribution: training and test images are of one collection, so there is no shift to gain from."""
+"""The tables of the part without a shift, where training and test images are of one collection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pages call methods and targets of the shift study."""
+"""Names of methods and targets of the shift study for the pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of the pages of the shift study: what was chosen from, what was confirmed, and the summary of the front page."""
+"""The tables of the pages of the shift study: screening, choosing, confirming, and the summary of the front page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Study 1: which colour space, which way of matching? One cell is one dataset, space, method and seed.
+"""Study 1: compare colour spaces and methods of matching. One cell is one dataset, space, method and seed.
 
 Pairs are matched as 8-bit images of the evaluation size, one at a time, and go straight into the metrics; never are all images in
 memory. The style side's features are kept on disk and shared by all configurations of a dataset and seed.
@@ -115,7 +115,7 @@ def run(config: Spaces, context: Context) -> Mapping[str, Json]:
 
 @dataclass
 class _Clock:
-    """What the iterator below spent on what, in seconds."""
+    """Seconds that the iterator spent on each part."""
 
     transform: list[float] = field(default_factory=list)
     audit: float = 0.0
@@ -155,7 +155,7 @@ def _timed(content: Bytes, style: Bytes, masks: tuple[Any, Any], config: Spaces)
 
 
 def _audited(content: Bytes, style: Bytes, masks: tuple[Any, Any], config: Spaces) -> Audit | None:
-    """What the plan did; a histogram method has none, and its clipping would be a guess."""
+    """Audit the plan; return None for a histogram method, which has no plan."""
     if MATCHERS[config.method].needs_pixels:
         return None
     space = "rgb" if SPACES[config.space].is_linear else config.space
@@ -183,7 +183,7 @@ def _interval(values: Any) -> list[Json]:
 
 
 def _times(evaluation: Evaluation, clock: _Clock, seconds: float) -> dict[str, Json]:
-    """Seconds of the whole, and milliseconds of one transfer: the median, since a busy machine spoils means."""
+    """Return seconds of the whole, and the median milliseconds of one transfer, which a busy machine affects little."""
     transform = float(np.sum(clock.transform)) + clock.warm
     reading = evaluation.seconds["read"] - transform - clock.audit
     parts = {name.replace(" ", "_"): round(value, 6) for name, value in evaluation.seconds.items() if name != "read"}

@@ -1,4 +1,4 @@
-"""What a transfer costs in every space and with every method: all in one process, in turns, so that the ratios can be trusted.
+"""Measure the cost of a transfer in every space and with every method, in turns in one process.
 
 Each round goes through all configurations in another order; the figure is the median over rounds of the processor time of this
 thread, which other programs on the machine do not lengthen by much. `memcpy` of one image is the yardstick.
@@ -81,7 +81,7 @@ def run(config: TransferCost, _: Context) -> Mapping[str, Json]:
 
 
 def _seconds(call: Callable[[], object]) -> float:
-    """Processor time of one call, from as many as fill the least time."""
+    """Measure the processor time of one call, from as many as fill the least time."""
     calls, start = 0, time.thread_time()
     while True:
         call()

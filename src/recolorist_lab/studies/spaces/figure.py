@@ -1,4 +1,4 @@
-"""The pictures of the colour-space study: structure against colour, ranks with their critical difference, and cost."""
+"""The figures of the colour-space study: structure against colour, ranks with their critical difference, and cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kinds ``spaces`` and ``transfer_cost``: what they cost and what they show."""
+"""The kinds ``spaces`` and ``transfer_cost``: their cost, tables and figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of the colour-space study: its tables by their marks, from the rows of all its grids."""
+"""The tables of the page of the colour-space study, by their marks."""
 
 from __future__ import annotations
 

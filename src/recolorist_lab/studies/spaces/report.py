@@ -77,7 +77,7 @@ _LAST_DIGIT: Final = (
 
 
 def _significance(section: Section, scores: spaces_table.SpaceScores, metric: str, rows: Sequence[Row]) -> None:
-    """The tests of section 3.1 and the critical-difference diagram, where the table is complete and large enough."""
+    """Add the tests of section 3.1 and the critical-difference diagram, where the table is complete and large enough."""
     if len(scores.datasets) < 2 or len(scores.methods) < 3 or len(scores.spaces) < 2:
         section.basis.append("Nothing is tested: tests need two datasets, two spaces and three methods.")
         return

@@ -1,4 +1,4 @@
-"""The tests of the colour-space study: do methods differ in a space, and do spaces differ from RGB? Datasets are the blocks."""
+"""The tests of the colour-space study: do methods differ in a space, and do spaces differ from RGB?"""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Significance:
-    """Everything the page says about significance."""
+    """All results about significance on the page."""
 
     metric: str
     datasets: tuple[str, ...]
@@ -58,7 +58,7 @@ class Significance:
 
     @property
     def smallest(self) -> float:
-        """The smallest p that so many datasets can give: all differences of one sign."""
+        """The smallest p that this number of datasets can give: all differences have one sign."""
         return float(2.0 ** (1 - len(self.datasets)))
 
 

@@ -95,23 +95,23 @@ class SpaceScores:
 
     @property
     def datasets(self) -> list[str]:
-        """In the order of the study, those without any result too: no mean may be formed as if they did not belong to it."""
+        """The datasets in the order of the study, also those without a result, so that no mean leaves them out."""
         return list(dict.fromkeys(key[0] for key in self.expected))
 
     @property
     def seeds(self) -> list[int]:
-        """Those there are."""
+        """The seeds with a result."""
         return sorted({key[3] for key in self.expected})
 
     @property
     def spaces(self) -> list[str]:
-        """Those there are, in the order of the table."""
+        """The spaces with a result, in the order of the table."""
         names = {key[1] for key in self.expected}
         return [space for space in ORDER if space in names]
 
     @property
     def methods(self) -> list[str]:
-        """Those there are, the paper's first."""
+        """The methods with a result, the paper's first."""
         names = {key[2] for key in self.expected}
         return [method for method in MATCHERS if method in names]
 
@@ -371,7 +371,7 @@ def _number(row: Row, metric: str) -> float | None:
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    """None where one is missing: the mean of the rest would be of something else."""
+    """Return the mean; None where a value is missing, since the mean of the rest is another quantity."""
     defined = [value for value in values if value is not None]
     return float(np.mean(defined)) if defined and len(defined) == len(values) else None
 
@@ -386,7 +386,7 @@ def _title(space: str, method: str) -> str:
 
 
 def _over_seeds(scores: SpaceScores, metric: str, space: str, method: str) -> Number:
-    """Return a mean over datasets, and how far seeds lie apart where there are several."""
+    """Return a mean over datasets, and the deviation between seeds where there are several."""
     return Number(scores.mean(metric, space, method), scores.spread(metric, space, method))
 
 

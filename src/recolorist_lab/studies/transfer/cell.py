@@ -1,4 +1,4 @@
-"""Study 5: how good is a transfer by each of the thirteen networks, and by Colorist? One cell is one method, dataset and seed.
+"""Study 5: measure the quality of a transfer by each of the thirteen networks and by Colorist.
 
 Contents and styles are loaded at the method's native size, transferred, written to 8 bits and brought to the evaluation size,
 where the metrics of the colour-space study are taken. A network's weights come from the cell that trained it.
@@ -131,7 +131,7 @@ def run(config: Transfer, context: Context) -> Mapping[str, Json]:
 
 
 class StylisingPairs:
-    """One method going through the pairs, and what it remembers of them."""
+    """One method applied to the pairs, and the pairs that it keeps to show."""
 
     def __init__(self, config: Transfer, model: Baseline | None, weights: str, native: int) -> None:
         self.config, self.model, self.weights, self.native = config, model, weights, native
@@ -224,7 +224,7 @@ def model_of(config: Transfer, inputs: Mapping[str, Sequence[Any]]) -> tuple[Bas
 
 
 def _file(name: str) -> Path:
-    """A file of weights, beside those of the metrics or wherever the path says."""
+    """Return a file of weights, in the folder of weights or at the path."""
     path = Path(os.environ.get("RECOLORIST_WEIGHTS", ".")).expanduser() / name
     if not path.is_file():
         raise OptionError(

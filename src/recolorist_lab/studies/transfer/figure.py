@@ -1,4 +1,4 @@
-"""Pictures of transfers from what the cells kept: triplets over modalities, and every method beside every other."""
+"""Figures of transfers from what the cells kept: triplets of several modalities, and all methods on the same pairs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _INCH: Final = 0.95  # of one picture
 
 
 class Example(NamedTuple):
-    """One pair, and what the methods made of it."""
+    """One pair, and the results of the methods."""
 
     title: str
     content: NDArray[Any]
@@ -154,7 +154,7 @@ def qualitative(rows: Sequence[Example], titles: Mapping[str, str]) -> Any:
 
 
 def _bare(axis: Any) -> None:
-    """Pictures need neither ticks nor frames."""
+    """Remove ticks and frames."""
     axis.set_xticks([])
     axis.set_yticks([])
     axis.grid(visible=False)

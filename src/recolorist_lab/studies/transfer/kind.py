@@ -1,4 +1,4 @@
-"""The kinds ``transfer_train`` and ``transfer``: what they cost and what they show."""
+"""The kinds ``transfer_train`` and ``transfer``: their cost, tables and figures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["TRANSFER", "TRANSFER_TRAIN"]
 
 
 def _seconds(config: Any, rates: Rates) -> float:
-    """Every pair is transferred by the method and measured."""
+    """Estimate the seconds to transfer and measure every pair."""
     from recolorist_lab.baselines.registry import METHODS
     from recolorist_lab.studies.rates import FORWARD, times_adain
 
@@ -28,7 +28,7 @@ def _seconds(config: Any, rates: Rates) -> float:
 
 
 def _seconds_of_training(config: Any, rates: Rates) -> float:
-    """All images a training looks at, each counted as so many images of AdaIN's."""
+    """Estimate the seconds of a training from the images it reads, each counted in images of AdaIN."""
     from recolorist_lab.baselines.registry import class_of
     from recolorist_lab.studies.rates import sizes_of, times_adain
 

@@ -1,4 +1,4 @@
-"""The tables of the page of the transfer study, and the sentences that hold its numbers."""
+"""The tables of the page of the transfer study, and the sentences with its numbers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def tables(rows: Sequence[Row]) -> dict[str, Table | str]:
 
 
 def given(rows: Sequence[Row]) -> str:
-    """Say how long the networks were trained; nothing before one has finished.
+    """Say how long the networks were trained; empty before one has finished.
 
     Args:
         rows: Rows of the study.
@@ -126,7 +126,7 @@ def _variants(trained: Mapping[str, Row], both: Mapping[str, Row]) -> list[str]:
 
 
 def _measured(rows: Sequence[Row]) -> Mapping[str, Row]:
-    """Rows of transfers, not of trainings, by label."""
+    """Return the rows of transfers, without trainings, by label."""
     found = [row for row in finished(rows) if "result.artfid" in row]
     return {label(row) if row["method"] != NOTHING else title(NOTHING): row for row in found}
 

@@ -1,4 +1,4 @@
-"""The paper's Table 2 from rows of the ledger, ours beside it, and the picture that sets methods side by side."""
+"""The paper's Table 2 from rows of the ledger, with ours, and the figure that compares methods."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _position(order: Sequence[str], method: str) -> int:
 
 
 def _labels(rows: Sequence[Row]) -> list[str]:
-    """What rows are called; one without a result is called as those of the same setting that have one."""
+    """Return the labels of rows; one without a result takes the label of those with the same setting."""
     labels = {(row.get("grid"), row["method"], str(row.get("options"))): label(row) for row in finished(rows)}
     return [
         label(row) if has_result(row) else labels.get((row.get("grid"), row["method"], str(row.get("options"))), label(row))
@@ -119,7 +119,7 @@ def _labels(rows: Sequence[Row]) -> list[str]:
 
 
 def budget(rows: Iterable[Row]) -> Table:
-    """List what each network was given to learn from, and what a step took.
+    """List the training budget of each network, and the time of a step.
 
     Args:
         rows: Results, one for each cell.
@@ -188,7 +188,7 @@ def grid(pictures: Mapping[str, NDArray[Any]], pairs: Sequence[int] = (0, 1, 2, 
 
 
 def _heading(name: str) -> str:
-    """Of one line of the picture: a label is broken where it is long."""
+    """Return the heading of one line of the figure; a long label is broken."""
     return title(name) if name in METHODS or name in _OWN else name.replace(", ", ",\n")
 
 

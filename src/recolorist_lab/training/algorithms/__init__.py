@@ -1,4 +1,4 @@
-"""What is minimised: cross-entropy, and DomainBed's four regularisers of features on top of it.
+"""The losses: cross-entropy, and DomainBed's four regularisers of features on top of it.
 
 An algorithm is imported when it is asked for, so a change of one leaves the results of the others valid.
 """

@@ -1,4 +1,4 @@
-"""What every algorithm is: a classifier, and a loss of one minibatch."""
+"""The base class of algorithms: a classifier, and the loss of one minibatch."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Variant: TypeAlias = Literal["upstream", "authors"]
 
 
 class StepLoss(NamedTuple):
-    """The loss of a minibatch, and the logits it was seen with."""
+    """The loss of a minibatch, and its logits."""
 
     loss: Tensor
     logits: Tensor
 
 
 class Task:
-    """How labels are read: one class to an image, or each class present or absent on its own."""
+    """How labels are read: one class for an image, or each class present or absent separately."""
 
     def __init__(self, classes: int, *, multilabel: bool) -> None:
         self.classes, self.multilabel = classes, multilabel
@@ -119,7 +119,7 @@ class Algorithm(nn.Module, ABC):
         """
 
     def refreshes(self) -> bool:
-        """Return whether the optimiser is to forget what it knows before the update that is about to be made.
+        """Return whether the optimiser forgets its state before the next update.
 
         Returns:
             False unless an algorithm says otherwise.
@@ -127,10 +127,10 @@ class Algorithm(nn.Module, ABC):
         return False
 
     def updated(self) -> None:
-        """One update was made."""
+        """Count one update."""
 
     def facts(self) -> dict[str, Any]:
-        """Return what ran, for the result: the numbers behind the name.
+        """Return the numbers behind the name, for the result.
 
         Returns:
             The facts by name.

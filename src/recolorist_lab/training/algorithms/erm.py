@@ -12,19 +12,19 @@ __all__ = ["ERM", "Plain"]
 
 
 class ERM(Algorithm):
-    """The mean loss and nothing else."""
+    """The mean loss without a regulariser."""
 
     def forward(self, images: Tensor, targets: Tensor, domains: Tensor) -> StepLoss:  # noqa: ARG002 - none is needed
-        """The mean loss."""
+        """Compute the mean loss."""
         logits = self.network(images)
         return StepLoss(self.task.loss(logits, targets), logits)
 
 
 class Plain(ERM):
-    """The same loss on the network as timm makes it: the unaugmented baseline, and what augmentations are tried on."""
+    """The same loss on timm's own network: the baseline without augmentation, and the network for augmentations."""
 
     own_head: ClassVar[bool] = False
 
     def facts(self) -> dict[str, Any]:
-        """There are no variants of it."""
+        """Return nothing: there are no variants."""
         return {}

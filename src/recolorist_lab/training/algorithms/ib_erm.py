@@ -1,4 +1,4 @@
-"""The information bottleneck: after a while, features that vary are paid for, domain by domain."""
+"""The information bottleneck: after some updates, the variance of features is penalised in each domain."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class IBERM(Algorithm):
         self.register_buffer("counter", torch.zeros((), dtype=torch.int64))
 
     def forward(self, images: Tensor, targets: Tensor, domains: Tensor) -> StepLoss:
-        """Until the penalty comes in this is empirical risk minimisation to the last bit."""
+        """Compute the loss; before the penalty starts it is that of empirical risk minimisation, bit for bit."""
         features = self.network.features(images)
         logits = self.network.head(features)
         slices = [domains == number for number in torch.unique(domains)]
@@ -40,15 +40,15 @@ class IBERM(Algorithm):
         return StepLoss(loss, logits)
 
     def refreshes(self) -> bool:
-        """Once, at the boundary."""
+        """Return True once, when the penalty starts."""
         return self.variant == "upstream" and int(self.counter) == ANNEAL
 
     def updated(self) -> None:
-        """The counter is a buffer, so it survives checkpoints."""
+        """Count the update; the counter is a buffer, so that checkpoints keep it."""
         self.counter += 1
 
     def facts(self) -> dict[str, Any]:
-        """Which of the two very different weights ran, and whether it ever came in."""
+        """Return which of the two weights was used, and whether the penalty started."""
         came_in = int(self.counter) > ANNEAL
         return {"variant": self.variant, "ib_lambda": LAMBDA[self.variant], "anneal_updates": ANNEAL, "penalty_came_in": came_in}
 

@@ -1,4 +1,4 @@
-"""Representation self-challenging: the features that speak loudest for the true class are muted, and the rest must do."""
+"""Representation self-challenging: the features with the most evidence for the true class are set to zero."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ DROP: Final = MappingProxyType({"upstream": 1.0 / 3.0, "authors": 0.33})  # of f
 
 
 class RSC(Algorithm):
-    """The loss of what is left after muting. The plain prediction does not enter it.
+    """The loss after muting. The prediction with all features takes no part.
 
     The lab's port makes a second forward pass for the last step, which moves batch norm's running statistics twice an update.
     """
 
     def forward(self, images: Tensor, targets: Tensor, domains: Tensor) -> StepLoss:  # noqa: ARG002 - none is needed
-        """Mute, then predict again."""
+        """Mute features, then predict again."""
         features = self.network.features(images)
         logits = self.network.head(features)
         mask = self._mask(features, logits, targets)
@@ -32,11 +32,11 @@ class RSC(Algorithm):
         return StepLoss(self.task.loss(self.network.head(features * mask), targets), logits)
 
     def facts(self) -> dict[str, Any]:
-        """The share that is muted."""
+        """Return the share that is muted."""
         return {"variant": self.variant, "drop": DROP[self.variant]}
 
     def _mask(self, features: Tensor, logits: Tensor, targets: Tensor) -> Tensor:
-        """One where a feature stays; it carries no gradient."""
+        """Return a mask of one where a feature stays; it carries no gradient."""
         truth = _truth(self.task, self.variant, targets).to(logits.dtype)
         loud = evidence(features, logits, truth)
         with torch.no_grad():
@@ -81,7 +81,7 @@ def below_percentile(values: Tensor, drop: float) -> Tensor:
 
 
 def _truth(task: Task, variant: str, targets: Tensor) -> Tensor:
-    """With several labels to an image, all of them; the lab's port takes the first, and class 0 where there is none."""
+    """Return the true classes; with several labels all of them, where the lab's port takes the first, or class 0."""
     if task.multilabel and variant == "authors":
         return functional.one_hot(targets.argmax(1), task.classes)
     return task.one_hot(targets)

@@ -1,4 +1,4 @@
-"""Spectral decoupling: large logits are paid for."""
+"""Spectral decoupling: a penalty on large logits."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ SD_REG: Final = 0.1
 
 
 class SD(Algorithm):
-    """Spectral decoupling: large logits are paid for, in the mean over images and classes."""
+    """Spectral decoupling: a penalty on the mean square of the logits."""
 
     def forward(self, images: Tensor, targets: Tensor, domains: Tensor) -> StepLoss:  # noqa: ARG002 - none is needed
-        """The mean loss plus a share of the mean square of all logits."""
+        """Compute the mean loss plus a share of the mean square of all logits."""
         logits = self.network(images)
         return StepLoss(self.task.loss(logits, targets) + SD_REG * logits.square().mean(), logits)
 
     def facts(self) -> dict[str, Any]:
-        """The one number, which is the same in both variants."""
+        """Return the weight, which is the same in both variants."""
         return {"sd_reg": SD_REG}

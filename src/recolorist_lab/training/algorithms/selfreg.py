@@ -1,4 +1,4 @@
-"""SelfReg: images of one class should have like logits and like features, also when mixed."""
+"""SelfReg: images of one class should have similar logits and features, also when mixed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BETA: Final = 0.5
 
 
 class Partners(NamedTuple):
-    """What is drawn for one update: two partners of the same class for each image, and how they are mixed."""
+    """The draws of one update: two partners of the same class for each image, and their mixture."""
 
     first: Tensor
     second: Tensor
@@ -26,7 +26,7 @@ class Partners(NamedTuple):
 
 
 class SelfReg(Algorithm):
-    """The mean loss plus how unlike an image and its partners are, the more so while the loss is large.
+    """The mean loss plus the dissimilarity of an image and its partners, weighted by the loss.
 
     Upstream the projection head is not among the parameters that are trained (its authors confirmed it), and projected partners
     are compared with features as they are. In the lab's port the head is trained and both sides are projected.
@@ -37,7 +37,7 @@ class SelfReg(Algorithm):
         self.projection = projection(network.width).requires_grad_(variant == "authors")
 
     def forward(self, images: Tensor, targets: Tensor, domains: Tensor) -> StepLoss:  # noqa: ARG002 - none is needed
-        """The loss; the partners come from torch's global generator."""
+        """Compute the loss; the partners are drawn from torch's global generator."""
         features = self.network.features(images)
         logits = self.network.head(features)
         projected = self.projection(features)
@@ -64,7 +64,7 @@ class SelfReg(Algorithm):
         return Partners(first.to(targets.device), second.to(targets.device), share)
 
     def facts(self) -> dict[str, Any]:
-        """The weight, and which variant."""
+        """Return the weight and the variant."""
         return {"variant": self.variant, "feature_weight": FEATURE_WEIGHT}
 
 
