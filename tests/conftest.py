@@ -42,6 +42,11 @@ settings.register_profile("explore", deadline=None, suppress_health_check=_SHARE
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name bytes after their argument: packed bytes may hold the time, and two processes would name the test differently."""
+    return argname if isinstance(val, bytes) else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Refuse a name of a test that holds an address: two processes would not agree on it, and the whole suite would not start."""
     odd = [item.nodeid for item in items if " at 0x" in item.nodeid]

@@ -113,6 +113,32 @@ def _zip(method: int = zipfile.ZIP_DEFLATED) -> bytes:
     return buffer.getvalue()
 
 
+@cache
+def _zarr() -> dict[str, bytes]:
+    """The files of a Zarr array, by their paths."""
+    import tempfile
+
+    import zarr
+
+    with tempfile.TemporaryDirectory() as name:
+        pixels = _pixels()
+        zarr.create_array(name, shape=pixels.shape, dtype="uint8", chunks=pixels.shape, overwrite=True)[:] = pixels
+        return {path.relative_to(name).as_posix(): path.read_bytes() for path in Path(name).rglob("*") if path.is_file()}
+
+
+_ZARR_PARTS: Final = {"zarr chunk": "c/0/0/0", "zarr metadata": "zarr.json"}
+
+
+def _write(kind: str, data: bytes, path: Path) -> None:
+    """Write a file; of a Zarr array, one of its files beside the others."""
+    if kind not in _ZARR_PARTS:
+        path.write_bytes(data)
+        return
+    for name, part in (_zarr() | {_ZARR_PARTS[kind]: data}).items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_bytes(part)
+
+
 #: Files by the name of their kind; the part before the first blank is the ending they are written with.
 SEEDS: Final[dict[str, Callable[[], bytes]]] = {
     "png": lambda: _pillow("PNG"),
@@ -142,6 +168,8 @@ SEEDS: Final[dict[str, Callable[[], bytes]]] = {
     "zip stored": lambda: _zip(zipfile.ZIP_STORED),
     "tar.gz": lambda: gzip.compress(_tar(), mtime=0),
     "tar.gz stored": lambda: gzip.compress(_tar(), 0, mtime=0),
+    "zarr chunk": lambda: _zarr()["c/0/0/0"],
+    "zarr metadata": lambda: _zarr()["zarr.json"],
 }
 
 
@@ -217,7 +245,7 @@ def try_file(kind: str, data: bytes, folder: Path) -> str:
         FaultError: Another error than ours was raised, or what was read cannot be right.
     """
     path = folder / f"a.{kind.partition(' ')[0]}"
-    path.write_bytes(data)
+    _write(kind, data, path)
     try:
         reader = _read_stack if kind.endswith(" stack") else _READERS.get(path.name[2:], _read_picture)
         reader(path, seed_of(kind))

@@ -21,6 +21,7 @@ TRIES = full(40, 2_000)
 SECONDS = float(os.environ.get("RECOLORIST_FUZZ_SECONDS", "0")) / len(SEEDS)  # of each kind
 FIRST = int(os.environ.get("RECOLORIST_FUZZ_SEED", "0"))
 OPTIONAL = {"dcm": "pydicom", "png 16": "imagecodecs", "tif jpeg": "imagecodecs", "dcm deflated": "pydicom"}
+OPTIONAL |= {"zarr chunk": "zarr", "zarr metadata": "zarr"}
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # decoders warn of damaged files; what counts is what they return
 

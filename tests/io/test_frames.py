@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from recolorist.errors import ImageError
-from recolorist.io.frames import codestream_of, frame_size, refuse_missing_tiles, refuse_other_bits, webp_header
+from recolorist.io.frames import codestream_of, frame_size, refuse_long_runs, refuse_missing_tiles, refuse_other_bits, webp_header
 from tests.commands import picture
 from tests.io.kit import drop_tile, jpeg_2000, save_bytes, sixteen
 
@@ -82,3 +82,27 @@ def test_other_bits() -> None:
 def test_an_animated_webp() -> None:
     body = b"VP8X" + struct.pack("<I", 10) + bytes([2, 0, 0, 0]) + (52).to_bytes(3, "little") + (36).to_bytes(3, "little")
     assert webp_header(b"RIFF" + bytes(4) + b"WEBP" + body) == (53, 37, True)
+
+
+def runs(plane: bytes, planes: int = 1) -> bytes:
+    """A DICOM frame of run lengths."""
+    starts = [64 + number * len(plane) for number in range(planes)]
+    return struct.pack("<16I", planes, *starts, *[0] * (15 - planes)) + plane * planes
+
+
+class TestLongRuns:
+    def test_what_fits_is_accepted(self) -> None:
+        refuse_long_runs(runs(b"\x81\0" * 50, 3), 50 * 128)
+        refuse_long_runs(runs(b"\x81\0" * (1 << 19)), 64 << 20)  # as long as its pixels
+
+    def test_large_frames_are_counted(self) -> None:
+        """Literal bytes, which do not unpack to more than they are, although as many bytes of runs would."""
+        refuse_long_runs(runs((b"\x7f" + bytes(128)) * 10_000), 1_280_000)
+
+    def test_more_than_the_pixels(self) -> None:
+        with pytest.raises(ImageError, match="run lengths unpack to over 67,108,964 bytes for 100 pixels; it is damaged"):
+            refuse_long_runs(runs(b"\x81\0" * ((1 << 19) + 2), 2), 100)
+
+    def test_a_header_that_is_cut_off(self) -> None:
+        with pytest.raises(ImageError, match="header of its run lengths is cut off"):
+            refuse_long_runs(bytes(63), 100)

@@ -13,7 +13,7 @@ import numpy as np
 
 from recolorist import optional
 from recolorist.errors import ImageError
-from recolorist.io.frames import frame_size, refuse_other_bits
+from recolorist.io.frames import frame_size, refuse_long_runs, refuse_other_bits
 from recolorist.io.reading import Picture, Reading, refuse_dtype, refuse_huge, refuse_large_file
 
 __all__ = ["read_dicom"]
@@ -162,11 +162,14 @@ def _inflate(file: IO[bytes], size: int) -> bytes:
 
 
 def _refuse_other_inside(data: Any, pydicom: Any) -> None:
-    """Refuse a compressed frame whose own header declares another size or other bits, before it is decoded."""
+    """Refuse a compressed frame of another size or other bits than declared, before it is decoded."""
     syntax = data.file_meta.TransferSyntaxUID
-    if not syntax.is_encapsulated or syntax == pydicom.uid.RLELossless:
+    if not syntax.is_encapsulated:
         return
     frame = pydicom.encaps.get_frame(_require(data, "PixelData"), 0, number_of_frames=1)
+    if syntax == pydicom.uid.RLELossless:
+        refuse_long_runs(frame, int(data.Rows) * int(data.Columns))
+        return
     size = frame_size(frame)
     if size is None:
         raise ImageError(f"the size of its frame, compressed as {syntax.name}, cannot be read; save it without compression")

@@ -12,6 +12,7 @@ __all__ = [
     "codestream_of",
     "frame_size",
     "refuse_larger",
+    "refuse_long_runs",
     "refuse_missing_tiles",
     "refuse_other_bits",
     "webp_header",
@@ -23,6 +24,9 @@ _JPEG_FRAMES: Final = frozenset({*range(0xC0, 0xD0), 0xF7} - {0xC4, 0xC8, 0xCC})
 _TILE_PART, _END, _SHORTEST_PART = 0xFF90, 0xFFD9, 14
 _MCU: Final = 16  # JPEG is coded in squares of up to this side, to which some writers round up
 _ANIMATED: Final = 0x02
+_RLE_HEADER: Final = struct.Struct("<16I")  # how many segments there are, and where each begins
+_MOST_RUN: Final = 64  # bytes that a byte of run lengths unpacks to
+_SPARE: Final = 64 << 20  # bytes that a segment may unpack to in excess without being counted first
 
 
 class Codestream(NamedTuple):
@@ -152,6 +156,36 @@ def refuse_larger(data: bytes, most: tuple[int, int]) -> None:
         raise ImageError("its strips or tiles are compressed in a way whose size cannot be checked; save it with deflate")
     if size[0] > most[0] + _MCU or size[1] > most[1] + _MCU:
         raise ImageError(f"a place of {most[0]} x {most[1]} pixels holds an image of {size[0]} x {size[1]}; it is damaged")
+
+
+def refuse_long_runs(data: bytes, pixels: int) -> None:
+    """Refuse a DICOM frame of run lengths that would unpack to far more bytes than it has pixels, before it is decoded.
+
+    Args:
+        data: The frame.
+        pixels: Pixels of the frame; each segment holds one byte of each.
+
+    Raises:
+        ImageError: A segment holds more, or the header is cut off.
+    """
+    try:
+        count, *starts = _RLE_HEADER.unpack_from(data)
+    except struct.error:
+        raise ImageError("the header of its run lengths is cut off; fetch it again") from None
+    starts = starts[:count]
+    for start, stop in zip(starts, [*starts[1:], len(data)], strict=True):
+        if _MOST_RUN * (stop - start) > pixels + _SPARE and _exceeds(data, start, stop, pixels + _SPARE):
+            raise ImageError(f"its run lengths unpack to over {pixels + _SPARE:,} bytes for {pixels:,} pixels; it is damaged")
+
+
+def _exceeds(data: bytes, start: int, stop: int, most: int) -> bool:
+    """Return whether PackBits unpacks to more bytes than allowed; nothing is unpacked."""
+    total = 0
+    while start < stop and total <= most:
+        head = data[start]
+        total += head + 1 if head < 128 else 257 - head
+        start += head + 2 if head < 128 else 2
+    return total > most
 
 
 def refuse_missing_tiles(data: bytes, header: Codestream) -> None:

@@ -30,6 +30,7 @@ __all__ = [
     "refuse_huge_shape",
     "refuse_huge_tiles",
     "refuse_large_file",
+    "refuse_packed_rows",
     "spread_grey",
 ]
 
@@ -38,6 +39,8 @@ MAX_PIXELS: Final = 89_478_485  # a quarter of a gibibyte of RGB; larger files a
 
 _MOST_BYTES_PER_PIXEL: Final = 16  # 16-bit RGBA that does not compress at all needs half of this
 _CHANNELS_PER_PIXEL: Final = 4
+_FEW_ROWS, _MOST_ROWS_PER_BYTE = 100_000, 8  # of a Parquet table; a million paths, all different, take more than a megabyte
+_FEW_BYTES, _MOST_RATIO = 16 << 20, 200  # of the cells of a Parquet table, as of .npz
 _HEADER_BYTES: Final = 16 << 20  # what profiles, thumbnails and comments may add to a file
 
 
@@ -203,6 +206,22 @@ def refuse_large_file(size: int, max_pixels: int) -> None:
     """
     if size > _MOST_BYTES_PER_PIXEL * max_pixels + _HEADER_BYTES:
         raise HugeError(f"it has {size:,} bytes, more than an image of {max_pixels:,} pixels can need; raise max_pixels")
+
+
+def refuse_packed_rows(metadata: Any, size: int) -> None:
+    """Raise ImageError if a Parquet table would unpack to far more than its file.
+
+    Args:
+        metadata: What pyarrow reads at the end of the file.
+        size: Bytes of the file.
+
+    Raises:
+        ImageError: It declares very many rows, or very long ones, for its size.
+    """
+    unpacked = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+    rows = metadata.num_rows
+    if rows > max(_FEW_ROWS, _MOST_ROWS_PER_BYTE * size) or unpacked > max(_FEW_BYTES, _MOST_RATIO * size):
+        raise ImageError(f"{size:,} bytes declare {rows:,} rows and {unpacked:,} bytes of cells; save it as CSV if that is right")
 
 
 def refuse_dtype(dtype: np.dtype[Any]) -> None:

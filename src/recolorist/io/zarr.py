@@ -15,6 +15,7 @@ from recolorist import optional
 from recolorist.errors import ImageError
 from recolorist.io.reading import Reading, describe_error, refuse_dtype, refuse_huge_tiles
 from recolorist.io.strips import Strips
+from recolorist.io.zarr_codecs import limit_codecs, limit_store
 
 __all__ = ["ZarrStrips", "write_zarr"]
 
@@ -31,7 +32,7 @@ class ZarrStrips(Strips):
         """Read the metadata only; raise ImageError if it holds no single image."""
         zarr = optional.load("zarr", "read Zarr arrays")
         try:
-            node = zarr.open(str(path), mode="r")
+            node = zarr.open(store=limit_store(path, reading.max_pixels), mode="r")
             self._array, axes = _level_of(node, reading.level) if hasattr(node, "group_keys") else (node, None)
             self._axes = axes or _axes_of(self._array.shape)
         except ImageError:
@@ -47,6 +48,7 @@ class ZarrStrips(Strips):
         self.data_range = reading.range_of(self.dtype)
         stored = self._array.shards or self._array.chunks  # what is decoded at a time
         refuse_huge_tiles(math.prod(stored), reading.max_pixels)
+        self._array = limit_codecs(self._array)
         _refuse_missing(path / self._array.path, math.prod(map(_divide, self._array.shape, self._array.chunks)))
         self.step = min(int(dict(zip(self._axes, stored, strict=True))["y"]), self.shape[0])
         self.packed = True

@@ -1,4 +1,4 @@
-"""From samples to tensors: a torch dataset, its collation, and loaders whose workers change nothing but the time."""
+"""A torch dataset, its collation, and loaders whose workers change only the time."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, get_worker_info
 
 from recolorist.errors import RecoloristError
+from recolorist.io.reading import describe_error
 from recolorist_lab.augmentations import Augmentation
 from recolorist_lab.data.loader import Sample, Samples
 from recolorist_lab.data.pixels import Bytes
@@ -24,6 +25,7 @@ from recolorist_lab.training.watchdog import sign_of_life
 __all__ = ["Feed", "FeedError", "InOrder", "Minibatch", "bytes_on_their_way", "loader", "read", "refuse_small_shared_memory"]
 
 _PRELOAD: Final = "recolorist_lab.training.feed"
+_LOST: Final = (ConnectionError, EOFError, FileNotFoundError)  # of fetching a minibatch from a worker that is gone
 _SHARED: Final = Path("/dev/shm")  # noqa: S108 - not ours: where Linux keeps shared memory
 _PREFETCHED: Final = 2  # minibatches of each worker, torch's default
 _REMEDY: Final = "give a container more with `docker run --shm-size=2g`, or read in the training process with workers=0"
@@ -42,11 +44,11 @@ class Minibatch(NamedTuple):
 
 
 class FeedError(RecoloristError):
-    """Images that do not arrive."""
+    """Images that were not delivered."""
 
 
 class Feed(Dataset[Any]):
-    """Samples as torch wants them; an item is asked for by epoch and place, so augmentations know where they are."""
+    """Samples as a torch dataset; items are requested by epoch and place, which augmentations need."""
 
     def __init__(
         self,
@@ -158,7 +160,7 @@ def loader(
 
 
 def read(batches: Iterable[Minibatch]) -> Iterator[Minibatch]:
-    """Yield the minibatches of a loader. Each is a sign of life.
+    """Yield the minibatches of a loader, and report each to the watchdog.
 
     Args:
         batches: The loader.
@@ -173,21 +175,29 @@ def read(batches: Iterable[Minibatch]) -> Iterator[Minibatch]:
         for batch in batches:
             sign_of_life()
             yield batch
-    except RuntimeError as error:
-        if "DataLoader" not in str(error):  # torch has no type of its own for these
+    except (RuntimeError, *_LOST) as error:
+        if not _is_lost_worker(error, batches):
             raise
         feed = getattr(batches, "dataset", None)
         files = feed.in_work() if isinstance(feed, Feed) else []
         _kill_workers(batches)
         reading = f" while reading {', '.join(files)}" if files else ""
+        reason = " ".join(describe_error(error).split())
         raise FeedError(
-            f"the workers that read images did not deliver{reading} ({' '.join(str(error).split())}). They may be out of memory, "
+            f"the workers that read images did not deliver{reading} ({reason}). They may be out of memory, "
             f"or of shared memory ({_SHARED}): {_REMEDY}"
         ) from error
 
 
+def _is_lost_worker(error: Exception, batches: Iterable[Minibatch]) -> bool:
+    """Return whether an error of a loader says that a worker is late or dead; torch has no type of its own for these."""
+    if isinstance(error, _LOST):  # a minibatch was announced, and its worker was gone before it was fetched
+        return bool(getattr(batches, "num_workers", 0)) and not str(error).startswith("Caught ")
+    return "DataLoader" in str(error)
+
+
 def _kill_workers(batches: Iterable[Minibatch]) -> None:
-    """Kill the workers of a loader that failed: at its end Python waits for its processes, and for a stopped one without end."""
+    """Kill the workers of a failed loader; Python would otherwise wait for them at its end, perhaps for ever."""
     for worker in getattr(getattr(batches, "_iterator", None), "_workers", ()):  # torch shows them nowhere else
         with suppress(RuntimeError):  # torch reports, once, that a worker of a loader died
             worker.kill()
@@ -195,7 +205,7 @@ def _kill_workers(batches: Iterable[Minibatch]) -> None:
 
 
 def refuse_small_shared_memory(needed: int, folder: Path = _SHARED) -> None:
-    """Refuse to start workers whose minibatches do not fit into shared memory: they would lose them without a word.
+    """Refuse to start workers whose minibatches do not fit into shared memory: they would be lost without an error.
 
     Args:
         needed: Bytes of all minibatches that may be on their way at once.
@@ -233,7 +243,7 @@ def bytes_on_their_way(images: int, size: int, workers: int) -> int:
 
 
 class InOrder:
-    """Every image once, in order, in batches; of several devices, each its share of the batches."""
+    """Yield every image once, in order, in batches; of several devices, each its share of the batches."""
 
     def __init__(self, count: int, size: int, rank: int = 0, devices: int = 1) -> None:
         self._starts = range(rank * size, count, devices * size)
@@ -248,7 +258,7 @@ class InOrder:
 
 
 def _context() -> Any:
-    """A copy of a process with threads, such as the one that keeps a claim alive, may hang; a clean server's copy does not."""
+    """Return a clean start method for workers: a fork of a process with threads may hang."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")

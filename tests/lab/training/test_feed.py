@@ -50,6 +50,17 @@ class Troubled:
         return self.samples[place]
 
 
+class Announced:
+    """A loader that fails when it fetches its first minibatch."""
+
+    def __init__(self, error: Exception, workers: int) -> None:
+        self.error, self.num_workers = error, workers
+
+    def __iter__(self) -> Iterator[Minibatch]:
+        raise self.error
+        yield
+
+
 def feed(augmentation: str) -> Feed:
     samples = open_dataset("synthetic:hospitals=3,tiles=6,size=32").samples("train")
     return Feed(samples, augmentation=build(augmentation, TrainingImages(samples), seed=5))
@@ -103,6 +114,26 @@ class TestRead:
         next(batches)
         with pytest.raises(FeedError, match=r"did not deliver \(DataLoader timed out after 1 seconds\).*--shm-size"):
             next(batches)
+
+    @pytest.mark.parametrize(
+        "error", [ConnectionResetError(104, "Connection reset by peer"), EOFError(), FileNotFoundError(2, "")]
+    )
+    def test_a_worker_that_died_before_its_minibatch_was_fetched(self, error: Exception) -> None:
+        """Torch fetches a minibatch from the worker that announced it; if that is gone, an error of the system is raised."""
+        batches = Announced(error, workers=1)
+        with pytest.raises(FeedError, match=r"did not deliver \((\[Errno|EOFError).*They may be out of memory"):
+            list(read(batches))
+
+    @pytest.mark.parametrize(
+        ("error", "workers"),
+        [
+            (FileNotFoundError(2, "there is no a.png"), 0),
+            (FileNotFoundError("Caught FileNotFoundError in DataLoader worker process 0."), 1),
+        ],
+    )
+    def test_a_missing_file_is_not_a_dead_worker(self, error: Exception, workers: int) -> None:
+        with pytest.raises(FileNotFoundError):
+            list(read(Announced(error, workers)))
 
     @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there are no such signals here")
     @pytest.mark.parametrize("trouble", ["killed", "stopped", "asleep"] if IS_FULL else ["killed"])
