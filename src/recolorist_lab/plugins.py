@@ -63,7 +63,7 @@ class Plugin:
             return EntryPoint(self.name, f"{self.module}:{self.attribute}", "").load()
         except Exception as error:  # whatever another package's module raises
             raise OptionError(
-                f"{self.name!r} of {self.origin} cannot be loaded: {type(error).__name__}: {error}; mend or remove it"
+                f"{self.name!r} of {self.origin} cannot be loaded: {type(error).__name__}: {error}; correct or remove it"
             ) from error
 
 
@@ -169,7 +169,9 @@ def add_file(path: str | Path) -> None:
 def _prepare(file: Path) -> str:
     """Make a file importable under its own name, also in processes that unpickle its objects; return that name."""
     if file.suffix != ".py" or not file.is_file() or not file.stem.isidentifier():
-        raise OptionError(f"the plugin {file} is no Python file; accepted is a path such as mine.py, with letters, digits and _")
+        raise OptionError(
+            f"the plugin {file} is not a Python file; accepted is a path such as mine.py, with letters, digits and _"
+        )
     if str(file.parent) not in sys.path:
         sys.path.append(str(file.parent))
     spec = importlib.util.find_spec(file.stem)

@@ -125,7 +125,7 @@ def test_two_packages_with_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_files_that_cannot_be_plugins(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="is no Python file"):
+    with pytest.raises(OptionError, match="is not a Python file"):
         add_file(tmp_path / "absent.py")
     (tmp_path / "json.py").write_text("", "utf-8")
     with pytest.raises(OptionError, match="has the name of another module"):

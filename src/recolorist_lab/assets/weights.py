@@ -179,7 +179,7 @@ def _missing(name: str) -> str:
     size = "" if file.bytes is None else f"{file.bytes:,} bytes, "
     alternatives = "".join(f", or {WEIGHTS[other].file} (sha256 {WEIGHTS[other].sha256}…)" for other in file.instead)
     place = f"{default}, or into a folder that RECOLORIST_WEIGHTS names"
-    return f"{file.what}: {file.file} ({size}sha256 {file.sha256}){alternatives} is wanted and not here; put it into {place}"
+    return f"{file.what}: {file.file} ({size}sha256 {file.sha256}){alternatives} is needed and was not found; put it into {place}"
 
 
 # ---- downloading and checking -----------------------------------------------------------------------------------------------

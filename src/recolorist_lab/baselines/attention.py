@@ -1,4 +1,4 @@
-"""Attention over feature maps, as SANet introduced it, and what the three methods built on it (SANet, MAST, IEContrAST) share.
+"""Attention over feature maps as in SANet, and the parts that SANet, MAST and IEContrAST share.
 
 The four 1 × 1 convolutions carry the names that the official weight files give them. Logits are not divided by √channels, so
 they are large: half precision would overflow, and attention is computed in float32 also where mixed precision is on.
@@ -38,7 +38,7 @@ class Projections(nn.Module):
 
 
 class PositionAttention(Projections):
-    """Every content position gathers style features from all style positions; the two maps may differ in size.
+    """Let every content position gather style features from all style positions; the two maps may differ in size.
 
     >>> block = PositionAttention(4)
     >>> block(torch.zeros(1, 4, 3, 5), torch.zeros(1, 4, 2, 2)).shape
@@ -60,7 +60,7 @@ class PositionAttention(Projections):
         return (query.transpose(1, 2) @ key).softmax(dim=-1)
 
     def forward(self, content: Tensor, style: Tensor) -> Tensor:
-        """What was gathered, projected, on top of the content's own features."""
+        """Add the gathered and projected style features to the content's features."""
         with torch.autocast(content.device.type, enabled=False):
             content, style = widened(content), widened(style)
             gathered = self.h(style).flatten(2) @ self.weights(content, style).transpose(1, 2)
@@ -68,7 +68,7 @@ class PositionAttention(Projections):
 
 
 class ChannelAttention(Projections):
-    """Every channel gathers from all channels of the same map.
+    """Let every channel gather from all channels of the same map.
 
     The weights are normalised along their rows and applied transposed, so what one output channel takes does not sum to 1. The
     published weights were trained like that.
@@ -90,7 +90,7 @@ class ChannelAttention(Projections):
         return (query @ key.transpose(1, 2)).softmax(dim=-1)
 
     def forward(self, style: Tensor) -> Tensor:
-        """What was gathered, projected, on top of the features themselves."""
+        """Add the gathered and projected features to the features themselves."""
         with torch.autocast(style.device.type, enabled=False):
             style = widened(style)
             gathered = self.weights(style).transpose(1, 2) @ self.h(normalised(style)).flatten(2)
@@ -98,7 +98,7 @@ class ChannelAttention(Projections):
 
 
 class Looked(NamedTuple):
-    """Images and what the encoder sees in them, relu1_1 to relu5_1."""
+    """Images and their encoder features, relu1_1 to relu5_1."""
 
     image: Tensor
     taps: list[Tensor]
@@ -138,9 +138,7 @@ class AttentionBaseline(Baseline):
     def __init__(self, encoder: str, transform: nn.Module, alpha: float) -> None:
         super().__init__()
         if not 0.0 <= alpha <= 1.0:
-            raise OptionError(
-                f"alpha={alpha}; accepted are numbers from 0 (the content in its own style) to 1 (wholly the style's)"
-            )
+            raise OptionError(f"alpha={alpha}; accepted are numbers from 0 (the content in its own style) to 1 (the style only)")
         self.encoder = vgg.encoder(_STAGES, encoder)
         self.transform = transform
         self.decoder = vgg.decoder()
@@ -159,7 +157,7 @@ class AttentionBaseline(Baseline):
         """
 
     def transfer(self, content: Tensor, style: Tensor) -> Tensor:
-        """A picture of the joined features; with ``alpha`` below 1 they are mixed with the content's joined to itself."""
+        """Decode the joined features; with ``alpha`` below 1, mix them with those of the content joined to itself."""
         taps = self.encoder.taps(content, self.stages)
         return self._picture(taps, self.joined(taps, self.encoder.taps(style, self.stages)))
 
@@ -171,7 +169,7 @@ class AttentionBaseline(Baseline):
     # ---- training -------------------------------------------------------------------------------------------------------
 
     def look(self, image: Tensor) -> Looked:
-        """Return a training image and its taps; neither is trained.
+        """Return a training image and its taps; gradients do not pass to either.
 
         Args:
             image: The image.
@@ -183,7 +181,7 @@ class AttentionBaseline(Baseline):
             return Looked(image, self.encoder.taps(image))
 
     def result(self, content: Looked, style: Looked) -> Looked:
-        """Stylise an image and look at it through the encoder; gradients pass. What the decoder adds at the edges is cut off.
+        """Stylise an image and encode the result; gradients pass. Border pixels that the decoder adds are cut off.
 
         Args:
             content: The content and its taps.
@@ -197,7 +195,7 @@ class AttentionBaseline(Baseline):
         return Looked(picture, self.encoder.taps(picture))
 
     def identities(self, content: Looked, style: Looked) -> dict[str, Tensor]:
-        """Compute how far content and style are from themselves in their own style.
+        """Compute the loss between each image and its stylisation by itself.
 
         Args:
             content: The content and its taps.
@@ -213,7 +211,7 @@ class AttentionBaseline(Baseline):
         return {"identity_pixels": terms[0][0] + terms[1][0], "identity_features": terms[0][1] + terms[1][1]}
 
     def transferred(self, result: Looked, content: Looked, style: Looked) -> dict[str, Tensor]:
-        """Compute how far a result is from its content's layout and from its style's statistics.
+        """Compute the content loss and the style loss of a result.
 
         Args:
             result: The result and its taps.
@@ -228,7 +226,7 @@ class AttentionBaseline(Baseline):
     # ---- official files -------------------------------------------------------------------------------------------------
 
     def from_official(self, part: str, state: dict[str, Tensor]) -> dict[str, Tensor]:
-        """The encoder's file is cut at relu5_1; names with the prefix of a wrapper for several GPUs lose it."""
+        """Cut the encoder's file at relu5_1, and remove the prefix that wrappers for several GPUs add to names."""
         return vgg.truncated(state, _STAGES) if part == "encoder" else without_prefix(state)
 
 
@@ -250,5 +248,7 @@ def weighted(parts: Mapping[str, Tensor], weights: Mapping[str, float]) -> Tenso
         6.5
     """
     if parts.keys() != weights.keys():
-        raise OptionError(f"losses {', '.join(parts)} came with weights for {', '.join(weights)}; they must be the same")
+        raise OptionError(
+            f"losses {', '.join(parts)} were given with weights for {', '.join(weights)}; both must have the same names"
+        )
     return torch.stack([weights[name] * part for name, part in parts.items()]).sum()

@@ -1,4 +1,4 @@
-"""What every style-transfer network here has in common: images in and out, parts, one training step, official files."""
+"""The base class of all style-transfer networks here: images in and out, parts, one training step, official files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Baseline", "Made", "OfficialFile", "Optimisation", "Step", "checked"
 
 
 class Step(NamedTuple):
-    """One optimiser step of an iteration: the loss to go down, its parts for the record, and whose step it is."""
+    """One optimiser step of an iteration: the loss to minimise, its parts for the record, and the optimiser's name."""
 
     loss: Tensor
     parts: dict[str, Tensor]
@@ -36,7 +36,7 @@ class Optimisation(NamedTuple):
 
 
 class Made(NamedTuple):
-    """How a model was made: enough to make it again."""
+    """How a model was made, with everything that is needed to make it again."""
 
     method: str
     encoder: str
@@ -45,7 +45,7 @@ class Made(NamedTuple):
 
 
 class OfficialFile(NamedTuple):
-    """One file of an official release: the part it fills, its name there, what it is, and what is known of its bytes.
+    """One file of an official release: the part it fills, its name there, its contents, and its checksums where known.
 
     ``address`` says where it is. ``entry`` is the dictionary to take from a checkpoint that holds several; a file that is that
     dictionary itself is taken too. ``git_blobs`` are ids of released files, as ``git hash-object`` prints them, whole or their
@@ -63,7 +63,7 @@ class OfficialFile(NamedTuple):
 
 
 class Baseline(nn.Module, ABC):
-    """A style-transfer network; see ``docs/baselines.md`` for what each member promises."""
+    """A style-transfer network. ``docs/baselines.md`` lists what each subclass must provide."""
 
     name: ClassVar[str]  #: as the paper prints it
     paper: ClassVar[str]
@@ -121,7 +121,7 @@ class Baseline(nn.Module, ABC):
             OptionError: The weights are not accepted, or the method takes one style at a time.
         """
         if not styles or len(styles) != len(weights):
-            raise OptionError(f"{len(styles)} styles came with {len(weights)} weights; give one weight to each style")
+            raise OptionError(f"{len(styles)} styles were given with {len(weights)} weights; give one weight for each style")
         total = float(sum(weights))
         if min(weights) < 0 or not total > 0:
             raise OptionError(f"style weights {list(weights)}; accepted are numbers from 0, not all of them 0")
@@ -130,7 +130,7 @@ class Baseline(nn.Module, ABC):
 
     @abstractmethod
     def transfer(self, content: Tensor, style: Tensor) -> Tensor:
-        """Run the network itself, unclamped. Sides are as :attr:`least` and :attr:`multiple` say; the output may be larger.
+        """Run the network without clamping its output. Sides follow :attr:`least` and :attr:`multiple`; the output may be larger.
 
         Args:
             content: `(B, 3, H, W)` in [0, 1].
@@ -159,11 +159,11 @@ class Baseline(nn.Module, ABC):
         )
 
     def forward(self, content: Tensor, style: Tensor) -> Tensor:
-        """Run :meth:`transfer`, whose arguments and result these are."""
+        """Run :meth:`transfer`, with the same arguments and result."""
         return self.transfer(content, style)
 
     def _fitted(self, image: Tensor) -> Tensor:
-        """As the network takes it: large enough, and of the dtype of its weights."""
+        """Pad an image to the least size and convert it to the dtype of the weights."""
         dtype = next((value.dtype for value in self.parameters()), torch.float32)
         return padded(image.to(dtype), self.least, self.multiple)
 
@@ -217,7 +217,7 @@ class Baseline(nn.Module, ABC):
 
     @property
     def works_untrained(self) -> bool:
-        """Whether it can stylise without weights of its own, as a method that fits itself to each image can."""
+        """Whether it can stylise without trained weights, as a method that fits itself to each image can."""
         return not self.trained
 
     # ---- training -------------------------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ class Baseline(nn.Module, ABC):
         return count, count
 
     def prepare(self, content: Tensor, style: Tensor) -> None:
-        """Look at a first batch before the first step (not after a resume), as layers initialised by data must.
+        """Initialise layers that depend on data from a first batch. It is not called after a resume.
 
         Args:
             content: Contents.
@@ -243,7 +243,7 @@ class Baseline(nn.Module, ABC):
         """
 
     def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
-        """Yield each loss of one iteration in turn. It is propagated and its optimiser stepped before the generator goes on.
+        """Yield each loss of one iteration in turn. The caller propagates it and steps its optimiser before the next one.
 
         Args:
             content: Contents, in [0, 1].
@@ -275,7 +275,7 @@ class Baseline(nn.Module, ABC):
     # ---- official files -------------------------------------------------------------------------------------------------
 
     def load_official(self, files: Mapping[str, Path]) -> None:
-        """Load the files of the official release. Every name and shape must be theirs.
+        """Load the files of the official release. Every name and shape must be as in the release.
 
         Args:
             files: The files by part.
@@ -383,12 +383,14 @@ def checked(content: Tensor, style: Tensor) -> Tensor:
     """
     for name, image in (("content", content), ("style", style)):
         if image.ndim != 4 or image.shape[1] != 3 or not image.numel():
-            raise ImageError(f"{name} has shape {tuple(image.shape)}; accepted is (B, 3, H, W), none of them 0")
+            raise ImageError(f"{name} has shape {tuple(image.shape)}; accepted is (B, 3, H, W) with no side of 0")
         if not image.is_floating_point():
             raise ImageError(f"{name} is {image.dtype}; accepted are floats in [0, 1] (divide 8-bit pixels by 255)")
         low, high = (float(value) for value in torch.aminmax(image))
         if not (low >= 0.0 and high <= 1.0):  # also refuses NaN
             raise ImageError(f"{name} has values from {low:g} to {high:g}; accepted is [0, 1]")
     if len(style) not in (1, len(content)):
-        raise ImageError(f"{len(content)} contents came with {len(style)} styles; give as many, or one for all")
+        raise ImageError(
+            f"{len(content)} contents were given with {len(style)} styles; give one style for each content, or one style for all"
+        )
     return style.expand(len(content), -1, -1, -1)

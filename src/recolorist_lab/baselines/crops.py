@@ -1,4 +1,4 @@
-"""Training images as endless shuffles of crops. What is drawn depends on (seed, shuffle, draw) only, so nothing needs saving.
+"""Training images as endless shuffles of crops. Draws depend on (seed, shuffle, draw) only, so no state is saved.
 
 Each shuffle walks a fresh permutation of the images after another, for ever; batches may straddle two of them, so a set smaller
 than a batch works too. The draw's number is all the state there is: a resumed run asks for the same numbers and gets the same
@@ -45,31 +45,31 @@ class Images(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """What tells this collection from others."""
+        """Text that differs between collections."""
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of images."""
 
     def __getitem__(self, index: int) -> Bytes:
-        """One of them, (H, W, 3)."""
+        """Return one image, (H, W, 3)."""
 
 
 class Folder:
     """Every image file below a folder, in the order of their paths."""
 
     def __init__(self, folder: Path) -> None:
-        """Files are listed now and opened when they are wanted."""
+        """List the files now; each is opened when it is read."""
         self.paths = list_images(folder)
         if not self.paths:
-            raise OptionError(f"{folder} holds no images; give a folder with some, or a manifest (.parquet)")
+            raise OptionError(f"{folder} contains no images; give a folder of images, or a manifest (.parquet)")
         self.fingerprint = fingerprint_of_folder(folder)
 
     def __len__(self) -> int:
-        """How many files there are."""
+        """Return the number of files."""
         return len(self.paths)
 
     def __getitem__(self, index: int) -> Bytes:
-        """One of them; an error names the file."""
+        """Read one image; an error names the file."""
         pixels = read_picture(self.paths[index], READING).pixels
         try:
             return to_rgb8(pixels)
@@ -78,7 +78,7 @@ class Folder:
 
 
 class SampleImages:
-    """The images of one split of a manifest at the size they are stored in; borders of letterboxed ones cannot arise."""
+    """The images of one split of a manifest at the size they are stored in, so without letterbox borders."""
 
     def __init__(self, samples: Samples, known_as: str = "") -> None:
         """``samples`` must have been made with ``size=None``; ``known_as`` is the data's fingerprint if not the manifest's."""
@@ -89,11 +89,11 @@ class SampleImages:
         self.fingerprint = hashlib.sha256(text.encode()).hexdigest()
 
     def __len__(self) -> int:
-        """How many samples there are."""
+        """Return the number of samples."""
         return len(self.samples)
 
     def __getitem__(self, index: int) -> Bytes:
-        """The pixels of one."""
+        """Return the pixels of one sample."""
         return self.samples[index].image
 
 
@@ -118,12 +118,12 @@ def images_of(data: str | Path, *, split: str | None = "train", root: Path | Non
 
 
 class Loader:
-    """Batches by their number: ``batch(shuffle, first, count)`` is the same whenever and wherever it is asked for."""
+    """Batches by number: ``batch(shuffle, first, count)`` gives the same crops in every process and at any time."""
 
     def __init__(self, images: Images, recipe: TrainingRecipe, *, seed: int, distinct: int = 0, threads: int = 1) -> None:
         """``distinct`` is the number of draws among which no image may come twice; 0 if it does not matter."""
         if distinct > len(images):
-            raise OptionError(f"a batch wants {distinct} different images and the data hold {len(images)}; lower the batch")
+            raise OptionError(f"a batch needs {distinct} different images and the data have {len(images)}; lower the batch")
         self.images, self.recipe, self.seed = images, recipe, seed
         self._lap = len(images) - len(images) % distinct if distinct else len(images)
         self._pool = ThreadPoolExecutor(max(1, threads), "crops")
@@ -131,11 +131,11 @@ class Loader:
         self._order = lru_cache(maxsize=8)(self._permutation)
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the reading threads."""
         self._pool.shutdown(cancel_futures=True)
 
     def ask(self, shuffle: int, first: int, count: int) -> None:
-        """Begin to read a batch that will be wanted soon.
+        """Start to read a batch that will be needed soon.
 
         Args:
             shuffle: The number of the shuffle.
@@ -240,7 +240,7 @@ def tensor_of(images: Sequence[NDArray[Any]]) -> Tensor:
 
 
 def _grown(image: Bytes, side: int) -> Bytes:
-    """Double an image until a crop fits into it, and halve it while its longer side is too long and its shape is not extreme."""
+    """Double an image until a crop fits into it; halve it while its longer side is too long and its shape is not extreme."""
     height, width = image.shape[:2]
     while min(height, width) < side:
         height, width = 2 * height, 2 * width
@@ -254,7 +254,7 @@ def _grown(image: Bytes, side: int) -> Bytes:
 
 
 def _resized_crop(image: Bytes, side: int, random: np.random.Generator) -> Bytes:
-    """A random part of random shape; where none fits after ten tries, the largest one in the middle that may be."""
+    """Draw a part of random area and shape; after ten tries that do not fit, take the largest allowed one in the middle."""
     height, width = image.shape[:2]
     for _ in range(_TRIES):
         area = height * width * random.uniform(*_AREA)

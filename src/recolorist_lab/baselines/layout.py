@@ -1,4 +1,4 @@
-"""Taking in somebody else's tensors: every name and shape must be the one the layout says, or nothing is taken."""
+"""Load tensors of other programs strictly: every name and shape must be as expected, or nothing is loaded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NAMED = 5
 
 
 class LayoutError(RecoloristError):
-    """A file of weights that is not laid out as its method's files are."""
+    """A file of weights whose names or shapes are not those of its method."""
 
 
 def load(module: nn.Module, state: Mapping[str, Tensor], source: str) -> None:
@@ -33,7 +33,7 @@ def load(module: nn.Module, state: Mapping[str, Tensor], source: str) -> None:
 
 
 def check(state: Mapping[str, Tensor], expected: Mapping[str, Tensor], source: str) -> None:
-    """Refuse missing and foreign names, other shapes, and values that are not finite.
+    """Refuse missing or unknown names, other shapes, and values that are not finite.
 
     Args:
         state: Tensors by name.
@@ -57,11 +57,11 @@ def check(state: Mapping[str, Tensor], expected: Mapping[str, Tensor], source: s
         *_listed("not finite", (name for name in expected if name in state and not bool(state[name].isfinite().all()))),
     ]
     if faults:
-        raise LayoutError(f"{source} is not laid out as expected ({len(expected)} tensors): {'; '.join(faults)}")
+        raise LayoutError(f"{source} does not have the expected layout ({len(expected)} tensors): {'; '.join(faults)}")
 
 
 def without_prefix(state: Mapping[str, Tensor], prefix: str = "module.") -> dict[str, Tensor]:
-    """Remove what wrappers for several GPUs put in front of names, where all names have it.
+    """Remove the prefix that wrappers for several GPUs add, where all names have it.
 
     Args:
         state: The tensors by name.

@@ -107,7 +107,7 @@ def content_loss(features: Taps, target: Taps) -> Tensor:
 
 
 def identity_loss(images: tuple[Tensor, Tensor], features: tuple[Taps, Taps]) -> tuple[Tensor, Tensor]:
-    """Compute how far an image is from its own stylisation by itself.
+    """Compute the loss between an image and its stylisation by itself.
 
     Each pair is (what came out, what went in); pixels are not clamped.
 
@@ -123,7 +123,9 @@ def identity_loss(images: tuple[Tensor, Tensor], features: tuple[Taps, Taps]) ->
 
 def _pairs(features: Taps, target: Taps) -> list[tuple[Tensor, Tensor]]:
     if len(features) != len(target) or not features:
-        raise OptionError(f"{len(features)} taps came with {len(target)} targets; give as many of each, at least one")
+        raise OptionError(
+            f"{len(features)} taps were given with {len(target)} targets; give the same number of each, at least one"
+        )
     return list(zip(features, target, strict=True))
 
 

@@ -60,7 +60,7 @@ def pairs(texts: Iterable[str], option: str) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name or name in values:
-            raise OptionError(f"{option} {text!r}; write each once, as name=value")
+            raise OptionError(f"{option} {text!r}; write each option once, as name=value")
         values[name] = value
     return values
 

@@ -1,4 +1,4 @@
-"""Networks ready to stylise: with weights that were trained or converted here, or with published ones of the table of weights."""
+"""Make networks that are ready to stylise: with weights trained or converted here, or with published ones."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from recolorist.errors import OptionError
 from recolorist_lab.baselines import layout, registry, store
 from recolorist_lab.baselines.base import Baseline, OfficialFile
+from recolorist_lab.runs.config import unknown
 
 __all__ = ["convert", "digest_of", "git_blob_of", "ready"]
 
@@ -35,7 +36,7 @@ def ready(method: str, weights: Path | None = None, *, device: str = "cpu", **op
     if weights is not None:
         model = store.load(weights, device=device, **options)
         if model.made is None or model.made.method != method:
-            raise OptionError(f"{weights} holds {model.name}, not {registry.METHODS[method].title}")
+            raise OptionError(f"{weights} contains {model.name}, not {registry.METHODS[method].title}")
         return model.eval()
     model = registry.build(method, **options)
     if model.published:
@@ -70,10 +71,11 @@ def convert(
         The SHA-256 of every file.
 
     Raises:
-        OptionError: If a file is not known, is another network's, or does not fit.
+        OptionError: A part is unknown, or a file is not known, is another network's, or does not fit.
     """
     network = registry.class_of(method)
     official = {file.part: file for file in network.official}
+    unknown(files, official, f"parts of {network.name}")
     digests = {part: digest_of(path) for part, path in files.items()}
     for part, digest in digests.items():
         if part in network.trained:
@@ -148,7 +150,7 @@ def _refuse_foreign(network: type[Baseline], part: str, path: Path, digest: str)
 
 
 def _verify(file: OfficialFile | None, part: str, path: Path, digest: str, checksum: str | None) -> None:
-    """Refuse a file that nothing vouches for."""
+    """Refuse a file whose checksum is not known or differs."""
     expected = checksum or (file.sha256 if file else None)
     if expected is None and file and file.git_blobs:
         blob = git_blob_of(path)
@@ -156,8 +158,11 @@ def _verify(file: OfficialFile | None, part: str, path: Path, digest: str, check
             return
     if expected is None:
         raise OptionError(
-            f"{'no git id of a released file fits' if file and file.git_blobs else 'no checksum is known for'} {part!r}; "
-            f"{path} has the sha256 {digest}. If that is the one you mean, pass --sha256 {part}={digest}"
+            f"{'no git id of a released file matches' if file and file.git_blobs else 'no checksum is known for'} {part!r}; "
+            f"{path} has the sha256 {digest}. If this is the right file, pass --sha256 {part}={digest}"
         )
     if digest != expected.lower():
-        raise OptionError(f"{path} has the sha256 {digest} and {part!r} should have {expected}; it is another file, or damaged")
+        raise OptionError(
+            f"{path} has the sha256 {digest} and {part!r} should have {expected}; this is another file, or it is "
+            "damaged: download it again"
+        )

@@ -72,7 +72,9 @@ class TrainingRecipe:
                 f"crop_size={self.crop_size} does not fit into load_size={self.load_size}; raise load_size or lower crop_size"
             )
         if self.batch % self.accumulate:
-            raise OptionError(f"batch={self.batch} cannot be worked off in accumulate={self.accumulate} equal parts")
+            raise OptionError(
+                f"batch={self.batch} cannot be divided into accumulate={self.accumulate} equal parts; choose a multiple of it"
+            )
 
     def but(self, **changes: object) -> TrainingRecipe:
         """Return this recipe with some values replaced; ``None`` leaves a value as it is, ``clip=0`` switches clipping off.
@@ -90,7 +92,7 @@ class TrainingRecipe:
         names = {field.name for field in fields(self)}
         for name in changes:
             if name not in names:
-                raise OptionError(f"{name!r} is nothing a recipe holds; accepted are {', '.join(sorted(names))}")
+                raise OptionError(f"{name!r} is not a value of a recipe; accepted are {', '.join(sorted(names))}")
         return replace(self, **{name: value for name, value in changes.items() if value is not None})  # type: ignore[arg-type]
 
     def by_iterations(self) -> TrainingRecipe:
@@ -102,7 +104,7 @@ class TrainingRecipe:
         return replace(self, epochs=None)
 
     def described(self) -> dict[str, object]:
-        """Return what a reader should see: the length once, in the unit of the authors, and nothing that is worked out later.
+        """Return the values to show: the length once, in the authors' unit, without values that are computed later.
 
         Returns:
             The values by name.
@@ -116,7 +118,7 @@ class TrainingRecipe:
 
     @property
     def laps(self) -> int:
-        """The number of epochs to plan for: those asked for, or as many as the iterations begin."""
+        """The number of epochs to plan for: as given, or as many as the iterations begin."""
         return self.epochs or max(1, math.ceil(self.iterations / (self.epoch_steps or 1)))
 
     def resolved(self, images: int) -> TrainingRecipe:

@@ -1,4 +1,4 @@
-"""The table of networks: the thirteen in the order and under the names of the paper, and where each is defined."""
+"""The table of networks: the thirteen in the paper's order and with its names, and the module of each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Method(NamedTuple):
 
     @property
     def in_place(self) -> bool:
-        """Whether its module is there."""
+        """Whether its module exists."""
         return find_spec(self.module) is not None
 
 
@@ -74,7 +74,7 @@ def name_of(text: str, *, must_exist: bool = True) -> str:
     """Return the key of a network that is named by its key or as the paper prints it, in any case.
 
     Args:
-        text: What came.
+        text: The name as typed.
         must_exist: Whether an unknown name is an error; otherwise it is returned as it came.
 
     Returns:
@@ -92,7 +92,7 @@ def name_of(text: str, *, must_exist: bool = True) -> str:
     lower = text.lower()
     match = next((name for name, method in METHODS.items() if lower in (name.lower(), method.title.lower())), text)
     if must_exist:
-        unknown([match], METHODS, "the table of networks")
+        unknown([match], METHODS, "name of a network")
     return match
 
 

@@ -1,4 +1,4 @@
-"""Beginning a training with parts that somebody has trained already: less to learn, and a picture from the first step."""
+"""Start a training with parts that were trained before."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def begin_with(model: Baseline, source: str | Path) -> tuple[str, ...]:
     common = [part for part in model.trained_parts() if part in parts]
     if not common:
         raise OptionError(
-            f"{source} holds {', '.join(sorted(parts))} and {model.name} trains {', '.join(model.trained_parts()) or 'nothing'}; "
-            "give weights that have a part in common with it"
+            f"{source} contains {', '.join(sorted(parts))} and {model.name} trains "
+            f"{', '.join(model.trained_parts()) or 'nothing'}; give weights with at least one of these parts"
         )
     common_tensors = {name: value for name, value in tensors.items() if name.partition("/")[0] in common}
     store.put(model, common_tensors, common, f"{', '.join(common)} in {source}")
@@ -55,5 +55,5 @@ def _tensors_of(source: str | Path) -> dict[str, Tensor]:
 
 
 def _digest(tensors: Mapping[str, Tensor]) -> str:
-    """Tells apart what training would: every bit, unlike the fingerprints of frozen networks."""
+    """Hash every bit of a part, unlike the fingerprints of frozen networks."""
     return hashlib.sha256(store.packed(tensors, {})).hexdigest()[:16]

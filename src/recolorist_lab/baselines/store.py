@@ -1,4 +1,4 @@
-"""Files of trained or converted weights: safetensors, with what is needed to make the model again written inside."""
+"""Files of trained or converted weights: safetensors with a description from which the model is made again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORMAT: Final = "recolorist.baseline/1"
 
 
 def save(model: Baseline, path: Path, *, parts: Iterable[str] | None = None, about: Mapping[str, Any] | None = None) -> Path:
-    """Write parts of a model, whole or not at all.
+    """Write parts of a model; the file appears complete or not at all.
 
     Args:
         model: The network.
@@ -87,7 +87,7 @@ def load(path: Path, *, device: str = "cpu", **options: Any) -> Baseline:
 def made_of(
     source: str, tensors: Mapping[str, Tensor], description: Mapping[str, Any], *, device: str = "cpu", **options: Any
 ) -> Baseline:
-    """Make the model that tensors and their description stand for.
+    """Make the model that tensors and their description specify.
 
     Args:
         source: What to call the tensors in an error.
@@ -110,7 +110,7 @@ def made_of(
     for part, expected in description["frozen"].items():
         if part not in model.training_only and fingerprint(model.parts()[part]) != expected:
             raise layout.LayoutError(
-                f"{source} was trained beside another {part} (fingerprint {expected}) than the one that is here; "
+                f"{source} was trained with another {part} (fingerprint {expected}) than the present one; "
                 "use the same, or train again"
             )
     return model.to(device)
@@ -142,7 +142,7 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 
 def put(model: Baseline, tensors: Mapping[str, Tensor], parts: Iterable[str], source: str) -> None:
-    """Load named tensors into parts of a model; none may be missing or surplus.
+    """Load named tensors into parts of a model; refuse missing and surplus ones.
 
     Args:
         model: The network.
@@ -237,9 +237,13 @@ def unpacked(data: bytes, source: str) -> tuple[dict[str, Tensor], dict[str, Any
         description = json.loads(header["__metadata__"]["json"])
         tensors = from_bytes(data)
     except (SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise layout.LayoutError(f"{source} is not a file of weights written here ({type(error).__name__}: {error})") from error
+        raise layout.LayoutError(
+            f"{source} is not a weight file of `baseline train` or `baseline convert` ({type(error).__name__}: {error})"
+        ) from error
     if not isinstance(description, dict):
-        raise layout.LayoutError(f"{source} says nothing of itself")
+        raise layout.LayoutError(
+            f"{source} has no description of its model; accepted are files of `baseline train` and `baseline convert`"
+        )
     return tensors, description
 
 

@@ -1,4 +1,4 @@
-"""One trainer for every method: draws pairs, steps the method's optimisers by the sheet's schedule, and stops at nonsense.
+"""One trainer for every method: it draws pairs, steps the method's optimisers, and stops when a loss is not finite.
 
 Its whole state is the trained parts, the optimisers, torch's generator and the number of the next step; crops follow from that
 number alone. A run that was saved and restored goes on bit for bit as if nothing had happened.
@@ -32,11 +32,11 @@ _OPTIMISER: Final = "optimiser/"
 
 
 class DivergedError(RecoloristError):
-    """A loss that is no longer a number."""
+    """A loss that is not finite."""
 
 
 class Record(NamedTuple):
-    """What one iteration did: the losses by optimiser, their parts, and the learning rates it ran at."""
+    """What one iteration did: the losses by optimiser, their parts, and its learning rates."""
 
     step: int
     loss: dict[str, float]
@@ -70,7 +70,9 @@ class BaselineTrainer:
             validation: Images on which the best epoch is chosen; without them the last step is kept.
         """
         if not model.needs_training and type(model).training_step is Baseline.training_step:
-            raise OptionError(f"{model.name} is used as published and has no training; see its official files")
+            raise OptionError(
+                f"{model.name} is used as published and has no training; see its official files with `baseline info`"
+            )
         self.recipe = (recipe or model.defaults).resolved(len(images))
         _refuse_small(model, self.recipe)
         self.model, self.seed, self.step = model.to(device), seed, 0
@@ -109,7 +111,7 @@ class BaselineTrainer:
         return Record(step, loss, parts, rates)
 
     def _ends_epoch(self) -> bool:
-        """Whether an epoch has ended, or the run after the end of one; a run of less than an epoch has nothing to choose from."""
+        """Return whether an epoch has ended, or the run after one; a run of less than an epoch has nothing to choose from."""
         steps = self.recipe.epoch_steps or 1
         return self.step % steps == 0 or (self.step == self.recipe.iterations and self.step > steps)
 
@@ -155,7 +157,7 @@ class BaselineTrainer:
         return losses, parts
 
     def _accumulated(self, step: int) -> tuple[dict[str, float], dict[str, float]]:
-        """Gradients of several parts of a batch, averaged; only for methods with one loss per iteration."""
+        """Average the gradients of several parts of a batch; only for methods with one loss per iteration."""
         share = 1.0 / self.recipe.accumulate
         total = 0.0
         parts: dict[str, float] = {}
@@ -191,7 +193,7 @@ class BaselineTrainer:
         return self.optimisers[term.optimiser]
 
     def _value(self, term: Step, step: int) -> float:
-        """The loss as a number; checked before it is propagated, so the weights are still those of the step before."""
+        """Return the loss as a number; it is checked before the weights change."""
         value = float(term.loss.detach())
         if not math.isfinite(value):
             losses = ", ".join(f"{name} {float(part.detach()):g}" for name, part in term.parts.items())
@@ -223,7 +225,7 @@ class BaselineTrainer:
         return store.packed(tensors, description)
 
     def restore(self, data: bytes, source: str = "the checkpoint") -> None:
-        """Go on from a state.
+        """Continue from a state.
 
         Args:
             data: The bytes of a checkpoint.
@@ -238,7 +240,7 @@ class BaselineTrainer:
             or description.get("seed") != self.seed
             or set(description["optimisers"]) != set(self.optimisers)
         ):
-            raise layout.LayoutError(f"{source} is not of this run of {self.model.name} (seed {self.seed})")
+            raise layout.LayoutError(f"{source} does not belong to this run of {self.model.name} (seed {self.seed})")
         prefixes = ("random/", _OPTIMISER, "best/")
         store.put(
             self.model,
@@ -256,14 +258,14 @@ class BaselineTrainer:
         self.step = int(description["step"])
 
     def close(self) -> None:
-        """End the threads that read images."""
+        """Stop the threads that read images."""
         self.loader.close()
         if self.selection:
             self.selection.close()
 
     @contextmanager
     def _own_random(self) -> Iterator[None]:
-        """Torch's generators in the run's own state; after it they are as they were."""
+        """Set torch's generators to the run's own state, and restore them afterwards."""
         with torch.random.fork_rng(devices=self._gpus):
             torch.set_rng_state(self._random[_RNG])
             for gpu in self._gpus:
@@ -293,7 +295,9 @@ def device_of(name: str) -> str:
     try:
         torch.empty(0, device=name)
     except (RuntimeError, AssertionError) as error:  # for names torch does not know, and for devices that are not there
-        raise OptionError(f"device={name!r} is not to be had here; accepted are 'auto', 'cpu', 'cuda', 'cuda:1' …") from error
+        raise OptionError(
+            f"device={name!r} is not available on this machine; accepted are 'auto', 'cpu', 'cuda', 'cuda:1' …"
+        ) from error
     return name
 
 
@@ -323,7 +327,7 @@ def _states(gpus: list[torch.device]) -> dict[str, Tensor]:
 
 
 def _taken_apart(state: dict[str, Any], start: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """An optimiser's state as tensors and what JSON can hold."""
+    """Split an optimiser's state into tensors and values for JSON."""
     tensors: dict[str, Tensor] = {}
     numbers: dict[str, dict[str, Any]] = {}
     for place, values in state["state"].items():

@@ -43,12 +43,14 @@ def register(app: typer.Typer) -> None:
 
 
 def apply() -> None:
-    """Name the command that was probably meant."""
-    raise OptionError("there is no `baseline apply`; images go through a network by `recolorist-lab baseline stylise`")
+    """Refuse `baseline apply`, and name the right command."""
+    raise OptionError(
+        "there is no command `baseline apply`; to run images through a network, use `recolorist-lab baseline stylise`"
+    )
 
 
 def list_(*, _plugin: Plugins = None, as_json: common.Json = False) -> None:
-    """List the methods: where published, on what terms, size, parameters, whether trained here, whether in place."""
+    """List the networks: publication, licence, image size, parameters, training, and whether they are implemented."""
     from recolorist_lab.baselines.registry import METHODS
 
     rows = [_facts(name) for name in METHODS]
@@ -68,7 +70,7 @@ def list_(*, _plugin: Plugins = None, as_json: common.Json = False) -> None:
 
 
 def info(method: files.Method, *, _plugin: Plugins = None, as_json: common.Json = False) -> None:
-    """Print all that is known of one method: paper, parts, options, recipe, official files."""
+    """Print everything known about one network: paper, parts, options, recipe, official files."""
     from recolorist_lab.baselines.registry import class_of, options_of
 
     network = class_of(method)
@@ -98,7 +100,7 @@ def info(method: files.Method, *, _plugin: Plugins = None, as_json: common.Json 
 
 
 def _facts(name: str) -> dict[str, Any]:
-    """Collect what the list says of a network; parameters are counted without making a single one."""
+    """Collect the facts about a network; parameters are counted without allocating them."""
     from recolorist_lab.baselines.registry import METHODS, build, class_of, name_of
 
     name = name_of(name)

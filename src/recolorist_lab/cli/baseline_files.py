@@ -1,4 +1,4 @@
-"""`recolorist-lab baseline stylise | convert`: images through a network, and foreign weights once into files of ours."""
+"""`recolorist-lab baseline stylise | convert`: run images through a network, and convert official weights."""
 
 from __future__ import annotations
 
@@ -21,23 +21,27 @@ if TYPE_CHECKING:
 
 __all__ = ["Device", "Encoder", "Method", "Options", "columns", "convert", "stylise"]
 
-Method = Annotated[str, typer.Argument(help="A method; see: recolorist-lab baseline list.")]
-Options = Annotated[list[str] | None, typer.Option("--option", help="A method's own option, such as alpha=0.5.")]
+Method = Annotated[str, typer.Argument(help="Name of a network; see: recolorist-lab baseline list.")]
+Options = Annotated[list[str] | None, typer.Option("--option", help="Option of the network, such as alpha=0.5; may be repeated.")]
 Encoder = Annotated[str, typer.Option("--encoder", help="'auto' (real weights) or 'random' (for tests and timing).")]
 Device = Annotated[str, typer.Option("--device", help="'auto', 'cpu', 'cuda', …")]
-_Content = Annotated[Path, typer.Option("--content", "-c", help="Image, or folder of images.")]
-_Style = Annotated[
-    list[Path], typer.Option("--style", "-s", help="Image, or folder of images; several to choose from or to mix.")
-]
+_Content = Annotated[Path, typer.Option("--content", "-c", help="Image or folder of images.")]
+_Style = Annotated[list[Path], typer.Option("--style", "-s", help="Image or folder of images; may be repeated.")]
 _Weights = Annotated[
-    Path | None, typer.Option("--weights", "-w", help="File of `baseline train` or `convert`; else published ones.")
+    Path | None, typer.Option("--weights", "-w", help="Weight file of `baseline train` or `convert`; default: published weights.")
 ]
-_Size = Annotated[int | None, typer.Option("--size", min=1, help="Square side to resize to first; otherwise as stored.")]
-_Mix = Annotated[str | None, typer.Option("--mix", help="Weights such as 0.3,0.7: every content in a mixture of all styles.")]
-_OutFolder = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results, or a .png file for a single one.")]
+_Size = Annotated[int | None, typer.Option("--size", min=1, help="Resize images to this square side first; default: as stored.")]
+_Mix = Annotated[
+    str | None, typer.Option("--mix", help="Weights of the styles, such as 0.3,0.7: each content takes a mixture of all styles.")
+]
+_OutFolder = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results, or a .png file for one result.")]
 _OutFile = Annotated[Path, typer.Option("--out", "-o", help="File to write (.safetensors).")]
-_From = Annotated[list[str], typer.Option("--from", help="Official file by part: decoder=decoder.pth.")]
-_Sha = Annotated[list[str] | None, typer.Option("--sha256", help="Checksum by part, where none is known here.")]
+_From = Annotated[
+    list[str], typer.Option("--from", help="Official file of a part, such as decoder=decoder.pth; may be repeated.")
+]
+_Sha = Annotated[
+    list[str] | None, typer.Option("--sha256", help="SHA-256 of a part's file, as part=checksum, where none is known.")
+]
 
 
 class _Job(NamedTuple):
@@ -61,7 +65,7 @@ def stylise(
     _plugin: Plugins = None,
     as_json: common.Json = False,
 ) -> None:
-    """Stylise images: each content takes the next style in turn, or with --mix all of them at once."""
+    """Stylise images. Contents take the styles in turn; with --mix each content takes a mixture of all styles."""
     from recolorist.io.files import atomic_write
     from recolorist_lab.baselines.options import parsed
     from recolorist_lab.baselines.pretrained import ready
@@ -94,12 +98,12 @@ def convert(
     as_json: common.Json = False,
     force: common.Force = False,
 ) -> None:
-    """Read official weights once, checksum and layout verified, and write them as safetensors."""
+    """Convert official weights to safetensors. Checksums and layout are verified first."""
     from recolorist_lab.baselines import pretrained
     from recolorist_lab.baselines.options import pairs, parsed
 
     if out.suffix != ".safetensors":
-        raise OptionError(f"{out} does not end in .safetensors, the one format that is written; change the name")
+        raise OptionError(f"{out} does not end in .safetensors; only this format is written, so change the name")
     common.check_reports(out, force=force)
     files = {part: Path(path) for part, path in pairs(source, "--from").items()}
     digests = pretrained.convert(method, files, out, checksums=pairs(sha256 or (), "--sha256"), **parsed(method, option or ()))
@@ -107,7 +111,7 @@ def convert(
         typer.echo(json.dumps({"method": method, "out": str(out), "sha256": digests}, indent=2))
         return
     for part, digest in digests.items():
-        typer.echo(f"{files[part]}: {part}, sha256 {digest}, as it should be.")
+        typer.echo(f"{files[part]}: {part}, sha256 {digest}, verified.")
     typer.echo(f"{out}: written.")
 
 
@@ -134,14 +138,14 @@ def _images(path: Path) -> list[Path]:
 
     images = list_images(path) if path.is_dir() else [path]
     if not images:
-        raise OptionError(f"{path} holds no images; check the path")
+        raise OptionError(f"{path} contains no images; check the path")
     return images
 
 
 def _jobs(contents: list[Path], styles: list[Path], content: Path, out: Path, *, mixed: bool) -> list[_Job]:
-    """Who meets whom, and where it goes; a folder keeps its shape."""
+    """Pair contents with styles and choose the output files; sub-folders are kept."""
     if out.suffix and len(contents) > 1:
-        raise OptionError(f"{out} is one file and there are {len(contents)} contents; give a folder")
+        raise OptionError(f"{out} is one file, but there are {len(contents)} contents; give a folder")
     if out.suffix and out.suffix.lower() != ".png":
         raise OptionError(f"{out} does not end in .png; results are written as PNG")
 
@@ -164,11 +168,11 @@ def _shares(text: str | None) -> list[float] | None:
     try:
         return [float(number) for number in text.split(",")]
     except ValueError:
-        raise OptionError(f"--mix {text!r}; write numbers with commas between, one for each style") from None
+        raise OptionError(f"--mix {text!r}; write one number for each style, separated by commas, such as 0.3,0.7") from None
 
 
 def _stylised(model: Baseline, job: _Job, size: int | None, shares: list[float] | None, device: str) -> bytes:
-    """One result as PNG; where the content is grey so is the result, the mean of its three channels."""
+    """Stylise one image and return it as PNG. A grey content gives a grey result, the mean of the three channels."""
     from recolorist.io.write import encode
     from recolorist_lab.baselines.sheet import pictures
 
@@ -184,7 +188,7 @@ def _stylised(model: Baseline, job: _Job, size: int | None, shares: list[float] 
 
 
 def _read(path: Path, size: int | None) -> tuple[Tensor, bool]:
-    """An image as a network takes it, and whether it was grey."""
+    """Read an image as input of a network, and return whether it was grey."""
     from recolorist.io.images import read_picture
     from recolorist_lab.baselines.crops import tensor_of
     from recolorist_lab.data.loader import READING

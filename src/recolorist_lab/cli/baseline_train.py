@@ -1,4 +1,4 @@
-"""`recolorist-lab baseline train`: train one network by hand, as a cell of the ledger that a sweep finds done."""
+"""`recolorist-lab baseline train`: train one network as a cell of the ledger, so that a sweep finds it finished."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["clip_of", "differences", "train"]
 
-_OWN: Final = "instead of the method's own."
+_OWN: Final = "default: that of the network."
 
 
 def clip_of(text: Any) -> float:
@@ -46,35 +46,44 @@ def clip_of(text: Any) -> float:
     except ValueError:
         limit = -1.0
     if not 0.0 <= limit < float("inf"):
-        raise typer.BadParameter(f"{text!r} is neither a number from 0 on nor 'none'")
+        raise typer.BadParameter(f"{text!r} is not accepted; give a number from 0, or 'none'")
     return limit
 
 
-_Iterations = Annotated[int | None, typer.Option("--iterations", min=1, help=f"Training steps, {_OWN}")]
-_Epochs = Annotated[int | None, typer.Option("--epochs", min=1, help=f"Passes over the images, {_OWN}")]
-_Batch = Annotated[int | None, typer.Option("--batch", min=1, help=f"Images in a step, {_OWN}")]
-_Accumulate = Annotated[int | None, typer.Option("--accumulate", min=1, help=f"Equal parts a batch is worked off in, {_OWN}")]
-_LoadSize = Annotated[int | None, typer.Option("--load-size", min=1, help=f"Side to which images are resized first, {_OWN}")]
-_CropSize = Annotated[int | None, typer.Option("--crop-size", min=1, help=f"Side of the crops trained on, {_OWN}")]
+_Iterations = Annotated[int | None, typer.Option("--iterations", min=1, help=f"Training steps; {_OWN}")]
+_Epochs = Annotated[int | None, typer.Option("--epochs", min=1, help=f"Passes over the images; {_OWN}")]
+_Batch = Annotated[int | None, typer.Option("--batch", min=1, help=f"Images in a step; {_OWN}")]
+_Accumulate = Annotated[
+    int | None, typer.Option("--accumulate", min=1, help=f"Number of equal parts of a batch, to save memory; {_OWN}")
+]
+_LoadSize = Annotated[int | None, typer.Option("--load-size", min=1, help=f"Side to which images are resized first; {_OWN}")]
+_CropSize = Annotated[int | None, typer.Option("--crop-size", min=1, help=f"Side of the training crops; {_OWN}")]
 _Steps = Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")]
-_Data = Annotated[str, typer.Option("--data", help="Folder of images, manifest (.parquet), or a dataset's name.")]
-_Split = Annotated[str, typer.Option("--split", help="Split of a manifest; never train on what you will test on.")]
-_Root = Annotated[Path | None, typer.Option("--root", help="Folder of the data; also RECOLORIST_DATA.")]
-_Out = Annotated[Path | None, typer.Option("--out", "-o", help="Folder to copy weights, losses and a picture to.")]
-_Rate = Annotated[float | None, typer.Option("--rate", help=f"Learning rate at the start, {_OWN}")]
+_Data = Annotated[str, typer.Option("--data", help="Folder of images, manifest (.parquet), or name of a dataset.")]
+_Split = Annotated[str, typer.Option("--split", help="Split of a manifest; do not train on images that you test on.")]
+_Root = Annotated[Path | None, typer.Option("--root", help="Folder of the data; default: RECOLORIST_DATA.")]
+_Out = Annotated[Path | None, typer.Option("--out", "-o", help="Folder for a copy of weights, losses and a picture.")]
+_Rate = Annotated[float | None, typer.Option("--rate", help=f"Learning rate at the start; {_OWN}")]
 _Clip = Annotated[
     float | None,
-    typer.Option("--clip", parser=clip_of, metavar="NORM", help="Largest norm of the gradient; 'none' or 0 for none."),
+    typer.Option("--clip", parser=clip_of, metavar="NORM", help="Largest norm of the gradient; 'none' or 0 for no limit."),
 ]
-_Keep = Annotated[str | None, typer.Option("--keep", help="'last' step, or 'best' epoch by the loss on --validation.")]
-_Validation = Annotated[str, typer.Option("--validation", help="Split on which the best epoch is chosen; 'val' if there is one.")]
+_Keep = Annotated[
+    str | None,
+    typer.Option("--keep", help="Weights to keep: of the 'last' step, or of the 'best' epoch by the loss on --validation."),
+]
+_Validation = Annotated[
+    str, typer.Option("--validation", help="Split that chooses the best epoch; default: 'val' if there is one.")
+]
 _View = Annotated[str | None, typer.Option("--view", help=f"How images become crops: {', '.join(VIEWS)}.")]
 _Start = Annotated[
-    str | None, typer.Option("--start", help="Begin with trained parts: a file of `baseline train` or `convert`, or 'adain'.")
+    str | None, typer.Option("--start", help="Start with trained parts: a file of `baseline train` or `convert`, or 'adain'.")
 ]
 _Seed = Annotated[int, typer.Option(min=0, help="Seed of weights and draws.")]
-_Threads = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Threads that read images; same result for any.")]
-_Ledger = Annotated[Path, typer.Option("--ledger", envvar="RECOLORIST_LEDGER", help="Folder of results, as sweeps have it.")]
+_Threads = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Threads that read images; the result does not depend on it.")]
+_Ledger = Annotated[
+    Path, typer.Option("--ledger", envvar="RECOLORIST_LEDGER", help="Folder of results (ledger), shared with sweeps.")
+]
 
 _HERE: Final = Path("ledger")
 #: Values of a configuration that stand for the method's own recipe.
@@ -115,7 +124,7 @@ def train(
     force: common.Force = False,
     as_json: common.Json = False,
 ) -> None:
-    """Train a method on one training split, as released unless options say otherwise.
+    """Train a network on one training split, as released unless options change it.
 
     If it is interrupted, the same command continues where it stopped.
     """
@@ -151,7 +160,7 @@ def train(
 
 
 def _tell_nearest(cell: Cell, book: Ledger) -> None:
-    """Say on standard error in which fields a new run differs from the most similar one that is finished."""
+    """Report on standard error in which fields a new run differs from the most similar finished one."""
     if book.state(cell).name not in ("missing", "stale"):
         return
     from recolorist_lab.baselines.registry import class_of
@@ -171,10 +180,10 @@ def _tell_nearest(cell: Cell, book: Ledger) -> None:
     if not fields:  # other code or other data
         return
     network = class_of(cell.config.method)
-    note = f"this is a run of its own; run {run[:12]} in {book.root} differs in " + "; ".join(fields)
+    note = f"this is a new run; the most similar one in {book.root}, {run[:12]}, differs in " + "; ".join(fields)
     if network.defaults.rate_depends_on_length and any(field.startswith(("iterations", "epochs")) for field in fields):
         note += (
-            f". The learning rate of {network.name} depends on the length of a run, so a shorter run is no part of a longer one"
+            f". The learning rate of {network.name} depends on the length of a run, so a longer run cannot continue a shorter one"
         )
     typer.echo(f"recolorist-lab: {note}.", err=True)
 
@@ -208,13 +217,13 @@ def differences(other: Mapping[str, Any], present: Mapping[str, Any]) -> list[st
 
 
 def _shown(name: str, value: object) -> str:
-    """Write a value for people; what is not set is the method's own."""
+    """Format a value; one that is not set is the method's own."""
     is_unset = name in _UNSET and value == _UNSET[name]
     return "the method's own" if is_unset else repr(value)
 
 
 def _dataset(data: str) -> str:
-    """The name of a dataset; a folder of images gets a slash, which tells it from a name."""
+    """Return the name of a dataset; a folder of images gets a slash, so that it differs from a name."""
     from recolorist_lab.data.named import is_folder
 
     is_plain_folder = Path(data).is_dir() and not is_folder(data)
@@ -227,7 +236,7 @@ def _dataset(data: str) -> str:
 
 
 def _start_of(start: str | None) -> dict[str, str]:
-    """The weights to begin with: a method's name, or a file by its content."""
+    """Return the weights to start with: a method's name, or a file by its checksum."""
     from recolorist_lab.baselines.registry import METHODS, name_of
     from recolorist_lab.studies.transfer.train import sha256_of
 
@@ -239,7 +248,7 @@ def _start_of(start: str | None) -> dict[str, str]:
 
 
 def _refuse_recipe(config: TransferTrain, changes: Mapping[str, Any]) -> None:
-    """Refuse wrong options before anything runs, and sizes that the cell would bring within the bounds of the method."""
+    """Refuse wrong options before anything runs, and sizes outside the bounds of the method."""
     from recolorist_lab.baselines.options import parsed
     from recolorist_lab.baselines.registry import class_of
     from recolorist_lab.studies.transfer.train import recipe_of

@@ -17,17 +17,23 @@ __all__ = ["register"]
 
 _Source = Annotated[Path, typer.Argument(help="Folder (hospital/class/*.png or class/*.png), table (CSV, Parquet) or manifest.")]
 _Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for report, picture, numbers and trainings.")]
-_TestShare = Annotated[float, typer.Option("--test-share", min=0.0, max=0.9, help="Share held out, for images of one hospital.")]
+_TestShare = Annotated[
+    float,
+    typer.Option(
+        "--test-share", min=0.0, max=0.9, help="Share of the images that is held out for the test, if there is one hospital."
+    ),
+]
 _GroupPattern = Annotated[str, typer.Option("--group-pattern", help="Regular expression that finds the patient in a path.")]
 _Root = Annotated[Path | None, typer.Option("--root", help="Folder that a table's paths are relative to.")]
-_PathColumn = Annotated[str, typer.Option("--path-column", help="Column of the paths; else path, file, filename or image.")]
+_PathColumn = Annotated[str, typer.Option("--path-column", help="Column of the paths; default: path, file, filename or image.")]
 _LabelColumn = Annotated[str, typer.Option("--label-column", help="Column of the classes.")]
 _HospitalColumn = Annotated[str, typer.Option("--hospital-column", help="Column of the hospitals.")]
 _GroupColumn = Annotated[str, typer.Option("--group-column", help="Column of the patients or slides.")]
 _Method = Annotated[
-    list[str] | None, typer.Option("--method", "-m", help="Augmentation to compare, instead of four; may be repeated.")
+    list[str] | None,
+    typer.Option("--method", "-m", help="Augmentation to compare, instead of the default four; may be repeated."),
 ]
-_Seeds = Annotated[int, typer.Option("--seeds", min=1, help="Trainings of each kind.")]
+_Seeds = Annotated[int, typer.Option("--seeds", min=1, help="Number of trainings of each kind.")]
 _Model = Annotated[str, typer.Option("--model", help="Name of a timm model, such as resnet18.")]
 _Weights = Annotated[Path | None, typer.Option("--weights", help="File of weights to start from, such as ImageNet's.")]
 _Size = Annotated[int, typer.Option("--size", min=16, help="Side of the images in pixels.")]
@@ -35,7 +41,9 @@ _Epochs = Annotated[
     int, typer.Option("--epochs", min=0, help="Passes over the training images; 0 for about 700 updates of the weights.")
 ]
 _Batch = Annotated[int, typer.Option("--batch", min=2, help="Images in a minibatch.")]
-_Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Trainings at a time; by default one per core or GPU.")]
+_Jobs = Annotated[
+    int | None, typer.Option("--jobs", "-j", min=1, help="Number of trainings at a time; default: one per core or GPU.")
+]
 
 _HERE: Final = Path("compare")
 
@@ -77,7 +85,7 @@ def compare(
     _plugin: Plugins = None,
     as_json: common.Json = False,
 ) -> None:
-    """Train with and without augmentations, test on each hospital in turn, and say what can be concluded.
+    """Train with and without augmentations, test on each hospital in turn, and state what can be concluded.
 
     If it is interrupted, the same command continues where it stopped.
     """
@@ -107,7 +115,7 @@ def compare(
                 bar=lambda files, number: show_progress(files, number, "opening files"),
             )
     except KeyboardInterrupt:
-        typer.echo("recolorist-lab: interrupted; what is finished is kept, and the same command goes on from here", err=True)
+        typer.echo("recolorist-lab: interrupted; finished trainings are kept, and the same command continues from here", err=True)
         raise typer.Exit(common.INTERRUPTED) from None
     files = write_report(results, out)
     if as_json:

@@ -26,22 +26,27 @@ _NAMED = 20  # excluded files and faults that are printed; --json has all
 
 _Name = Annotated[str, typer.Argument(help="A dataset of the study; see: recolorist-lab data list.")]
 _MaybeName = Annotated[str | None, typer.Argument(help="A dataset of the study. Leave out with --folder, --csv or --npz.")]
-_Manifests = Annotated[list[Path], typer.Argument(help="Manifests, or folders that hold some.")]
+_Manifests = Annotated[list[Path], typer.Argument(help="Manifests, or folders with manifests.")]
 _Root = Annotated[Path, typer.Option("--root", help="Folder of the data.")]
-_Ca = Annotated[Path | None, typer.Option("--ca", help="Further certificates to trust (PEM); also RECOLORIST_CA.")]
+_Ca = Annotated[Path | None, typer.Option("--ca", help="Additional certificates to trust (PEM); default: RECOLORIST_CA.")]
 _Mirror = Annotated[str | None, typer.Option("--mirror", help="Https address with copies under <mirror>/<host>/<path>.")]
 _AcceptNew = Annotated[
     bool,
     typer.Option("--accept-new", help="Accept files that changed since their first download, unless the card pins them."),
 ]
 _Keep = Annotated[bool, typer.Option("--keep-archives", help="Keep archives after unpacking.")]
-_Out = Annotated[Path | None, typer.Option("--out", "-o", help="Manifest to write; otherwise <root>/<name>.parquet.")]
-_Allow = Annotated[bool, typer.Option("--allow-different", help="Write although counts differ from the card, and record how.")]
-_Options = Annotated[list[str] | None, typer.Option("--option", help="A dataset's own option, such as idrid=official516.")]
+_Out = Annotated[Path | None, typer.Option("--out", "-o", help="Manifest to write; default: <root>/<name>.parquet.")]
+_Allow = Annotated[
+    bool,
+    typer.Option(
+        "--allow-different", help="Write the manifest although counts differ from the card, and record the differences."
+    ),
+]
+_Options = Annotated[list[str] | None, typer.Option("--option", help="Option of the dataset, such as idrid=official516.")]
 _Folder = Annotated[Path | None, typer.Option("--folder", help="Index your own images below a folder.")]
 _Npz = Annotated[Path | None, typer.Option("--npz", help="Index your own images in an archive of arrays.")]
 _Csv = Annotated[Path | None, typer.Option("--csv", help="Index your own images, listed in a table.")]
-_As = Annotated[str | None, typer.Option("--name", help="What to call your own data; by default the name of the folder or file.")]
+_As = Annotated[str | None, typer.Option("--name", help="Name of your own data; default: the name of the folder or file.")]
 _LabelFrom = Annotated[str, typer.Option("--label-from", help="Folder level (0, 1, … or -1) or column that names the label.")]
 _DomainFrom = Annotated[str, typer.Option("--domain-from", help="Folder level or column that names the domain, or 'none'.")]
 _SplitFrom = Annotated[str, typer.Option("--split-from", help="Folder level or column that names the split, or 'none'.")]
@@ -51,7 +56,7 @@ _TestDomain = Annotated[list[str] | None, typer.Option("--test-domain", help="Do
 _TestShare = Annotated[float, typer.Option("--test-share", help="Share of your own images that becomes the test split.")]
 _ValShare = Annotated[float, typer.Option("--val-share", help="Share of your own images that becomes the validation split.")]
 _GroupPattern = Annotated[str, typer.Option("--group-pattern", help="Regular expression that finds the patient in a path.")]
-_Multi = Annotated[bool, typer.Option("--multilabel", help="Labels in a table are several, joined by '|'.")]
+_Multi = Annotated[bool, typer.Option("--multilabel", help="An image may have several labels, joined by '|' in the table.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -83,7 +88,7 @@ def register(app: typer.Typer) -> None:
 
 
 def list_() -> None:
-    """List the datasets: classes, images, how to get them, on what terms."""
+    """List the datasets: classes, number of images, access and licence."""
     from recolorist_lab.data.registry import CARDS
 
     rows = [["dataset", "classes", "images", "access", "licence"]]
@@ -112,7 +117,7 @@ def fetch(
     keep_archives: _Keep = False,
     accept_new: _AcceptNew = False,
 ) -> None:
-    """Download what may be downloaded, and say exactly how to get the rest."""
+    """Download the open files of a dataset, and print how to get the others."""
     from recolorist_lab.assets import fetch as fetching
     from recolorist_lab.assets.download import Link
     from recolorist_lab.data.registry import card_of
@@ -125,14 +130,14 @@ def fetch(
     for file in fetched.files:
         typer.echo(f"{file}: downloaded and verified.")
     for file in fetched.present:
-        typer.echo(f"{file}: was there, and is right.")
+        typer.echo(f"{file}: present and verified.")
     for source in fetched.by_hand:
         typer.echo(fetching.instructions(source, root))
     typer.echo(f"Then: recolorist-lab data index {card.key} --root {root}")
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Unpack a zip or tar into a new folder; an archive with one bad member is refused as a whole."""
+    """Unpack a zip or tar archive into a new folder. An archive with one bad member is refused as a whole."""
     from recolorist_lab.assets.archives import unpack as unpack_
 
     typer.echo(f"{unpack_(archive, folder):,} files in {folder}.")
@@ -143,7 +148,10 @@ def index(
     *,
     root: Annotated[
         Path | None,
-        typer.Option("--root", help="Folder of the data, or that a table's paths are relative to; the manifest goes there."),
+        typer.Option(
+            "--root",
+            help="Folder of the data, or the folder that paths of a table are relative to. The manifest is written there.",
+        ),
     ] = None,
     out: _Out = None,
     allow_different: _Allow = False,
@@ -164,12 +172,12 @@ def index(
     multilabel: _Multi = False,
     jobs: common.Jobs = None,
 ) -> None:
-    """Write the manifest of a dataset, or of your own images; every image is read once, and what cannot be is left out."""
+    """Write the manifest of a dataset or of your own images. Every image is read once; unreadable ones are left out."""
     from recolorist_lab.data.own import IndexOptions
     from recolorist_lab.data.shares import split_by_shares
 
     if sum(value is not None for value in (name, folder, csv, npz)) != 1:
-        raise OptionError("give one of: the name of a dataset, --folder, --csv, --npz")
+        raise OptionError("give exactly one of: the name of a dataset, --folder, --csv, --npz")
     bar = _bar("reading images")
     if name is not None:
         manifest, base = _of_card(name, root, out, option, bar, jobs or 2, allow_different=allow_different)
@@ -195,11 +203,11 @@ def check(
     target: Annotated[str, typer.Argument(help="A dataset's name, or a manifest.")],
     *,
     root: Annotated[
-        Path | None, typer.Option("--root", help="Folder of the data; else that of the manifest, or RECOLORIST_DATA.")
+        Path | None, typer.Option("--root", help="Folder of the data; default: that of the manifest, or RECOLORIST_DATA.")
     ] = None,
     jobs: common.Jobs = None,
 ) -> None:
-    """Read every image of a manifest again, and compare pixels and counts with what was indexed and with the card."""
+    """Read every image of a manifest again, and compare pixels and counts with the manifest and the card."""
     from recolorist_lab.data.index import check as check_
     from recolorist_lab.data.manifest import Manifest
     from recolorist_lab.data.named import manifest_path
@@ -223,12 +231,14 @@ def check(
 def pack(
     target: Annotated[str, typer.Argument(help="A dataset's name, or a manifest.")],
     *,
-    root: Annotated[Path | None, typer.Option("--root", help="Folder of the data; else RECOLORIST_DATA.")] = None,
-    size: Annotated[int, typer.Option(min=1, help="Side of the images that training will ask for.")] = 224,
-    resize: Annotated[str, typer.Option(help="How images become square: letterbox, as training does, or squash.")] = "letterbox",
+    root: Annotated[Path | None, typer.Option("--root", help="Folder of the data; default: RECOLORIST_DATA.")] = None,
+    size: Annotated[int, typer.Option(min=1, help="Side of the images in training.")] = 224,
+    resize: Annotated[
+        str, typer.Option(help="How images become square: 'letterbox' (as in training) or 'squash'.")
+    ] = "letterbox",
     jobs: common.Jobs = None,
 ) -> None:
-    """Decode and resize every image once, into one array that training reads instead.
+    """Decode and resize every image once into one array, from which training then reads.
 
     If it is interrupted, the same command continues where it stopped.
     """
@@ -245,7 +255,7 @@ def pack(
 
 
 def stats(manifests: _Manifests, *, as_json: common.Json = False) -> None:
-    """Print the paper's table of datasets from manifests, with the paper's figures beside."""
+    """Print the paper's table of datasets from manifests, with the paper's numbers beside them."""
     from recolorist_lab.data.describe import stats_rows
     from recolorist_lab.data.manifest import Manifest
     from recolorist_lab.data.registry import find_card
@@ -254,7 +264,7 @@ def stats(manifests: _Manifests, *, as_json: common.Json = False) -> None:
     paths = [file for source in manifests for file in (sorted(source.glob("*.parquet")) if source.is_dir() else [source])]
     read = [Manifest.read(path) for path in paths]
     if not read:
-        raise OptionError(f"{', '.join(map(str, manifests))} holds no manifest; make one with: recolorist-lab data index")
+        raise OptionError(f"{', '.join(map(str, manifests))} contains no manifest; make one with: recolorist-lab data index")
     lines = [summary(manifest, find_card(manifest.facts.dataset)) for manifest in read]
     if as_json:
         typer.echo(json.dumps([{**asdict(line), "agrees": line.agrees} for line in lines], indent=2))
@@ -265,13 +275,13 @@ def stats(manifests: _Manifests, *, as_json: common.Json = False) -> None:
 def synthetic(
     *,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for tiles and manifest.")],
-    hospitals: Annotated[int, typer.Option(min=1, help="How many hospitals.")] = 5,
+    hospitals: Annotated[int, typer.Option(min=1, help="Number of hospitals.")] = 5,
     tiles: Annotated[int, typer.Option(min=1, help="Tiles per hospital.")] = 160,
     size: Annotated[int, typer.Option(min=8, help="Pixels a side.")] = 64,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed, other tiles.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the tiles.")] = 0,
     png: Annotated[bool, typer.Option("--png", help="One PNG file per tile instead of one array.")] = False,
 ) -> None:
-    """Draw synthetic hospitals: labelled tissue-like tiles that differ between hospitals in colour only."""
+    """Draw synthetic hospitals: labelled tissue-like tiles that differ between hospitals only in colour."""
     from recolorist_lab.data.manifest import Manifest
     from recolorist_lab.data.synthetic import Recipe, write
 
@@ -290,7 +300,7 @@ def _of_card(
 
     card: Card = card_of(name)
     if root is None:
-        raise OptionError(f"--root is needed: the folder in which {card.title} lies")
+        raise OptionError(f"--root is missing; give the folder that contains {card.title}")
     options = dict(_pair(text) for text in option or ())
     into = out.parent if out is not None and card.layout == "medmnist" else None
     return index_(card, root, into=into, allow_different=allow_different, options=options, jobs=jobs, bar=bar), root
@@ -303,7 +313,8 @@ def _of_arrays(
 
     if any(levels):
         raise OptionError(
-            "--label-from and its like name folders and columns; an .npz has arrays called labels, splits, domains, groups"
+            "--label-from, --domain-from, --split-from and --group-from are for folders and tables; in an .npz "
+            "the arrays labels, splits, domains and groups are read"
         )
     into = out.parent if out is not None else npz.parent
     return index_npz(npz, plan, into=into, jobs=jobs, bar=bar), into
@@ -318,7 +329,7 @@ def _of_own(
     if folder is not None:
         label_level = common.level_of(label or "-1")
         if label_level is None:
-            raise OptionError("--label-from none: every image needs a label; name a folder level")
+            raise OptionError("--label-from none: every image needs a label; give a folder level")
         more = {"domain_from": common.level_of(domain or "none"), "split_from": common.level_of(split or "none")}
         return index_folder(folder, plan, label_from=label_level, **more, jobs=jobs, bar=bar), folder
     columns = Columns(label=label or "label", domain=domain or "domain", split=split or "split", group=group or "group")
@@ -327,7 +338,7 @@ def _of_own(
 
 
 def _relative_to(folder: Path, manifest: Manifest, base: Path) -> Manifest:
-    """Name images relative to the folder of their manifest, as every reader expects, instead of the folder that was indexed."""
+    """Make paths relative to the folder of the manifest instead of the folder that was indexed."""
     from recolorist_lab.data.manifest import Manifest
 
     if folder.resolve() == base.resolve():
@@ -335,8 +346,8 @@ def _relative_to(folder: Path, manifest: Manifest, base: Path) -> Manifest:
     folder, base = folder.absolute(), base.absolute()  # not resolved: a link to data in a read-only folder stays a link
     if folder not in base.parents:
         raise OptionError(
-            f"the manifest would lie in {folder} and the images in {base}; its paths are relative to its own folder, so write "
-            f"it into {base} or a folder above it (--out)"
+            f"the manifest would be in {folder} and the images in {base}; paths are relative to the manifest's folder, so "
+            f"write it to {base} or a folder above it (--out)"
         )
     prefix = base.relative_to(folder).as_posix()
     facts = manifest.facts

@@ -54,7 +54,7 @@ _Version = Annotated[bool, typer.Option("--version", help="Print the version and
 
 @app.callback()
 def _options(*, version: _Version = False) -> None:
-    """The study behind Recolorist: datasets, sweeps, tables."""
+    """Run the study of Recolorist: datasets, training, sweeps, tables."""
 
 
 for _register in (
@@ -73,11 +73,11 @@ for _register in (
 
 
 def main() -> None:
-    """Run the command line; without the extra `lab`, one sentence says how to install it."""
+    """Run the command line; if the extra `lab` is not installed, print how to install it."""
     missing = [package for module, package in _NEEDED.items() if not _is_installed(module)]
     if missing:
         names = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
-        typer.echo(f"recolorist-lab: {names} missing; install what the study needs with: {how_to_install('lab')}", err=True)
+        typer.echo(f"recolorist-lab: {names} not installed; install what the study needs with: {how_to_install('lab')}", err=True)
         sys.exit(1)
     run_app(app, "recolorist-lab")
 

@@ -1,4 +1,4 @@
-"""`recolorist-lab metrics CONTENT STYLE OUTPUT`: how good transferred images are."""
+"""`recolorist-lab metrics CONTENT STYLE OUTPUT`: measure the quality of transferred images."""
 
 from __future__ import annotations
 
@@ -36,18 +36,20 @@ _LINES: Final = (
 )
 
 _Image = Annotated[Path, typer.Argument(help="Folder of images, or one image.")]
-_By = Annotated[str, typer.Option("--by", help="Pair files by 'name' (ending and folder aside) or by 'order' of their names.")]
-_Size = Annotated[int | None, typer.Option("--size", min=7, help="Bring all images to this square size first (the study: 224).")]
+_By = Annotated[str, typer.Option("--by", help="Pair files by 'name' (without folder and suffix) or by 'order' of their names.")]
+_Size = Annotated[int | None, typer.Option("--size", min=7, help="Resize all images to this square size first (the study: 224).")]
 _Resize = Annotated[str, typer.Option("--resize", help="'letterbox' keeps the shape; 'squash' fills the square.")]
-_Metrics = Annotated[str | None, typer.Option("--metrics", help="Some only, as in: ssim,lpips,fid. Otherwise all.")]
+_Metrics = Annotated[str | None, typer.Option("--metrics", help="Metrics to compute, such as ssim,lpips,fid; default: all.")]
 _Backend = Annotated[str, typer.Option("--fid-backend", help="'classic', 'torchvision' or 'torchvision_raw'.")]
 _Form = Annotated[str, typer.Option("--ssim-form", help="'skimage' or 'torchmetrics'.")]
 _Net = Annotated[str, typer.Option("--lpips-net", help="'alex' or 'vgg'.")]
-_Device = Annotated[str, typer.Option("--device", help="Where networks run: cpu, cuda, mps, …")]
+_Device = Annotated[str, typer.Option("--device", help="Device of the networks: cpu, cuda, mps, …")]
 _Batch = Annotated[int, typer.Option("--batch", min=1, help="Pairs at a time.")]
-_NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not keep the styles' features for the next time.")]
-_Audit = Annotated[bool, typer.Option("--audit", help="Also estimate what was clipped, and how far outputs follow contents.")]
-_Pairs = Annotated[bool, typer.Option("--pairs", help="With --json: the values of every pair, too.")]
+_NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not keep the styles' features for later runs.")]
+_Audit = Annotated[
+    bool, typer.Option("--audit", help="Also estimate the clipped share, and the correlation of outputs with contents.")
+]
+_Pairs = Annotated[bool, typer.Option("--pairs", help="With --json, also print the values of every pair.")]
 
 
 class Files(NamedTuple):
@@ -93,7 +95,7 @@ def metrics(
     _plugin: Plugins = None,
     as_json: common.Json = False,
 ) -> None:
-    """Compare outputs with the contents and styles they were made of. One style serves all contents."""
+    """Compare outputs with their contents and styles. One style may serve all contents."""
     from recolorist.core.image import option
 
     files = paired(content, style, output, by=option(by, ("name", "order"), "by"))
@@ -120,7 +122,7 @@ def metrics(
 
 
 def paired(content: Path, style: Path, output: Path, *, by: str = "name") -> list[Files]:
-    """Find out which content, style and output belong together.
+    """Find which content, style and output belong together.
 
     Args:
         content: A file or folder.
@@ -145,7 +147,8 @@ def paired(content: Path, style: Path, output: Path, *, by: str = "name") -> lis
     counts = len(contents), len(styles), len(outputs)
     if len(set(counts)) > 1:
         raise OptionError(
-            f"{counts[0]:,} contents, {counts[1]:,} styles and {counts[2]:,} outputs are not as many; each needs its own"
+            f"{counts[0]:,} contents, {counts[1]:,} styles and {counts[2]:,} outputs are not the same number; "
+            "give one content and one style for each output"
         )
     return [Files(*paths) for paths in zip(contents, styles, outputs, strict=True)]
 
@@ -160,12 +163,12 @@ def _files(source: Path) -> list[Path]:
         raise OptionError(f"{source} does not exist; give a folder of images, or one image")
     images = list_images(source) if source.is_dir() else [source]
     if not images:
-        raise OptionError(f"{source} holds no images; check the path")
+        raise OptionError(f"{source} contains no images; check the path")
     return images
 
 
 def _in_step(content: Path, contents: list[Path], other: Path, others: list[Path]) -> list[Path]:
-    """The other files in the order of the contents of the same name."""
+    """Return the other files in the order of the contents with the same names."""
     by_stem, other_by_stem = _by_stem(content, contents), _by_stem(other, others)
     if by_stem.keys() != other_by_stem.keys():
         missing = sorted(by_stem.keys() ^ other_by_stem.keys())
@@ -183,7 +186,7 @@ def _by_stem(folder: Path, files: list[Path]) -> dict[str, Path]:
         stem = path.relative_to(root).with_suffix("").as_posix()
         if stem in by_stem:
             raise OptionError(
-                f"{by_stem[stem]} and {path} have one name but for their endings; rename one, or pair with --by order"
+                f"{by_stem[stem]} and {path} have the same name with different suffixes; rename one, or pair with --by order"
             )
         by_stem[stem] = path
     return by_stem
@@ -198,7 +201,10 @@ def _select_metrics(only: str | None, count: int) -> tuple[str, ...]:
         typer.echo(f"recolorist-lab: {count} pairs are too few for FID, KID and ArtFID, which are left out", err=True)
         return PER_PAIR
     if count < _FEW:
-        typer.echo(f"recolorist-lab: FID of {count} images is far too high, and comparable with the same number only", err=True)
+        typer.echo(
+            f"recolorist-lab: FID of {count} images is biased upwards; compare it only with FID of the same number of images",
+            err=True,
+        )
     return ALL
 
 

@@ -1,4 +1,4 @@
-"""`recolorist-lab report`: every table and figure of finished studies, and a page that ties them together."""
+"""`recolorist-lab report`: write every table and figure of finished studies, and a page with all of them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ __all__ = ["register"]
 
 _Studies = Annotated[
     list[str] | None,
-    typer.Option("--study", help="A study: its TOML file, or its name in the ledger; may be repeated. Else all the ledger has."),
+    typer.Option(
+        "--study", help="Study: its TOML file, or its name in the ledger; may be repeated. Default: all studies of the ledger."
+    ),
 ]
 _Out = Annotated[Path, typer.Option("--out", "-o", help="Folder to write into.")]
 _Ledger = Annotated[Path, typer.Option("--ledger", envvar="RECOLORIST_LEDGER", help="Folder of results.")]
-_Partial = Annotated[bool, typer.Option("--partial", help="Report although cells are missing; the gaps are marked.")]
+_Partial = Annotated[bool, typer.Option("--partial", help="Write the report although cells are missing, and mark the gaps.")]
 
 _HERE: Final = Path("ledger")
 
@@ -41,7 +43,7 @@ def register(app: typer.Typer) -> None:
 def report(
     *, study: _Studies = None, out: _Out, ledger: _Ledger = _HERE, partial: _Partial = False, as_json: common.Json = False
 ) -> None:
-    """Write tables, figures and a page; fails if a result is missing, and names the cell."""
+    """Write the tables, figures and page of finished studies. If a result is missing, name its cell and stop."""
     from recolorist_lab.report.build import build
     from recolorist_lab.runs.ledger import Ledger
     from recolorist_lab.runs.remembered import studies_of

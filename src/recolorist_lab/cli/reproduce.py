@@ -1,4 +1,4 @@
-"""`recolorist-lab reproduce`: from nothing to the report in one command."""
+"""`recolorist-lab reproduce`: run all studies and write the report with one command."""
 
 from __future__ import annotations
 
@@ -28,14 +28,16 @@ _Quick = Annotated[
     bool, typer.Option("--quick", help="Every study's quick configuration, on synthetic hospitals: minutes, no data needed.")
 ]
 _Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the ledger and the report.")]
-_LedgerAt = Annotated[Path | None, typer.Option("--ledger", help="Folder of results; by default OUT/ledger.")]
-_Configs = Annotated[Path | None, typer.Option("--configs", help="Folder of study files; by default the paper's.")]
+_LedgerAt = Annotated[Path | None, typer.Option("--ledger", help="Folder of results; default: OUT/ledger.")]
+_Configs = Annotated[Path | None, typer.Option("--configs", help="Folder of study files; default: the paper's.")]
 _Only = Annotated[list[str] | None, typer.Option("--only", help="Only this study; may be repeated.")]
-_Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Cells at once on this machine; by default one per core.")]
-_Address = Annotated[str | None, typer.Option("--address", help="Ray cluster ('auto' or host:port); else one is started.")]
+_Jobs = Annotated[
+    int | None, typer.Option("--jobs", "-j", min=1, help="Number of cells at a time on this machine; default: one per core.")
+]
+_Address = Annotated[str | None, typer.Option("--address", help="Ray cluster ('auto' or host:port); default: one is started.")]
 _Yes = Annotated[bool, typer.Option("--yes", "-y", help="Start without asking.")]
-_Dry = Annotated[bool, typer.Option("--dry-run", help="Only say what is needed.")]
-_Partial = Annotated[bool, typer.Option("--partial", help="Go on without datasets that cannot be had; the gaps are marked.")]
+_Dry = Annotated[bool, typer.Option("--dry-run", help="Only print what is needed.")]
+_Partial = Annotated[bool, typer.Option("--partial", help="Run without datasets that are not available, and mark the gaps.")]
 
 _HERE: Final = Path("reproduction")
 _RETRIES: Final = 3
@@ -71,7 +73,7 @@ def reproduce(
     dry_run: _Dry = False,
     as_json: common.Json = False,
 ) -> None:
-    """Run every study and write the report. It may be started again at any time: what is finished is kept."""
+    """Run every study and write the report. Finished cells are kept, so the command can be repeated at any time."""
     from recolorist.collections.run import usable_cores
     from recolorist_lab.runs.ledger import Ledger
     from recolorist_lab.studies.reproduce import configs as own
@@ -105,7 +107,7 @@ def reproduce(
 
 
 def _prepared(plan: Reproduction, book: Ledger, say: Any, *, start: bool, yes: bool, partial: bool) -> tuple[Reproduction, Needs]:
-    """Say what is needed, ask, fetch what may be fetched; the plan is read again, since the data are part of every run id."""
+    """Print what is needed, ask, and fetch open data; read the plan again, since data are part of every run id."""
     from dataclasses import replace
 
     from recolorist_lab.assets.weights import find_weights
@@ -114,7 +116,7 @@ def _prepared(plan: Reproduction, book: Ledger, say: Any, *, start: bool, yes: b
     from recolorist_lab.studies.reproduce import NETWORKS, on_device
 
     device = _device()
-    say("Running small cells to estimate from …")
+    say("Running small cells to estimate the time …")
     with redirect_stdout(sys.stderr):
         rates = measured(plan.studies, networks=all(find_weights(name) is not None for name in NETWORKS), device=device)
     needs = needs_of(plan.studies, book, rates)
@@ -145,9 +147,9 @@ def lines_of(needs: Needs) -> list[str]:
     lines = ["Data:"]
     for dataset in needs.data:
         size = "size not published" if dataset.bytes is None else _bytes(dataset.bytes)
-        how = "to download" if dataset.fetchable else f"to be asked for ({dataset.access})"
+        how = "to download" if dataset.fetchable else f"must be requested ({dataset.access})"
         lines.append(f"  {dataset.name:<18}{'here' if dataset.is_present else f'missing, {how}, {size}'}")
-    lines += [] if needs.data else ["  none but what is drawn here"]
+    lines += [] if needs.data else ["  no files: synthetic images only"]
     lines.append("Time, one cell after the other:")
     for work in needs.work:
         hours = "moments" if work.hours is None else f"{_hours(work.hours)} h on this machine"
@@ -162,7 +164,7 @@ def lines_of(needs: Needs) -> list[str]:
 
 
 def _hours(count: float) -> str:
-    """A number of hours to read; more digits would only look exact.
+    """Format a number of hours with two digits, since more would suggest a precision that is not there.
 
     >>> _hours(23244606.05), _hours(0.0231), _hours(0.0)
     ('23,000,000', '0.023', '0')
@@ -171,7 +173,7 @@ def _hours(count: float) -> str:
 
 
 def _bytes(count: int) -> str:
-    """A size to read.
+    """Format a size in bytes.
 
     >>> _bytes(12_629_854_322), _bytes(30_903_564)
     ('12.6 GB', '30.9 MB')
@@ -183,13 +185,15 @@ def _confirm(needs: Needs, *, yes: bool, partial: bool) -> None:
     asked_for = [dataset.name for dataset in needs.data if not dataset.is_present and not dataset.fetchable]
     if asked_for and not partial:
         raise OptionError(
-            f"{len(asked_for)} datasets are not here and cannot be downloaded by a program: {', '.join(asked_for)}. "
+            f"{len(asked_for)} datasets are missing and cannot be downloaded by a program: {', '.join(asked_for)}. "
             "`recolorist-lab data info NAME` says how to get each; --partial goes on without them and marks the gaps"
         )
     if yes:
         return
     if not _is_terminal():
-        raise OptionError("nothing was started: this is no terminal to ask at; add --yes to start, or --quick for a first look")
+        raise OptionError(
+            "nothing was started: without a terminal the command cannot ask; add --yes to start, or --quick for a first look"
+        )
     if not typer.confirm("Start?"):
         typer.echo("Nothing was started.")
         raise typer.Exit(1)
@@ -200,7 +204,7 @@ def _is_terminal() -> bool:
 
 
 def _fetch(needs: Needs, say: Any) -> None:
-    """Bring and index what is open and missing."""
+    """Download and index open datasets that are missing."""
     from recolorist_lab.assets import fetch as fetching
     from recolorist_lab.data.index import index
     from recolorist_lab.data.named import data_root
@@ -243,7 +247,7 @@ def _run_and_report(
             say("Writing the report …")
             summary = build(plan.studies, book, out, partial=not complete)
     except KeyboardInterrupt:
-        typer.echo("recolorist-lab: interrupted; what is finished is kept, and the same command goes on from here", err=True)
+        typer.echo("recolorist-lab: interrupted; finished cells are kept, and the same command continues from here", err=True)
         raise typer.Exit(common.INTERRUPTED) from None
     seconds = time.monotonic() - start
     say(f"{summary.tables} tables and {summary.figures} figures in {seconds / 60:.1f} minutes; open {summary.page}")
@@ -254,7 +258,7 @@ def _run_and_report(
 
 @contextmanager
 def _bar(name: str, *, shown: bool) -> Iterator[Callable[[Any], None]]:
-    """Send what Ray and others print meanwhile to standard error; standard output is for our own text."""
+    """Show a progress bar; the output of Ray and others goes to standard error meanwhile."""
     from recolorist_lab.cli.sweep import bar
 
     with redirect_stdout(sys.stderr), bar(name, shown=shown) as update:
@@ -267,8 +271,8 @@ def _tell(name: str, report: Report, say: Any) -> None:
     for cell, message in report.failed.items():
         typer.echo(f"recolorist-lab: {cell} failed: {' '.join(message.split())}", err=True)
     for cell in report.blocked:
-        typer.echo(f"recolorist-lab: {cell} was not run, because a cell it builds on failed", err=True)
+        typer.echo(f"recolorist-lab: {cell} was not run, because a cell that it needs failed", err=True)
 
 
 def _nothing(_: str) -> None:
-    """With --json only the JSON is printed."""
+    """Print nothing, since with --json only the JSON is printed."""

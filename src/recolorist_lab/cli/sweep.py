@@ -1,4 +1,4 @@
-"""`recolorist-lab sweep …`: run a study, see how far it is, verify it, make its table."""
+"""`recolorist-lab sweep …`: run a study, show its progress, verify it, export its table."""
 
 from __future__ import annotations
 
@@ -20,21 +20,27 @@ from recolorist_lab.cli.plugin import Plugins
 __all__ = ["bar", "engine_of", "register"]
 
 _Study = Annotated[Path, typer.Argument(help="The study, a TOML file.")]
-_Studies = Annotated[list[Path] | None, typer.Argument(help="Studies; without any, the whole ledger.")]
-_Ledger = Annotated[Path, typer.Option("--ledger", envvar="RECOLORIST_LEDGER", help="Folder of results, shared by launchers.")]
-_Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Cells at once on this machine; by default one per core.")]
-_Address = Annotated[str | None, typer.Option("--address", help="Ray cluster ('auto' or host:port); else one is started.")]
-_Retries = Annotated[int, typer.Option("--retries", min=0, help="Times a cell is tried again when its process died.")]
-_Lease = Annotated[float, typer.Option("--lease", min=0.5, help="Seconds of silence after which a cell is taken over.")]
+_Studies = Annotated[list[Path] | None, typer.Argument(help="Studies (TOML files); default: the whole ledger.")]
+_Ledger = Annotated[
+    Path, typer.Option("--ledger", envvar="RECOLORIST_LEDGER", help="Folder of results; several machines may share it.")
+]
+_Jobs = Annotated[
+    int | None, typer.Option("--jobs", "-j", min=1, help="Number of cells at a time on this machine; default: one per core.")
+]
+_Address = Annotated[str | None, typer.Option("--address", help="Ray cluster ('auto' or host:port); default: one is started.")]
+_Retries = Annotated[int, typer.Option("--retries", min=0, help="Number of further tries of a cell whose process died.")]
+_Lease = Annotated[
+    float, typer.Option("--lease", min=0.5, help="Seconds without a sign of life after which another process may run a cell.")
+]
 _Out = Annotated[Path | None, typer.Option("--out", "-o", help="File to write: .csv, .parquet or .json.")]
-_Partial = Annotated[bool, typer.Option("--partial", help="Make the table although cells are missing; a column says which.")]
-_Timings = Annotated[bool, typer.Option("--timings", help="Add how long each cell took.")]
-_Force = Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")]
-_Watch = Annotated[bool, typer.Option("--watch", "-w", help="Keep showing it until nothing is left to do.")]
+_Partial = Annotated[bool, typer.Option("--partial", help="Write the table although cells are missing; a column marks them.")]
+_Timings = Annotated[bool, typer.Option("--timings", help="Add the time of each cell.")]
+_Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
+_Watch = Annotated[bool, typer.Option("--watch", "-w", help="Update the display until nothing is left to do.")]
 _Cells = Annotated[bool, typer.Option("--cells", help="List every cell.")]
 _Unused = Annotated[bool, typer.Option("--unused", help="Also delete runs that belong to none of the studies named.")]
-_Dry = Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")]
-_Only = Annotated[list[str] | None, typer.Option("--run", help="Only runs whose id begins so; may be repeated.")]
+_Dry = Annotated[bool, typer.Option("--dry-run", help="Only print what would be removed.")]
+_Only = Annotated[list[str] | None, typer.Option("--run", help="Only runs whose id begins with this text; may be repeated.")]
 
 _HERE: Final = Path("ledger")
 
@@ -51,7 +57,7 @@ def register(app: typer.Typer) -> None:
         >>> [group.name for group in app.registered_groups]
         ['sweep']
     """
-    group = App(help="Run studies, see how far they are, verify them, make their tables.")
+    group = App(help="Run studies, show their progress, verify them, export their tables.")
     for command in (run, status, retry, verify, gc, export):
         group.command(command.__name__)(command)
     app.add_typer(group, name="sweep")
@@ -69,7 +75,7 @@ def run(
     _plugin: Plugins = None,
     as_json: common.Json = False,
 ) -> None:
-    """Run every cell that has no result yet. It is always safe to start this again, and from several machines at once."""
+    """Run every cell that has no result. The command can be repeated, and run on several machines at once."""
     from recolorist.collections.run import interrupt_on_termination, usable_cores
     from recolorist_lab.runs.ledger import Ledger
     from recolorist_lab.runs.remembered import remember
@@ -89,7 +95,7 @@ def run(
             works = engine_of(engine, book, jobs or usable_cores(), address, retries, trains="classify" in kinds)
             report = run_study(plan, book, works, retries=retries, on_progress=update)
     except KeyboardInterrupt:
-        typer.echo("recolorist-lab: interrupted; what is finished is kept, and the same command goes on from here", err=True)
+        typer.echo("recolorist-lab: interrupted; finished cells are kept, and the same command continues from here", err=True)
         raise typer.Exit(common.INTERRUPTED) from None
     if as_json:
         typer.echo(json.dumps({"study": plan.name, **vars(report), "done": report.done}, indent=2))
@@ -101,7 +107,7 @@ def run(
     for name, message in report.failed.items():
         typer.echo(f"recolorist-lab: {name} failed: {' '.join(message.split())}", err=True)
     for name in report.blocked:
-        typer.echo(f"recolorist-lab: {name} was not run, because a cell it builds on failed", err=True)
+        typer.echo(f"recolorist-lab: {name} was not run, because a cell that it needs failed", err=True)
     if not report.is_complete:
         raise typer.Exit(common.SOME_FAILED)
 
@@ -115,7 +121,7 @@ def status(
     _plugin: Plugins = None,
     as_json: common.Json = False,
 ) -> None:
-    """Show how far a study is: cells by state, who is working on what, and about how long it will take."""
+    """Show the progress of a study: cells by state, running cells and their processes, and the estimated time left."""
     from recolorist_lab.runs import status as view
     from recolorist_lab.runs.ledger import Ledger
     from recolorist_lab.runs.study import load
@@ -132,7 +138,7 @@ def status(
 def retry(
     study: _Study, *, ledger: _Ledger = _HERE, only: _Only = None, _plugin: Plugins = None, as_json: common.Json = False
 ) -> None:
-    """Forget the failures of a study, so that the next `sweep run` tries those cells again."""
+    """Clear the failures of a study, so that the next `sweep run` tries those cells again."""
     from recolorist_lab.runs.ledger import Ledger
     from recolorist_lab.runs.study import load
 
@@ -152,7 +158,7 @@ def retry(
 
 
 def verify(studies: _Studies = None, *, ledger: _Ledger = _HERE, _plugin: Plugins = None, as_json: common.Json = False) -> None:
-    """Read every result and every file kept with it, and compare them with their checksums."""
+    """Read every result and its files, and compare them with their checksums."""
     from recolorist_lab.runs.ledger import Ledger
     from recolorist_lab.runs.status import damages
     from recolorist_lab.runs.study import load
@@ -177,13 +183,13 @@ def gc(
     _plugin: Plugins = None,
     as_json: common.Json = False,
 ) -> None:
-    """Remove what killed processes left behind. Results are only deleted with --unused, and only if no study named uses them."""
+    """Remove what killed processes left. Results are deleted only with --unused, if no named study uses them."""
     from recolorist_lab.runs import tidy
     from recolorist_lab.runs.ledger import Ledger
     from recolorist_lab.runs.study import load
 
     if unused and not studies:
-        raise OptionError("--unused deletes the runs of all studies but those named; name at least one")
+        raise OptionError("--unused deletes the runs of all studies that are not named; name at least one study")
     book = Ledger(ledger, must_exist=True)
     removed = tidy.unused(book, [load(study) for study in studies or []], dry=dry_run) if unused else []
     left = tidy.leftovers(book, book.folders(), dry=dry_run)
@@ -206,14 +212,14 @@ def export(
     _plugin: Plugins = None,
     as_json: common.Json = False,
 ) -> None:
-    """Write the table of a study; fails, naming the cells, if a result is missing, stale or damaged."""
+    """Write the table of a study. If a result is missing, stale or damaged, name its cell and stop."""
     from recolorist.io.files import atomic_write
     from recolorist_lab.report import rows as table
     from recolorist_lab.runs.ledger import Ledger
     from recolorist_lab.runs.study import load
 
     if (out is None) == (not as_json):
-        raise OptionError("name a file with --out (.csv, .parquet or .json), or print the rows with --json")
+        raise OptionError("no output was named; give a file with --out (.csv, .parquet or .json), or print the rows with --json")
     common.check_reports(out, force=force)
     rows = table.rows(load(study), Ledger(ledger, must_exist=True), partial=partial, timings=timings)
     if out is None:
@@ -224,7 +230,7 @@ def export(
 
 
 def engine_of(name: str, ledger: Any, jobs: int, address: str | None, retries: int, *, trains: bool = False) -> Any:
-    """Where cells are run: processes of this machine, or a Ray cluster.
+    """Return the engine that runs cells: processes of this machine, or a Ray cluster.
 
     Args:
         name: ``"local"`` or ``"ray"``.
@@ -248,7 +254,7 @@ def engine_of(name: str, ledger: Any, jobs: int, address: str | None, retries: i
 
 @contextmanager
 def bar(name: str, *, shown: bool) -> Iterator[Callable[[Any], None]]:
-    """Show how far a sweep is, unless nothing is to be shown.
+    """Show the progress of a sweep, unless it is switched off.
 
     Args:
         name: Of the study.

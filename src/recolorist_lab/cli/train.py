@@ -1,4 +1,4 @@
-"""`recolorist-lab train`: one training run by hand. It is a cell of the ledger like any other, so a sweep finds it done."""
+"""`recolorist-lab train`: train one classifier as a cell of the ledger, so that a sweep finds it finished."""
 
 from __future__ import annotations
 
@@ -24,18 +24,20 @@ if TYPE_CHECKING:
 
 __all__ = ["cell_of", "copy_files", "register", "run_by_hand"]
 
-_Dataset = Annotated[str, typer.Argument(help="'synthetic', a name such as 'pathmnist', or the file that `data index` writes.")]
+_Dataset = Annotated[
+    str, typer.Argument(help="'synthetic', the name of a dataset such as 'pathmnist', or a manifest of `data index`.")
+]
 _Augmentation = Annotated[str, typer.Option("--augmentation", "-a", help="none, colorist, randaugment, colorist+random_flip, …")]
 _Algorithm = Annotated[str, typer.Option("--algorithm", help="plain, erm, ib_erm, rsc, sd or selfreg.")]
 _Seed = Annotated[int, typer.Option("--seed", help=f"The paper's single-seed analyses use {SEEDS[-1]}.")]
 _Probability = Annotated[
-    float | None, typer.Option("--probability", "-p", help="Probability of the augmentation, instead of its own.")
+    float | None, typer.Option("--probability", "-p", help="Probability of the augmentation; default: its own.")
 ]
 _Model = Annotated[str, typer.Option("--model", help="Name of a timm model, such as resnet18.")]
-_Set = Annotated[list[str] | None, typer.Option("--set", help="Any other setting, as name=value; may be repeated.")]
-_Root = Annotated[str, typer.Option("--root", help="Folder of the data; else RECOLORIST_DATA.")]
+_Set = Annotated[list[str] | None, typer.Option("--set", help="Another setting, as name=value; may be repeated.")]
+_Root = Annotated[str, typer.Option("--root", help="Folder of the data; default: RECOLORIST_DATA.")]
 _Ledger = Annotated[Path, typer.Option("--ledger", envvar="RECOLORIST_LEDGER", help="Folder of results.")]
-_Out = Annotated[Path | None, typer.Option("--out", "-o", help="Folder to copy weights, scores and history to.")]
+_Out = Annotated[Path | None, typer.Option("--out", "-o", help="Folder for a copy of weights, scores and history.")]
 
 _HERE: Final = Path("ledger")
 _WORKERS: Final = 4  # as in a study; no more than there are cores, of which torch would warn
@@ -110,7 +112,7 @@ def _refuse_folder(dataset: str, root: str) -> None:
 
 
 def cell_of(name: str, values: Mapping[str, Any], axes: tuple[str, ...]) -> Cell:
-    """Return the very cell that a study of this kind with these settings has.
+    """Return the same cell that a study of this kind with these settings has.
 
     Args:
         name: Of the kind of study.
@@ -130,12 +132,12 @@ def cell_of(name: str, values: Mapping[str, Any], axes: tuple[str, ...]) -> Cell
 
 
 def _parse_settings(items: list[str], from_options: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings typed as name=value; values are TOML, and text needs no quotes."""
+    """Parse settings of the form name=value; values are TOML, and text needs no quotes."""
     settings: dict[str, Any] = {}
     for item in items:
         name, equals, text = (part.strip() for part in item.partition("="))
         if not equals or name in settings or name in from_options:
-            raise OptionError(f"--set {item!r}; accepted is name=value, each name once, and none that has an option of its own")
+            raise OptionError(f"--set {item!r}; accepted is name=value, each name once, and no name that has its own option")
         try:
             settings[name] = tomllib.loads(f"value = {text}")["value"]
         except (tomllib.TOMLDecodeError, RecursionError):
@@ -144,7 +146,7 @@ def _parse_settings(items: list[str], from_options: Mapping[str, Any]) -> dict[s
 
 
 def run_by_hand(cell: Cell, book: Ledger, bar: AbstractContextManager[None]) -> Result:
-    """Run a cell in this process, in the context of a progress bar; return its result, whether finished now or before.
+    """Run a cell in this process with a progress bar; return its result, new or from an earlier run.
 
     Args:
         cell: The cell.
@@ -166,10 +168,10 @@ def run_by_hand(cell: Cell, book: Ledger, bar: AbstractContextManager[None]) -> 
         with interrupt_on_termination(), bar:
             outcome = run_cell(book.root, book.lease, cell)
     except KeyboardInterrupt:
-        typer.echo("recolorist-lab: interrupted; the same command goes on from the last checkpoint", err=True)
+        typer.echo("recolorist-lab: interrupted; the same command continues from the last checkpoint", err=True)
         raise typer.Exit(common.INTERRUPTED) from None
     if outcome.name == "busy":
-        raise RecoloristError("another process is at this very run; wait for it, or name another --ledger")
+        raise RecoloristError("another process runs the same training; wait for it, or name another --ledger")
     if outcome.name not in {"done", "reused"}:
         raise RecoloristError(f"the run failed: {outcome.message}")
     return book.result(cell)

@@ -14,8 +14,8 @@ from recolorist.errors import OptionError
 
 __all__ = ["register"]
 
-_Names = Annotated[list[str] | None, typer.Argument(help="Which weights; see: recolorist-lab weights list.")]
-_Ca = Annotated[Path | None, typer.Option("--ca", help="Further certificates to trust (PEM); also RECOLORIST_CA.")]
+_Names = Annotated[list[str] | None, typer.Argument(help="Name of the weights; see: recolorist-lab weights list.")]
+_Ca = Annotated[Path | None, typer.Option("--ca", help="Additional certificates to trust (PEM); default: RECOLORIST_CA.")]
 _Mirror = Annotated[str | None, typer.Option("--mirror", help="Https address with copies under <mirror>/<host>/<path>.")]
 
 
@@ -31,14 +31,14 @@ def register(app: typer.Typer) -> None:
         >>> [group.name for group in app.registered_groups]
         ['weights']
     """
-    group = App(help="Weights of networks: what there is, what is here, downloads.")
+    group = App(help="List, download and verify weights of networks.")
     for name, command in (("list", list_), ("fetch", fetch), ("check", check)):
         group.command(name)(command)
     app.add_typer(group, name="weights")
 
 
 def list_(*, as_json: common.Json = False) -> None:
-    """List the files: what they are for, their licences, and whether they are on this machine."""
+    """List the weight files: purpose, licence, and whether they are on this machine."""
     from recolorist_lab.assets.weights import WEIGHTS, find_weights
 
     paths = {name: find_weights(name) for name in WEIGHTS}
@@ -66,20 +66,20 @@ def list_(*, as_json: common.Json = False) -> None:
 
 
 def fetch(names: _Names = None, *, ca: _Ca = None, mirror: _Mirror = None) -> None:
-    """Download weights and check them; an interrupted download is continued."""
+    """Download weights and verify them. An interrupted download is continued."""
     from recolorist_lab.assets.download import Link
     from recolorist_lab.assets.weights import WEIGHTS, path_of
     from recolorist_lab.progress import bytes_bar
 
     if not names:
-        raise OptionError(f"name what to fetch: {', '.join(WEIGHTS)}")
+        raise OptionError(f"no weights were named; accepted are {', '.join(WEIGHTS)}")
     with bytes_bar() as tick:
         for name in names:
             typer.echo(f"{name}: {path_of(name, link=Link(ca=ca, mirror=mirror), tick=tick)}")
 
 
 def check(names: _Names = None) -> None:
-    """Compare every file that is here with its size and checksum."""
+    """Compare every file on this machine with its size and checksum."""
     from recolorist_lab.assets.weights import WEIGHTS, WeightsError, find_weights
 
     wrong = False

@@ -18,13 +18,17 @@ _Name = Annotated[
 ]
 _Folder = Annotated[Path | None, typer.Option("--folder", envvar="RECOLORIST_ZOO", help="Folder that holds checkpoints by name.")]
 _Revision = Annotated[
-    str | None, typer.Option("--revision", help="Commit, tag or branch on the Hub; else the one downloaded before.")
+    str | None, typer.Option("--revision", help="Commit, tag or branch on the Hub; default: the one downloaded before.")
 ]
-_Dataset = Annotated[str | None, typer.Option("--dataset", "-d", help="Dataset to test on; else the checkpoint's own.")]
-_Root = Annotated[str, typer.Option("--root", help="Folder of the data; else RECOLORIST_DATA.")]
+_Dataset = Annotated[str | None, typer.Option("--dataset", "-d", help="Dataset to test on; default: the checkpoint's own.")]
+_Root = Annotated[str, typer.Option("--root", help="Folder of the data; default: RECOLORIST_DATA.")]
 _Split = Annotated[str, typer.Option("--split", help="Split to test on.")]
-_Size = Annotated[int | None, typer.Option("--size", min=1, help="Pixels a side; else the checkpoint's, else 224.")]
-_Resize = Annotated[str | None, typer.Option("--resize", help="'letterbox' or 'squash'; else the checkpoint's, else letterbox.")]
+_Size = Annotated[
+    int | None, typer.Option("--size", min=1, help="Side of the images in pixels; default: the checkpoint's, or 224.")
+]
+_Resize = Annotated[
+    str | None, typer.Option("--resize", help="'letterbox' or 'squash'; default: the checkpoint's, or letterbox.")
+]
 _Batch = Annotated[int, typer.Option("--batch", min=1, help="Images at a time.")]
 _Workers = Annotated[int, typer.Option("--workers", min=0, help="Processes that read images.")]
 
@@ -49,7 +53,7 @@ def register(app: typer.Typer) -> None:
 
 
 def list_all(*, as_json: common.Json = False) -> None:
-    """List the checkpoints with what their authors published for them."""
+    """List the checkpoints with the accuracies that their authors published."""
     from recolorist_lab.assets.zoo import CHECKPOINTS
     from recolorist_lab.paper.numbers import ZOO
 

@@ -28,7 +28,7 @@ def draw(comparison: Comparison) -> Any:
         _accuracies(left, comparison)
         _differences(right, comparison)
         left.set_yticks(range(len(methods)), [_literal(method.title) for method in methods])
-        left.set_ylim(len(methods) - 0.5, -0.5)
+        left.set_ylim(len(methods) - 0.3, -0.5)
         for axes in (left, right):
             axes.grid(visible=False, axis="y")
         handles, labels = left.get_legend_handles_labels()
@@ -55,8 +55,8 @@ def _accuracies(axes: Any, comparison: Comparison) -> None:
         words = "mean, test images harmonised" if row == 0 else None
         axes.plot([matched] * 2, [row - 0.3, row + 0.3], ":", color=figures.INK, label=words, zorder=2)
     axes.axvline(comparison.chance, color=figures.LINE, linewidth=1.2, zorder=1)
-    axes.annotate("guessing", (comparison.chance, 1.0), (2, -2), xycoords=("data", "axes fraction"),
-                  textcoords="offset points", fontsize=7.5, color=figures.MUTED, va="top")  # fmt: skip
+    axes.annotate("guessing", (comparison.chance, 0.0), (2, 2), xycoords=("data", "axes fraction"),
+                  textcoords="offset points", fontsize=7.5, color=figures.MUTED, va="bottom")  # fmt: skip
     where = "held-out images" if comparison.is_one_hospital else "the unseen hospital"
     axes.set_title(f"Balanced accuracy on {where}")
     axes.set_xlabel("each dot: mean over seeds" if not comparison.is_one_hospital else "each dot: one split and seed")

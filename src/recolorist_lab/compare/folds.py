@@ -50,7 +50,7 @@ def make_folds(manifest: Manifest, seeds: int, test_share: float = 0.0) -> list[
             division has one class to train on, or no class that is in both of its parts.
     """
     if len(manifest.facts.classes) < 2:
-        raise OptionError(f"there is one class, {manifest.facts.classes[0]!r}; a comparison needs two at least")
+        raise OptionError(f"there is one class, {manifest.facts.classes[0]!r}; a comparison needs at least two")
     hospitals = sorted(set(manifest.column("domain")))
     if test_share and len(hospitals) > 1:
         raise OptionError(

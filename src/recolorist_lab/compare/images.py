@@ -92,15 +92,15 @@ def _levels(source: ImageSource) -> tuple[int, int | None]:
     """Find which levels of folders name class and hospital; None where there is one hospital."""
     paths = [relative(path, source.path) for path in pictures(source.path)]
     if not paths:
-        raise MissingDataError(f"{source.path} holds no PNG, JPEG or TIFF file; check the path")
+        raise MissingDataError(f"{source.path} contains no PNG, JPEG or TIFF file; check the path")
     depths = Counter(path.count("/") for path in paths)
     if len(depths) > 1 or 0 in depths:
         odd = next(path for path in paths if path.count("/") == min(depths))
-        raise OptionError(f"{odd} lies at another depth than other images, or in no folder; accepted is {_LAYOUTS}")
+        raise OptionError(f"{odd} is at another folder level than other images, or in no folder; accepted is {_LAYOUTS}")
     if 1 in depths:
         if not source.is_one_hospital:
             raise OptionError(
-                f"{source.path} holds images as class/*.png, so there is no second hospital to test on; hold out a share of them "
+                f"{source.path} has images as class/*.png, so there is no second hospital to test on; hold out a share of them "
                 "with --test-share 0.3, or lay them out as hospital/class/*.png"
             )
         return 0, None

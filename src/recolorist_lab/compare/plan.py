@@ -55,11 +55,11 @@ class Training:
         for method in self.methods:
             parse(method)
         if len(set(self.methods)) < len(self.methods) or not self.methods:
-            raise OptionError(f"the methods are {', '.join(self.methods) or 'none'}; name each once, and one at least")
+            raise OptionError(f"the methods are {', '.join(self.methods) or 'none'}; name each method once, and at least one")
         if self.methods == (BASELINE,):
             raise OptionError(f"the only method is {BASELINE!r}, which every other is compared with; name another with -m")
         if self.weights and not Path(self.weights).is_file():
-            raise OptionError(f"the weights {self.weights} are not there; name a file")
+            raise OptionError(f"the weights {self.weights} were not found; give the path of a file")
 
     @property
     def every_method(self) -> tuple[str, ...]:
@@ -179,7 +179,7 @@ def _table(values: Mapping[str, Any]) -> str:
 
 
 def _toml(value: Any) -> str:
-    """Plain values are written in the same way in JSON and TOML."""
+    """Write a plain value, which has the same form in JSON and TOML."""
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -66,7 +66,7 @@ def compare(request: Request, *, say: Callable[[str], None], shown: Shown, bar: 
     """
     folder = request.folder
     if folder.is_dir() and any(folder.iterdir()) and not (folder / "ledger").is_dir():
-        raise OptionError(f"{folder} holds other files; name a new folder with --out, or that of an earlier comparison")
+        raise OptionError(f"{folder} contains other files; name a new folder with --out, or that of an earlier comparison")
     data = folder / "data"
     manifest, root = find_images(request.source, request.jobs, bar)
     make_folds(manifest, request.seeds, request.test_share)  # refuses what cannot be compared before anything is written
@@ -76,6 +76,8 @@ def compare(request: Request, *, say: Callable[[str], None], shown: Shown, bar: 
     training = request.training.with_epochs(folds)
     notes = [*notes_on(folds), *_left_out(manifest), *empty_hospitals(request.source, manifest)]
     timing = write_timing(folder / "timing.toml", data, folds, training)
+    if any(ledger.state(cell).name != "done" for cell in timing.cells):
+        say("Two short trainings first, to estimate the time.")
     _run(timing, ledger, request.jobs, shown)
     study = write_study(folder / "study.toml", data, folds, training)
     left = sum(ledger.state(cell).name != "done" for cell in study.cells)

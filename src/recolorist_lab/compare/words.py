@@ -95,10 +95,12 @@ def _shift(comparison: Comparison) -> str:
         f"and {known:.3f} on held-out images of the hospitals trained on"
     )
     if comparison.is_one_hospital:
-        return f"Without augmentation, balanced accuracy on held-out images is {unseen:.3f}."
+        return (
+            f"Without augmentation, balanced accuracy on held-out images is {unseen:.3f}; guessing gives {comparison.chance:.3f}."
+        )
     if known - unseen < _SMALL_DROP:
         return f"{numbers}. The hospitals hardly differ for this network, so there is little for a method to gain."
-    return f"{numbers}: the change of hospital costs {100 * (known - unseen):.0f} points."
+    return f"{numbers}; guessing gives {comparison.chance:.3f}. The change of hospital costs {100 * (known - unseen):.0f} points."
 
 
 def _verdict(method: MethodResult, comparison: Comparison) -> str:

@@ -1,4 +1,4 @@
-"""MedMNIST archives, opened once: each array becomes a .npy file, which any number of processes can share as one map.
+"""MedMNIST archives as .npy files: each array is copied once, and all processes map the same file.
 
 A .npz cannot be mapped, whatever ``mmap_mode`` says: every process would hold all of it. Each member of it *is* a .npy file, so
 the conversion copies bytes, after the header and the declared size have been held against each other.
@@ -40,7 +40,7 @@ _ORIGIN: Final = "origin.json"
 
 
 class ArrayError(RecoloristError):
-    """An archive of arrays that is not what it should be."""
+    """An archive of arrays with wrong contents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +86,13 @@ def convert(archive: Path, folder: Path, names: Sequence[str] = NAMES) -> Origin
 
 def _make(archive: Path, folder: Path, names: Sequence[str], md5: str | None) -> Origin:
     if md5 is None:
-        raise ArrayError(
-            f"the arrays in {folder} are not as they were made and {archive.name} is gone; put it back, or fetch it again"
-        )
+        raise ArrayError(f"the arrays in {folder} are damaged and {archive.name} is missing; put it back, or fetch it again")
     before = _origin(folder)
     ours = {_ORIGIN, *(f"{name}.npy" for name in (*names, *(before.arrays if before else ())))}
     if others := {path.name for path in folder.glob("*")} - ours:
         raise ArrayError(
-            f"{folder} holds other files, such as {min(others)}, and is where the arrays of {archive.name} belong; rename one of "
-            "the two, or name another folder with --out"
+            f"{folder} contains other files, such as {min(others)}, and is where the arrays of {archive.name} belong; rename one "
+            "of the two, or name another folder with --out"
         )
     for leftover in folder.parent.glob(f".{folder.name}.*.part"):
         if _is_abandoned(leftover):
@@ -129,7 +127,7 @@ def replaced_archive(folder: Path, archive: Path | None = None) -> str | None:
 
 
 def _origin(folder: Path) -> Origin | None:
-    """Read what a folder says of itself; None where it says nothing, as those of earlier versions."""
+    """Read the record in a folder of arrays; return None where there is none, as in folders of earlier versions."""
     try:
         content = json.loads((folder / _ORIGIN).read_text("utf-8"))
         name = Path(str(content["archive"])).name
@@ -159,7 +157,7 @@ def md5_of(path: Path) -> str:
 
 
 def _is_abandoned(part: Path) -> bool:
-    """Whether nothing was written to an unfinished copy for an hour, so that its process must have been killed."""
+    """Return whether nothing was written to an unfinished copy for an hour, which means that its process was killed."""
     try:
         newest = max(path.stat().st_mtime for path in (part, *part.iterdir()))
     except OSError:  # it was finished, or removed, meanwhile
@@ -218,13 +216,11 @@ def check_images(images: NDArray[Any], labels: NDArray[Any], name: str) -> None:
 
 
 def _checked(source: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
-    """Return a member of the archive, if its header tells the truth about its size."""
+    """Return a member of the archive, if its header agrees with its size."""
     try:
         info = source.getinfo(f"{name}.npy")
     except KeyError:
-        raise ArrayError(
-            f"{source.filename} has no array {name!r}; wanted are such as a MedMNIST archive has: {', '.join(NAMES)}"
-        ) from None
+        raise ArrayError(f"{source.filename} has no array {name!r}; expected are those of MedMNIST: {', '.join(NAMES)}") from None
     refuse_bomb(info)
     with source.open(info) as member:
         try:

@@ -1,4 +1,4 @@
-"""From what lies on disk to a manifest: find, read every image, divide, count, and refuse what is not what the card says."""
+"""Make a manifest from files on disk: find and read every image, assign splits, count, and compare with the card."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def index(
         )
     if into is not None and card.layout != "medmnist":
         raise OptionError(
-            f"the images of {card.title} are files, so its manifest must lie in their folder {root}; leave out --out"
+            f"the images of {card.title} are files, so its manifest must be in their folder {root}; leave out --out"
         )
     folder = Path(root).resolve()
     with _arrays_folder(card, folder, folder if into is None else Path(into).resolve(), is_kept=allow_different) as place:
@@ -96,7 +96,7 @@ def index(
 
 @contextmanager
 def _arrays_folder(card: Card, root: Path, place: Path, *, is_kept: bool) -> Iterator[Path]:
-    """Yield the folder for arrays: one that is removed again where the archive will be refused.
+    """Yield the folder for arrays, or a temporary one where the archive will be refused.
 
     The arrays of an earlier indexing belong to its manifest, which stays when another archive is refused.
     """
@@ -118,14 +118,14 @@ def _find(card: Card, root: Path, options: Mapping[str, str]) -> DatasetListing:
 
 
 def _compared(manifest: Manifest, card: Card, noticed: Sequence[str], *, allow_different: bool) -> Manifest:
-    """Refuse or record what differs from the card: counts and sizes of images, and what the layout noticed."""
+    """Refuse or record differences from the card: counts, image sizes, and what the layout reported."""
     faults = (*noticed, *differences(manifest, card))
     if faults and not allow_different:
         why = "; ".join(f"{image.path} {image.reason}" for image in manifest.facts.excluded[:5])
         more = f" Left out were {len(manifest.facts.excluded):,}, such as: {why}." if why else ""
         raise CountError(
-            f"{card.title} is not what its card says: {'; '.join(faults[:12])}.{more} "
-            "Nothing was written; --allow-different writes it all the same and records this"
+            f"{card.title} differs from its card: {'; '.join(faults[:12])}.{more} "
+            "Nothing was written; --allow-different writes the manifest and records the differences"
         )
     return manifest.with_facts(complete=not faults, differences=faults)
 
@@ -198,7 +198,7 @@ def inspect_image(
         images = (maps or {}).get(entry.path)
         return _look_at_row(entry, _mapped(path) if images is None else images)
     if not os.path.isfile(path):  # noqa: PTH113 - a Path raises on a name that is too long for the system
-        return "is not there"
+        return "was not found"
     if not follow_links and not path.resolve().is_relative_to(root):
         return "is a link that leaves the folder"
     try:
@@ -254,7 +254,7 @@ def check(manifest: Manifest, root: str | Path, card: Card | None = None, *, job
 
 
 def _changed(entry: Entry, now: Stored) -> str:
-    """Say how an image differs from what was indexed; empty if it does not."""
+    """Describe how an image differs from the indexed one; empty if it does not."""
     if now.bytes is not None and now.bytes != entry.bytes:
         return f"has {now.bytes:,} bytes and had {entry.bytes or 0:,} when it was indexed"
     if entry.shape and now.shape != entry.shape:

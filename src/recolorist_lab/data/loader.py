@@ -1,4 +1,4 @@
-"""One loader for every manifest: the same image, label and domain, whether it lies in a file or in a row of a mapped array.
+"""One loader for every manifest, for images in files and in rows of mapped arrays.
 
 It knows no framework: ``len`` and ``[i]`` are all that a torch ``DataLoader`` asks for. Workers share the maps: each opens a map
 when it first reads from it, and none is sent.
@@ -48,13 +48,13 @@ class Sample(NamedTuple):
 
     @property
     def picture(self) -> Bytes:
-        """The image without its border."""
+        """Return the image without its border."""
         x0, y0, x1, y1 = self.box
         return self.image[y0:y1, x0:x1]
 
     @property
     def mask(self) -> NDArray[np.bool_] | None:
-        """True on the picture, for colour matching; None where there is no border."""
+        """Return a mask that is True on the picture, for colour matching; None where there is no border."""
         if self.picture.shape == self.image.shape:
             return None
         x0, y0, x1, y1 = self.box
@@ -91,7 +91,7 @@ class Samples:
         ``arrays`` holds, by path, arrays that are in memory instead of on disk.
         """
         if root is None and arrays is None and isinstance(manifest, Manifest):
-            raise OptionError("root is needed with a manifest in memory; give the folder that its paths are relative to")
+            raise OptionError("root is missing; a manifest in memory needs the folder that its paths are relative to")
         self.manifest = manifest if isinstance(manifest, Manifest) else Manifest.read(manifest)
         self.root = Path(root) if root is not None else Path() if arrays is not None else Path(str(manifest)).resolve().parent
         self.split, self.size, self.resize = split, size, resize
@@ -107,11 +107,11 @@ class Samples:
         resize_square(np.zeros((1, 1, 3), np.uint8), size, resize)  # refuses a wrong size now, not in a worker
 
     def __len__(self) -> int:
-        """Number of images."""
+        """Return the number of images."""
         return len(self.rows)
 
     def __getitem__(self, index: int) -> Sample:
-        """One image; an error names its file."""
+        """Read one image; an error names its file."""
         place = range(len(self.rows))[index]  # refuses what is out of range, and counts negative ones from the end
         entry = self.manifest[int(self.rows[place])]
         try:
@@ -122,16 +122,16 @@ class Samples:
         return Sample(writable, self.label(entry), entry.domain, entry.key, place, box)
 
     def __iter__(self) -> Iterator[Sample]:
-        """All of them in order."""
+        """Yield all images in order."""
         return (self[index] for index in range(len(self)))
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy for another process leaves the maps behind; it opens them again, and the system shares the pages."""
+        """Copy without the maps for another process, which opens them again; the system shares the pages."""
         return {**self.__dict__, "_maps": {}, "_packed": None, "_looked_for_pack": bool(self._arrays)}
 
     @property
     def packed(self) -> Packed | None:
-        """The pack that images are read from; None where there is none, and every image is decoded and resized."""
+        """The pack that images are read from; None where there is none, so that images are decoded and resized."""
         if not self._looked_for_pack:
             self._packed = find_packed(self.manifest, self.root, self.size, self.resize)
             self._looked_for_pack = True

@@ -1,4 +1,4 @@
-"""One table for every dataset: which image, which label, which split, which domain. Parquet on disk, Arrow in memory."""
+"""The manifest: one table for every dataset, with image, label, split and domain. Parquet on disk, Arrow in memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COLUMNS: Final = (*_TEXT, "row", "box", "bytes")
 
 
 class ManifestError(RecoloristError):
-    """A manifest that cannot be read, or whose rows contradict it."""
+    """A manifest that cannot be read, or that contradicts itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Entry:
 
     @property
     def key(self) -> str:
-        """A name that no other image of the manifest has.
+        """Return a name that no other image of the manifest has.
 
         >>> Entry("ddi", "train", "FST12", "000001.png", (0,)).key, Entry("x", "train", "d", "a.npy", (0,), row=7).key
         ('000001.png', 'a.npy#7')
@@ -75,7 +75,7 @@ class Excluded:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What holds for the whole manifest; kept in the Parquet file's own metadata."""
+    """Facts about the whole manifest, kept in the metadata of the Parquet file."""
 
     dataset: str
     title: str
@@ -134,7 +134,7 @@ class Facts:
 
 
 class Manifest:
-    """Rows in a fixed order, by domain, path and row, and what holds for all of them."""
+    """Rows in a fixed order, by domain, path and row, and the facts about all of them."""
 
     def __init__(self, table: Any, facts: Facts) -> None:
         """Use :meth:`of` or :meth:`read`; ``table`` is an Arrow table with our columns."""
@@ -180,7 +180,8 @@ class Manifest:
         """
         if not Path(path).is_file():
             raise ManifestError(
-                f"there is no manifest {path}; make one with `recolorist-lab data index`, or name the folder of the data with "
+                f"the manifest {path} was not found; make one with `recolorist-lab data index`, or name the folder of "
+                "the data with "
                 "--root or RECOLORIST_DATA"
             )
         parquet: Any = optional.load("pyarrow.parquet", _WHY)
@@ -198,7 +199,7 @@ class Manifest:
         return cls(table.select(COLUMNS), Facts.from_json(facts))
 
     def write(self, path: str | Path) -> Path:
-        """Write the manifest whole or not at all; the same manifest gives the same bytes.
+        """Write the manifest; it appears complete or not at all, and the same manifest gives the same bytes.
 
         Args:
             path: The file.
@@ -213,18 +214,18 @@ class Manifest:
         return atomic_write(Path(path), buffer.getvalue())
 
     def __len__(self) -> int:
-        """Number of images."""
+        """Return the number of images."""
         return int(self.table.num_rows)
 
     def __getitem__(self, index: int) -> Entry:
-        """One row."""
+        """Return one row."""
         values = {name: column[index].as_py() for name, column in self._columns.items()}
         labels = _labels(values.pop("label"))
         box = values.pop("box")
         return Entry(**values, labels=labels, box=None if box is None else cast("tuple[int, int, int, int]", tuple(box)))
 
     def __iter__(self) -> Iterator[Entry]:
-        """Rows in order."""
+        """Yield the rows in order."""
         return (self[index] for index in range(len(self)))
 
     def column(self, name: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Datasets by name, as study files give them: synthetic hospitals, a manifest below the data's folder, or one by its path.
+"""Open datasets by name, as study files give them: synthetic hospitals, a manifest in the data folder, or a path.
 
 A name says what the data are and belongs to a run's identity; the folder says where they lie and does not. The fingerprint,
 which is part of the run id as well, shows whether two machines mean the same data by one name.
@@ -56,7 +56,7 @@ class NamedDataset:
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """The title for people."""
         return self.manifest.facts.title
 
     def samples(self, split: str | None = None, **options: Any) -> Samples:
@@ -211,7 +211,7 @@ def _is_synthetic(dataset: str) -> bool:
 
 
 def _recipe(dataset: str) -> synthetic.Recipe:
-    """The recipe in a name; whole numbers only, the classes are always all."""
+    """Parse the recipe in a name; whole numbers only, and always all classes."""
     _, colon, text = dataset.partition(":")
     accepted = [field.name for field in fields(synthetic.Recipe) if field.name != "classes"]
     values: dict[str, Any] = {}
@@ -266,14 +266,14 @@ def _sentence(dataset: str, path: Path) -> str:
     card = find_card(dataset)
     make = f"recolorist-lab data index {dataset} --root {path.parent}" if card else "recolorist-lab data index --help"
     return (
-        f"the dataset {dataset!r} is not here: there is no {path}; set {FOLDER} to the folder that holds the manifest, "
+        f"the dataset {dataset!r} was not found: there is no {path}; set {FOLDER} to the folder with the manifest, "
         f"or make one with: {make}"
     )
 
 
 @lru_cache(maxsize=32)
 def _indexed(dataset: str, folder: Path) -> Manifest:
-    """The manifest that a plugin makes of a folder, made once in a process."""
+    """Return the manifest that a plugin makes of a folder; made once in a process."""
     manifest = DATASETS[dataset](folder)
     if not isinstance(manifest, Manifest):
         raise OptionError(f"the dataset {dataset!r} of a plugin gave {type(manifest).__name__}; it must give a Manifest")
@@ -282,6 +282,6 @@ def _indexed(dataset: str, folder: Path) -> Manifest:
 
 @lru_cache(maxsize=32)
 def _read(path: Path, _changed: int, _bytes: int) -> tuple[Manifest, str]:
-    """A manifest and its fingerprint, kept as long as the file does not change: every cell of a study asks for it."""
+    """Read a manifest and its fingerprint, and keep them while the file does not change: every cell asks for them."""
     manifest = Manifest.read(path)
     return manifest, manifest.fingerprint()

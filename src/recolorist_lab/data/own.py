@@ -1,4 +1,4 @@
-"""Your own images, from folders or a table, into the same manifest as everybody else's; for an .npz see :mod:`.own_arrays`."""
+"""Make a manifest of your own images in folders or a table; for an .npz file see :mod:`.own_arrays`."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class IndexOptions:
         split = _SYNONYMS.get(word, word)
         if split not in (*SPLITS, *EXTRA_SPLITS):
             raise OptionError(
-                f"{stated or self.split!r} is no split; accepted are {', '.join((*SPLITS, *EXTRA_SPLITS, *_SYNONYMS))}"
+                f"{stated or self.split!r} is not a split; accepted are {', '.join((*SPLITS, *EXTRA_SPLITS, *_SYNONYMS))}"
             )
         return split
 
@@ -92,7 +92,7 @@ class IndexOptions:
         try:
             match = re.search(self.group_pattern, path)
         except re.error as error:
-            raise OptionError(f"--group-pattern {self.group_pattern!r} is no regular expression: {error}") from error
+            raise OptionError(f"--group-pattern {self.group_pattern!r} is not a regular expression: {error}") from error
         if match is None:
             raise OptionError(f"--group-pattern {self.group_pattern!r} matches nothing in {path}; it must match every path")
         return str(match.group(1) if match.re.groups else match.group())
@@ -124,7 +124,7 @@ class Columns:
 
 @dataclass(slots=True)
 class LabelledEntry:
-    """An image whose classes are still names; one with a problem is left out, and listed."""
+    """An image whose classes are still names; one with a problem is left out and listed."""
 
     entry: Entry
     names: tuple[str, ...]
@@ -162,7 +162,7 @@ def index_folder(
     root = Path(folder).resolve()
     paths = pictures(root)
     if not paths:
-        raise MissingDataError(f"{folder} holds no PNG, JPEG or TIFF file; check the path")
+        raise MissingDataError(f"{folder} contains no PNG, JPEG or TIFF file; check the path")
     rows = []
     for path in paths:
         where = relative(path, root)
@@ -216,7 +216,7 @@ def index_table(
 
 
 def _place_below(roots: Sequence[Path], text: str) -> str:
-    """Return a path relative to the first of the folders that it lies in; as it is where it lies in none."""
+    """Return a path relative to the first of the folders that contain it; unchanged if none does."""
     path = Path(os.path.normpath(roots[0] / text))
     below = next((root for root in roots if path.is_relative_to(root)), None)
     return Path(text).as_posix() if below is None else path.relative_to(below).as_posix()
@@ -314,5 +314,5 @@ def _without_empty_classes(entries: Sequence[Entry], classes: tuple[str, ...]) -
 
 
 def _natural(name: str) -> tuple[int, int, str]:
-    """Numbers by value, then names by letter."""
+    """Sort key: numbers by value, then names by letter."""
     return (0, int(name), "") if name.isdecimal() else (1, 0, name)

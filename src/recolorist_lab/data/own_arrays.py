@@ -1,4 +1,4 @@
-"""Your own images in an .npz, into the same manifest as everybody else's.
+"""Make a manifest of your own images in an .npz file.
 
 Two layouts are read. With ``images`` and ``labels``, and where wanted ``splits``, ``domains`` and ``groups``, all arrays have one
 entry for each image. Or the images of each split have arrays of their own, as in MedMNIST: ``train_images``, ``train_labels`` and
@@ -81,7 +81,7 @@ def _prefixes(archive: Path, names: list[str]) -> list[str]:
     prefixes = [f"{split}_" for split in (*SPLITS, *EXTRA_SPLITS) if f"{split}_images" in names]
     if not prefixes:
         raise ArrayError(
-            f"{archive} holds the arrays {', '.join(names[:8]) or 'none'}; wanted are images and labels, or train_images, "
+            f"{archive} holds the arrays {', '.join(names[:8]) or 'none'}; expected are images and labels, or train_images, "
             "train_labels and so on"
         )
     return prefixes

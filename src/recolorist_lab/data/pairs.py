@@ -1,4 +1,4 @@
-"""The pairs of the transfer protocol: 800 contents and 800 styles from a training split, whatever its size."""
+"""Draw the pairs of the transfer protocol: 800 contents and 800 styles from a training split of any size."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Pairs:
     repeats: bool
 
     def __len__(self) -> int:
-        """Number of pairs."""
+        """Return the number of pairs."""
         return len(self.content)
 
 
@@ -53,20 +53,20 @@ def draw_pairs(images: int, seed: int, count: int = COUNT) -> Pairs:
         (800, True, True)
     """
     if images < 1 or count < 1:
-        raise OptionError(f"{count} pairs of {images} images were asked for; both must be at least 1")
+        raise OptionError(f"{count} pairs of {images} images were requested; both must be at least 1")
     content = _passes(images, count, seed, _CONTENT)
     style = _apart(content, _passes(images, count, seed, _STYLE), images) if images > 1 else content.copy()
     return Pairs(content, style, repeats=count > images)
 
 
 def _passes(images: int, count: int, seed: int, purpose: int) -> NDArray[np.int64]:
-    """Shuffled passes over all images, one stream each, cut at ``count``."""
+    """Draw shuffled passes over all images, one stream each, cut at ``count``."""
     rounds = -(-count // images)
     return np.concatenate([stream(seed, index=turn, purpose=purpose).permutation(images) for turn in range(rounds)])[:count]
 
 
 def _apart(content: NDArray[np.int64], style: NDArray[np.int64], images: int) -> NDArray[np.int64]:
-    """Where a pair is one image twice, change its style with that of another pair; which styles there are stays the same."""
+    """Where a pair is one image twice, exchange its style with that of another pair."""
     style = style.copy()
     for pair in np.flatnonzero(content == style):
         fits = np.flatnonzero((style != content[pair]) & (content != style[pair]))

@@ -59,7 +59,7 @@ def _parse(part: type[Part], table: Any, where: str) -> Part:
 
 
 def _value(value: Any, hint: Any, where: str) -> Any:
-    """The value as its field has it; nothing is converted but lists and tables to tuples."""
+    """Convert a value to the type of its field: lists and tables become tuples, nothing else is converted."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         return _value(value, next(choice for choice in inner if choice is not type(None)), where)
@@ -76,7 +76,7 @@ def _value(value: Any, hint: Any, where: str) -> Any:
 
 
 def _tuple(value: Any, inner: tuple[Any, ...], where: str) -> tuple[Any, ...]:
-    """A list as a tuple, and a table as pairs of a name and what belongs to it."""
+    """Convert a list to a tuple, and a table to pairs of name and value."""
     if inner[-1] is not Ellipsis:
         return (value[0], _value(value[1], inner[1], where))
     items = list(value.items()) if isinstance(value, Mapping) else value
@@ -111,13 +111,13 @@ def card_of(name: str) -> Card:
         ('retinamnist.npz', 'retinamnist')
         >>> card_of("imagenet")
         Traceback (most recent call last):
-        recolorist.errors.OptionError: 'imagenet' is no dataset of the study; choose from camelyon17, epistr, ...
+        recolorist.errors.OptionError: 'imagenet' is not a dataset of the study; choose from camelyon17, epistr, ...
     """
     card = find_card(name)
     if card is None:
         raise OptionError(
-            f"{name!r} is no dataset of the study; choose from {', '.join(CARDS)}; those of MedMNIST also with their side, as in "
-            "'pathmnist_28' (28, 64, 128 or 224 pixels)"
+            f"{name!r} is not a dataset of the study; choose from {', '.join(CARDS)}; for MedMNIST also with the side, "
+            "such as 'pathmnist_28' (28, 64, 128 or 224 pixels)"
         )
     return card
 

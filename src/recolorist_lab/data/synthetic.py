@@ -1,4 +1,4 @@
-"""Synthetic hospitals: labelled tissue-like tiles, any number of hospitals, no download. The default data of every study.
+"""Synthetic hospitals: labelled tissue-like tiles of any number of hospitals, without a download.
 
 What a tile shows (the class) is the shape of its nuclei; how it looks (stain vectors, white point, gamma, optics, noise) is its
 hospital. The same recipe gives the same bytes.
@@ -32,7 +32,7 @@ _HOSPITAL, _TILE = 201, 202  # purposes of the random streams
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Everything that decides the tiles. ``tiles`` is per hospital, shared out evenly among the classes.
+    """All values that decide the tiles.
 
     Of the hospitals, the last is for testing, the one before for validation, the others for training; with two, none validates.
     """
@@ -45,7 +45,9 @@ class Recipe:
 
     def __post_init__(self) -> None:
         if self.hospitals < 1 or self.tiles < len(self.classes) or not 8 <= self.size <= 1024:
-            raise OptionError(f"{self} is refused; at least one hospital, one tile for each class, and 8 to 1024 pixels a side")
+            raise OptionError(
+                f"{self} is not accepted; give at least one hospital, one tile for each class, and 8 to 1024 pixels a side"
+            )
         if len(set(self.classes)) != len(self.classes) or not self.classes or not set(self.classes) <= set(MORPHOLOGIES):
             raise OptionError(f"classes={self.classes}; choose different ones from {', '.join(MORPHOLOGIES)}")
 
@@ -98,7 +100,7 @@ def hospital(number: int, seed: int = 0) -> Scanner:
         ('north', 'hospital_7', True, False)
     """
     if number < 0:
-        raise OptionError(f"hospital {number} was asked for; they are counted from 0")
+        raise OptionError(f"hospital {number} was requested; hospitals are numbered from 0")
     scanners = list(SCANNERS.values())
     if number < len(scanners):
         return scanners[number]
@@ -144,7 +146,7 @@ def tile(recipe: Recipe, number: int, index: int) -> Bytes:
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """A set in memory: images in the order of the manifest's rows."""
+    """A set of tiles in memory: images in the order of the manifest's rows."""
 
     images: Bytes
     manifest: Manifest
@@ -231,7 +233,7 @@ def _places(recipe: Recipe) -> Iterator[tuple[int, int]]:
 
 
 def _varied(rng: np.random.Generator, middle: Any, spread: float) -> Any:
-    """Optical densities around a middle: each dye absorbs a little differently in every laboratory."""
+    """Vary optical densities around a mean: each dye absorbs a little differently in every laboratory."""
     return np.clip(middle * np.exp(rng.normal(0.0, spread, 3)), 0.05, 1.0)
 
 

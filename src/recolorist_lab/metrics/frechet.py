@@ -87,9 +87,9 @@ def feature_pair(fa: Any, fb: Any) -> tuple[Features, Features]:
     first, second = np.asarray(fa, np.float64), np.asarray(fb, np.float64)
     for features in (first, second):
         if features.ndim != 2 or len(features) < 2 or features.shape[1] < 1:
-            raise RangeError(f"features have shape {features.shape}; they are one row per image, of two images at least")
+            raise RangeError(f"features have shape {features.shape}; accepted are at least two rows, one for each image")
         if not np.isfinite(features).all():
-            raise RangeError("features hold NaN or infinity; something went wrong before this")
+            raise RangeError("features contain NaN or infinity; check the images and the network")
     if first.shape[1] != second.shape[1]:
         raise RangeError(f"features have {first.shape[1]} and {second.shape[1]} columns; take both from one network")
     return first, second
@@ -100,5 +100,5 @@ def _centred(features: Features) -> Features:
 
 
 def _short(features: Features) -> Features:
-    """With more rows than columns the triangle of a QR decomposition has the same products, and is smaller."""
+    """Replace rows by the triangle of a QR decomposition, which has the same products, where there are more rows than columns."""
     return features if features.shape[0] <= features.shape[1] else np.asarray(np.linalg.qr(features, mode="r"))

@@ -1,4 +1,4 @@
-"""Evaluating a stream of pairs: every metric in one pass, batch by batch, never all images in memory."""
+"""Evaluate a stream of pairs: every metric in one pass, batch by batch, without all images in memory."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class _Choices:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Triples as the metrics want them."""
+    """Triples in the forms that the metrics need."""
 
     triples: list[Triple]
     content: torch.Tensor  # uint8 (N, 3, H, W)
@@ -155,7 +155,7 @@ _MEASURES: Final[Mapping[str, Callable[[_Group, _Choices], torch.Tensor]]] = {
 
 
 class _EvaluationRun:
-    """What has been seen so far."""
+    """The state of an evaluation."""
 
     def __init__(self, choices: _Choices, cache: FeatureCache | None, style_key: str | None) -> None:
         self.choices, self.cache, self.style_key = choices, cache, style_key
@@ -203,7 +203,7 @@ class _EvaluationRun:
 
     def finish(self) -> Evaluation:
         if not self.count:
-            raise OptionError("no pairs came; an evaluation needs one at least, and FID and KID more")
+            raise OptionError("no pairs were given; an evaluation needs at least one, and FID and KID more")
         pairs = {name: np.concatenate(values) for name, values in self.pairs.items()}
         means = {name: float(values.mean()) for name, values in pairs.items() if name != "pearson"}
         added = {name: means.pop(name) for name in sorted(self.choices.metrics - set(ALL))}
@@ -255,7 +255,7 @@ class _EvaluationRun:
             self.pairs.setdefault("pearson", []).append(np.array([audit.pearson_pooled for audit in audits]))
 
     def _identities(self) -> dict[str, str]:
-        """The forms and networks behind the numbers."""
+        """Return the forms and networks behind the numbers."""
         identities = {"ssim": self.choices.ssim_form} if "ssim" in self.choices.metrics else {}
         if "lpips" in self.choices.metrics:
             from recolorist_lab.metrics import perceptual
@@ -271,7 +271,7 @@ def _choices(
         raise OptionError(f"metrics is {metrics!r}; give a list of {', '.join((*ALL, *METRICS))}")
     names = with_parts(option(name, (*ALL, *METRICS), "metrics") for name in metrics)
     if batch < 1:
-        raise OptionError(f"batch is {batch}; it must be 1 at least")
+        raise OptionError(f"batch is {batch}; accepted are numbers from 1")
     option(fid_backend, FID_BACKENDS, "fid_backend")
     option(ssim_form, SSIM_FORMS, "ssim_form")
     option(lpips_net, LPIPS_NETS, "lpips_net")

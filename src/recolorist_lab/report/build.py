@@ -1,4 +1,4 @@
-"""Write a report: every table in four forms, every figure as PNG and PDF, and one page in the house look."""
+"""Write a report: every table in four formats, every figure as PNG and PDF, and one HTML page."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ from recolorist_lab.runs.study import Study
 __all__ = ["PAGE", "WrittenReport", "build"]
 
 PAGE: Final = "index.html"
-_TITLE: Final = "The study, reported"
+_TITLE: Final = "Report of the studies"
 _FIGURES: Final = ("png", "pdf")
 _STYLE: Final = """
 section { display: grid; gap: 0.9rem; padding-top: 1rem; min-width: 0; }
 section > h2 { font-size: 1.2rem; }
 main { max-width: 1440px; }
 .wide { overflow-x: auto; }
+@supports (animation-timeline: scroll()) { .wide { animation: more linear; animation-timeline: scroll(self inline); } }
 .wide table { width: auto; }
 .wide td, .wide th { font-size: 0.86rem; padding: 0.2rem 0.55rem; }
 .wide thead th { white-space: normal; vertical-align: bottom; }
@@ -45,7 +46,7 @@ ul.plain li { margin-bottom: 0.45rem; }
 
 @dataclass(frozen=True)
 class WrittenReport:
-    """What a report came to."""
+    """What a report contains: tables, figures, gaps and the page."""
 
     page: Path
     tables: int
@@ -115,7 +116,9 @@ def _figure(figure: Any, title: str, name: str, out: Path) -> str:
         _write(out / "figures" / f"{name}.{suffix}", data)
     inside, words = base64.b64encode(pictures["png"]).decode(), escape(title)
     links = " · ".join(f'<a href="figures/{name}.{suffix}">{suffix}</a>' for suffix in _FIGURES)
-    image = chart(f'<img alt="{words}" src="data:image/png;base64,{inside}">')
+    has_photographs = any(axes.images for axes in figure.axes)  # their colours must stay; charts follow the dark theme
+    style = "" if has_photographs else 'class="chart-image" '
+    image = chart(f'<img {style}alt="{words}" src="data:image/png;base64,{inside}">')
     caption = f'<figcaption class="muted small">{words} <span class="files">{links}</span></figcaption>'
     return f'<figure class="card" id="figure-{name}">{image}{caption}</figure>'
 

@@ -83,7 +83,7 @@ _UNDATED: Final = MappingProxyType(
 
 @contextmanager
 def house() -> Iterator[None]:
-    """Draw with our settings of Matplotlib only; a user's own configuration does not show.
+    """Draw with the lab's settings of Matplotlib; the user's own configuration is ignored.
 
     Yields:
         While the block runs.
@@ -143,7 +143,7 @@ def render(picture: Any, suffix: str) -> bytes:
 
 
 def _settle(picture: Any) -> None:
-    """Lay out once: the engine starts from the last layout, so that a second drawing would differ from the first."""
+    """Compute the layout once: a second drawing would start from the last layout and differ."""
     if picture.get_layout_engine() is not None:
         picture.draw_without_rendering()
         picture.set_layout_engine("none")
@@ -165,7 +165,7 @@ def save(picture: Any, path: str | Path, formats: Sequence[str] = FORMATS) -> li
     """
     base = Path(path)
     if base.suffix.lstrip(".") in FORMATS:
-        raise OptionError(f"{base} names a format already; give the path without it, and the formats beside")
+        raise OptionError(f"{base} already has a suffix; give the path without it, and the formats separately")
     base.parent.mkdir(parents=True, exist_ok=True)
     return [atomic_write(base.with_name(f"{base.name}.{suffix}"), render(picture, suffix)) for suffix in formats]
 

@@ -78,7 +78,7 @@ def write(table: Table, form: str) -> str:
     if form == ".html":
         note = f'<p class="muted small">{escape(table.note)}</p>\n' if table.note else ""
         return html(table).replace("<table>\n", f"<table>\n<caption>{escape(table.title)}</caption>\n", 1) + note
-    raise OptionError(f"{form!r} is no form of a table; accepted are {', '.join(FORMS)}")
+    raise OptionError(f"{form!r} is not a format of tables; accepted are {', '.join(FORMS)}")
 
 
 def markdown(table: Table) -> str:
@@ -170,7 +170,7 @@ def html(table: Table) -> str:
 
 
 def _floating(table: Table) -> str:
-    """With a caption; the tabular is made narrower where a page is not wide enough for it."""
+    """Write a table with a caption; the tabular is scaled down where a page is too narrow for it."""
     caption = " ".join(_escape_latex(words.rstrip(".") + ".") for words in (table.title, table.note) if words)
     slug = re.sub(r"[^a-z0-9]+", "-", table.title.lower()).strip("-")[:40].rstrip("-")
     start = [r"% needs the packages booktabs and graphicx", r"\begin{table}", r"\centering", rf"\caption{{{caption}}}"]

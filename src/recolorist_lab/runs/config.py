@@ -219,8 +219,8 @@ def unknown(names: Iterable[str], accepted: Iterable[str], where: str) -> None:
     for name in names:
         if name not in choices:
             near = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
-            suggestion = f"did you mean {near[0]!r}? " if near else ""
-            raise OptionError(f"{where}: {name!r} is unknown; {suggestion}Accepted: {', '.join(map(repr, sorted(choices)))}")
+            suggestion = f"; did you mean {near[0]!r}?" if near else "."
+            raise OptionError(f"{where}: {name!r} is unknown{suggestion} Accepted: {', '.join(map(repr, sorted(choices)))}")
 
 
 def _typed(value: Any, hint: Any, where: str) -> Any:

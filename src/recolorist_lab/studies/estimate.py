@@ -1,4 +1,4 @@
-"""What the whole study needs before it starts: data, hours, disk. Hours come from small cells that are run here and now.
+"""Estimate what a whole study needs before it starts: data, hours, disk.
 
 A cell of each costly kind is run at the study's own image size on a few synthetic tiles. Its time for one image is multiplied by
 the images of every cell that has no result yet. That is rough, and the words beside the numbers say how they came about.
@@ -146,7 +146,7 @@ def measured(studies: Sequence[Study], *, networks: bool, device: str, side: int
 
 
 def _classifier(book: Ledger, studies: Sequence[Study]) -> tuple[float, int]:
-    """The difference between two epochs and one, so that starting up and testing do not count."""
+    """Time the difference between two epochs and one, so that start and test do not count."""
     configs = [cell.config for study in studies for cell in study.cells if cell.kind == "classify"]
     if not configs:
         return 0.0, 0
@@ -198,7 +198,7 @@ def _ran(book: Ledger, kind: str, config: Any) -> Result:
     cell = Cell("measured", kind, config, code=found_kind.fingerprint(config), data=found_kind.data(config))
     outcome = run_cell(book.root, book.lease, cell)
     if outcome.name != "done":
-        raise RecoloristError(f"the small {kind} cell that times are estimated from did not run: {outcome.message}")
+        raise RecoloristError(f"the small {kind} cell from which times are estimated failed: {outcome.message}")
     return book.result(cell)
 
 
@@ -246,7 +246,7 @@ def _work(study: Study, ledger: Ledger, rates: Rates | None) -> StudyWork:
 
 
 def _largest(cells: Sequence[Cell], seconds: Sequence[float | None]) -> str:
-    """The method that takes more than half of the time, if there are several and one does."""
+    """Return the method that takes more than half of the time, if there is one among several."""
     totals: dict[str, float] = {}
     for cell, duration in zip(cells, seconds, strict=True):
         name = str(getattr(cell.config, "method", ""))

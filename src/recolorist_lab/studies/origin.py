@@ -1,4 +1,4 @@
-"""Which code published results were made by, and whether it is the present code."""
+"""Whether published results were made by the present code, and by which commit."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def origin_sentence(environments: Sequence[Mapping[str, Any]], *, current: bool)
 
 
 def refuse_unclean(environments: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse to publish results that no commit holds the code of.
+    """Refuse to publish results whose code is in no commit.
 
     Args:
         environments: The environments recorded with the results.
@@ -75,8 +75,8 @@ def refuse_unclean(environments: Sequence[Mapping[str, Any]]) -> None:
         if not commit or commit.endswith(CHANGED):
             reason = "sources that were changed since their commit" if commit else "code whose commit was not recorded"
             raise OptionError(
-                f"results were made from {reason}, so nobody can make them again; commit the changes and run the study again, "
-                "or publish them all the same with --unclean"
+                f"results were made from {reason}, so they cannot be reproduced; commit the changes and run the study again, "
+                "or publish them with --unclean"
             )
 
 

@@ -1,4 +1,4 @@
-"""One command from nothing to the report: which studies, what to leave out, run them, report.
+"""Run all studies with one command: choose them, leave out what cannot run, run them, and write the report.
 
 The studies are files; which there are, and their quick configurations, is read from their folder. Everything that was done is in
 the ledger, so a second run goes on where the first one ended.
@@ -38,7 +38,7 @@ Bars = Callable[[str], AbstractContextManager[OnProgress]]
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What will be run, in this order, and what was left out and why."""
+    """The studies to run, in order, and what was left out and why."""
 
     files: Mapping[str, Path]  #: by name of the study
     studies: tuple[Study, ...]
@@ -46,7 +46,7 @@ class Reproduction:
 
     @property
     def cells(self) -> int:
-        """Of all studies."""
+        """The number of cells of all studies."""
         return sum(len(study.cells) for study in self.studies)
 
 
@@ -67,7 +67,7 @@ def configs() -> Path:
     for folder in (module_file.parents[1] / "configs", module_file.parents[3] / "configs"):
         if any(folder.glob("*.toml")):
             return folder
-    raise OptionError("the studies of the paper are not with this installation; name their folder with --configs")
+    raise OptionError("this installation has no study files; name their folder with --configs")
 
 
 def planned(folder: Path, *, quick: bool, only: Sequence[str] = ()) -> Reproduction:
@@ -92,7 +92,7 @@ def planned(folder: Path, *, quick: bool, only: Sequence[str] = ()) -> Reproduct
     }
     if not files_by_name:
         raise OptionError(
-            f"{folder} holds no {'*.quick.toml' if quick else '*.toml'}; name the folder of the studies with --configs"
+            f"{folder} contains no {'*.quick.toml' if quick else '*.toml'}; name the folder of the studies with --configs"
         )
     if unknown := [name for name in only if name not in files_by_name]:
         raise OptionError(f"{', '.join(unknown)}: no such study in {folder}; there are {', '.join(files_by_name)}")
@@ -104,8 +104,8 @@ def planned(folder: Path, *, quick: bool, only: Sequence[str] = ()) -> Reproduct
         if quick and bare.is_file() and not _have_networks():
             files[name] = bare
             left_out.append(
-                f"{name}: LPIPS, FID, KID and ArtFID are left out, because the weights of their networks are not here; "
-                f"`recolorist-lab weights fetch {' '.join(NETWORKS)}` brings them, and the same command then measures them"
+                f"{name}: LPIPS, FID, KID and ArtFID are left out, because the weights of their networks were not found; "
+                f"`recolorist-lab weights fetch {' '.join(NETWORKS)}` downloads them, and the same command then measures them"
             )
         else:
             files[name] = files_by_name[name]

@@ -1,4 +1,4 @@
-"""Several devices: this process works on the first and starts one for each other, so that the claim and the ledger stay here."""
+"""Train on several devices: this process uses the first device and starts one process for each other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAMES: Final = ("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "NODE_RANK", "LOCAL
 
 @contextmanager
 def following(settings: Settings, work: Callable[[Settings, None], object]) -> Iterator[None]:
-    """Run the other devices' part of a training while the block runs; they are started as torch's launchers start them.
+    """Run the other devices' part of a training during the block, in processes started as torch's launchers do.
 
     Args:
         settings: Of the run; with one device nothing is started.
@@ -64,7 +64,7 @@ def _follow(settings: Settings, work: Callable[[Settings, None], object], place:
 
 
 def _leave() -> None:
-    """Leave the group of processes that Fabric joined."""
+    """Leave the process group that Fabric joined."""
     import torch
 
     if torch.distributed.is_initialized():
@@ -72,12 +72,12 @@ def _leave() -> None:
 
 
 def _guard(processes: list[Any], over: threading.Event) -> None:
-    """A run whose follower died would wait for it for ever; end it, so that it is tried again from its checkpoint."""
+    """End the run if a follower dies, since it would wait for ever; it is then tried again from its checkpoint."""
     while not over.is_set():
         for process in processes:
             wait([process.sentinel], timeout=1.0)
             if process.exitcode and not over.is_set():
-                sys.stderr.write(f"recolorist-lab: the process of a device ended with exit code {process.exitcode}\n")
+                sys.stderr.write(f"recolorist-lab: the process of another device ended with exit code {process.exitcode}\n")
                 sys.stderr.flush()
                 os._exit(_ENDED)
 

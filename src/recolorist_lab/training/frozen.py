@@ -1,4 +1,4 @@
-"""Fit the head only: the network's features are computed once, and logistic regression is fitted to them.
+"""Fit the head only: features are computed once, and logistic regression is fitted to them.
 
 This answers in seconds where training the whole network takes minutes. Training images are used as they are and in augmented
 copies. The strength of the penalty is chosen by the validation loss. Features of images that are not augmented are the same for
@@ -44,7 +44,7 @@ _BATCH: Final = 64
 
 
 class Features(NamedTuple):
-    """One vector for each image, and what the image is."""
+    """One vector for each image, with its label and domain."""
 
     values: Floats
     targets: NDArray[np.int64]
@@ -67,8 +67,7 @@ def fit_head(settings: Settings, ready: Prepared, fabric: Any) -> tuple[dict[str
     """
     if not settings.weights or ready.algorithm.task.multilabel:
         raise OptionError(
-            "fit='head' needs weights to take features from, and one label for each image; name a file of weights, or use "
-            "fit='network'"
+            "fit='head' needs pretrained weights and one label for each image; name a file of weights, or use fit='network'"
         )
     extractor = Extractor(ready.algorithm.network, fabric, f"{settings.model} {settings.weights} {settings.precision}")
     train = extractor.augmented(ready.feed, settings.copies)
@@ -98,7 +97,7 @@ def fit_head(settings: Settings, ready: Prepared, fabric: Any) -> tuple[dict[str
 
 
 class Extractor:
-    """Computes the features of images with a network that stays as it is.
+    """Compute features of images with a network whose weights stay fixed.
 
     Args:
         network: The network; it is put into evaluation mode.
@@ -159,7 +158,7 @@ class Extractor:
         return found
 
     def _place(self, feed: Feed, batches: Sequence[Any]) -> Path | None:
-        """Return the file of these features; None where images are in memory, so that there is no folder of theirs."""
+        """Return the file of these features; None where images are in memory and have no folder."""
         samples = feed.samples
         dataset = samples.manifest.facts.dataset
         if not (samples.root / f"{dataset}.parquet").is_file():
@@ -180,7 +179,7 @@ def _write(path: Path | None, values: Floats) -> None:
 
 
 class _Head(NamedTuple):
-    """A fitted linear layer; classes that no training image has get no score."""
+    """A fitted linear layer; classes without a training image get no score."""
 
     weights: Floats
     bias: Floats
@@ -198,12 +197,12 @@ def _batches(feed: Feed, epoch: int) -> Iterator[Any]:
 
 
 def _fit(train: Features, penalty: float, classes: int) -> _Head:
-    """Logistic regression with classes weighted inversely to their counts."""
+    """Fit logistic regression with classes weighted inversely to their counts."""
     from sklearn.linear_model import LogisticRegression
 
     present = np.unique(train.targets)
     if len(present) < 2:
-        raise OptionError(f"the training images are of {len(present)} class; a classifier needs two at least")
+        raise OptionError(f"the training images are of {len(present)} class; a classifier needs at least two")
     fitted = LogisticRegression(C=penalty, class_weight="balanced", max_iter=2_000).fit(train.values, train.targets)
     weights, bias = np.zeros((classes, train.values.shape[1])), np.full(classes, -np.inf)
     if len(present) == 2:  # one row: the second class against the first

@@ -1,4 +1,4 @@
-"""Classifiers: any of timm's by name, always from random weights, seen as features and a head."""
+"""Classifiers: any timm network by name, from random weights, split into features and head."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def build(name: str, classes: int, *, own_head: bool) -> Classifier:
     """
     if name not in timm.list_models():
         near = ", ".join(difflib.get_close_matches(name, timm.list_models(), n=3))
-        raise OptionError(f"{name!r} is no model of timm; {f'near are {near}' if near else 'see timm.list_models()'}")
+        raise OptionError(f"{name!r} is not a model of timm; {f'near are {near}' if near else 'see timm.list_models()'}")
     net: Any = timm.create_model(name, pretrained=False, num_classes=classes)
     head = net.get_classifier()
     if not isinstance(head, nn.Linear):
@@ -101,7 +101,7 @@ def build(name: str, classes: int, *, own_head: bool) -> Classifier:
 
 
 def parameters(model: nn.Module) -> int:
-    """Count the numbers that are learnt.
+    """Count the trainable parameters.
 
     Args:
         model: The network.

@@ -1,4 +1,4 @@
-"""One run from the name of a dataset to its scores. Everything a result depends on is in the settings and the data."""
+"""Run one training from the name of a dataset to its scores."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def make_fabric(settings: Settings, *, launch: bool = True) -> Any:
     )
     if fabric._precision.precision != settings.precision:  # noqa: SLF001 - Fabric would go on with another, and a warning
         raise OptionError(
-            f"precision={settings.precision!r} is not to be had on {fabric.device.type}; use another, such as 'bf16-mixed'"
+            f"precision={settings.precision!r} is not available on {fabric.device.type}; use another, such as 'bf16-mixed'"
         )
     if launch:
         fabric.launch()
@@ -137,7 +137,7 @@ def _shared_bytes(settings: Settings) -> int:
 
 
 def _tested(settings: Settings, ready: Prepared, val: Reader, fabric: Any) -> dict[str, dict[str, Json]]:
-    """Scores of the best weights, by name of the set."""
+    """Return the scores of the kept weights, by name of the set."""
     splits = ready.splits
     readers = {"val": val, "test": _reader(Feed(splits.test), settings, fabric)}
     for name, part in (("source", splits.source), ("val_split", splits.val_split)):
@@ -156,7 +156,7 @@ def _tested(settings: Settings, ready: Prepared, val: Reader, fabric: Any) -> di
 def _keep(
     settings: Settings, ready: Prepared, trainer: ClassifierTrainer, tested: dict[str, dict[str, Json]], context: Context
 ) -> None:
-    """Weights in timm's own keys with what it takes to use them, and everything that was measured."""
+    """Keep the weights in timm's keys with what is needed to use them, and all measurements."""
     facts = ready.splits.train.manifest.facts
     config = {
         "architecture": settings.model,

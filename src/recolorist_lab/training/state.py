@@ -1,4 +1,4 @@
-"""Where a run stands, as bytes and back: tensors as safetensors, everything else as JSON in its header. Nothing is pickled."""
+"""The state of a run as bytes: tensors as safetensors, everything else as JSON in its header. Nothing is pickled."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def unpack(data: bytes) -> tuple[dict[str, Tensor], Any]:
         facts = json.loads(json.loads(data[8 : 8 + length])["__metadata__"][_KEY])
         return load(data), facts
     except (ValueError, KeyError, TypeError, RecursionError, SafetensorError) as error:
-        raise CheckpointError(f"this is not a checkpoint of a training run: {error}; delete it to begin again") from error
+        raise CheckpointError(f"this is not a checkpoint of a training run: {error}; delete it to start again") from error
 
 
 def weights(tensors: Mapping[str, Tensor]) -> bytes:
@@ -165,7 +165,7 @@ def restore(
         optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
         return _below(tensors, _BEST), Counters(**facts["progress"]), facts["scaler"]
     except (RuntimeError, KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(f"the checkpoint does not fit this run: {error}; delete it to begin again") from error
+        raise CheckpointError(f"the checkpoint does not fit this run: {error}; delete it to start again") from error
 
 
 def _below(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

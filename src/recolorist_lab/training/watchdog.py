@@ -1,4 +1,4 @@
-"""End a run that hangs, so that its claim lapses and its GPU is free.
+"""End a run that hangs, so that its claim expires and its GPU is free.
 
 A thread keeps a claim alive whatever the training does. Where a loader, a driver or another device never answers, the process
 would hold its cell for ever. Every minibatch that is read is a sign of life; without one for too long the process ends itself.
@@ -51,14 +51,14 @@ def _watch(seconds: float, is_over: threading.Event, end: Callable[[str], None])
     while not is_over.wait(max(0.0, _last + seconds - time.monotonic())):
         if time.monotonic() - _last >= seconds:
             end(
-                f"the run did not go on for {seconds:g} s and is ended; started again, it goes on from its last checkpoint. "
+                f"the run made no progress for {seconds:g} s and is ended; start it again to continue from its last checkpoint. "
                 "Set hang_seconds higher if a minibatch can take that long"
             )
             return
 
 
 def _end(sentence: str) -> None:
-    """Nothing less ends a process whose main thread waits inside a library."""
+    """End the process at once; nothing else works while its main thread waits inside a library."""
     sys.stderr.write(f"recolorist-lab: {sentence}\n")
     sys.stderr.flush()
     os._exit(HUNG)

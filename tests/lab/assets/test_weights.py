@@ -178,7 +178,7 @@ class TestDownload:
     def test_wrong_bytes_are_not_kept(self, served: Server, link: Link, tmp_path: Path) -> None:
         served.files[f"/{HOST}/whole-0000.pth"] = FULL[:-1] + b"?"
         with pytest.raises(
-            WeightsError, match=r"part\.pth .* is wanted and not here; .*could not be downloaded: .*has the sha256"
+            WeightsError, match=r"part\.pth .* is needed and was not found; .*could not be downloaded: .*has the sha256"
         ):
             path_of("part", link=link)
         assert [path.name for path in own(tmp_path, "whole", "").iterdir()] == ["lock"]

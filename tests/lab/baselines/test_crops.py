@@ -73,7 +73,7 @@ class TestShuffles:
         assert all(len(set(batch)) == 3 for batch in batches)
         assert {one for batch in batches for one in batch} == set(range(5))
         assert any(len(set(drawn(plain, 0, start, 3))) < 3 for start in range(0, 120, 3))
-        with pytest.raises(OptionError, match="wants 6 different images and the data hold 5"):
+        with pytest.raises(OptionError, match="needs 6 different images and the data have 5"):
             Loader(Numbered(5), RECIPE, seed=1, distinct=6)
 
 
@@ -140,7 +140,7 @@ class TestSources:
         assert tiles.fingerprint != images_of("synthetic:hospitals=3,tiles=4,size=16", split=None).fingerprint
 
     def test_bad_sources(self, tmp_path: Path) -> None:
-        with pytest.raises(OptionError, match="holds no images"):
+        with pytest.raises(OptionError, match="contains no images"):
             images_of(tmp_path)
         Image.fromarray(picture(0, (9, 7))).save(tmp_path / "a.png")
         (tmp_path / "b.png").write_bytes(b"\x89PNG\r\n\x1a\nnothing more")

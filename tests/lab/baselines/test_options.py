@@ -20,5 +20,5 @@ class TestOptions:
 
     def test_each_once(self) -> None:
         assert pairs(["a=1", "b="], "--x") == {"a": "1", "b": ""}
-        with pytest.raises(OptionError, match="each once"):
+        with pytest.raises(OptionError, match="each option once"):
             pairs(["a=1", "a=2"], "--x")

@@ -45,10 +45,15 @@ def test_git_vouches_for_a_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(OptionError, match="no checksum is known"):
         converted(file)
     known(monkeypatch, "0" * 40)
-    with pytest.raises(OptionError, match=r"no git id of a released file fits 'content_encoder'; .* has the sha256"):
+    with pytest.raises(OptionError, match=r"no git id of a released file matches 'content_encoder'; .* has the sha256"):
         converted(file)
     known(monkeypatch, pretrained.git_blob_of(file))
     assert set(converted(file)) == {"content_encoder", "attribute_encoder"}
+
+
+def test_a_part_that_does_not_exist_is_named(file: Path) -> None:
+    with pytest.raises(OptionError, match=r"parts of Contrimix: 'content_encodr' is unknown; did you mean 'content_encoder'\?"):
+        pretrained.convert("contrimix", {"content_encodr": file}, file.with_name("out.safetensors"), **SMALL)
 
 
 def test_the_id_is_gits(tmp_path: Path) -> None:

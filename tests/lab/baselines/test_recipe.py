@@ -18,7 +18,7 @@ class TestRecipe:
             TrainingRecipe().but(**wrong)
 
     def test_unknown_names_are_refused(self) -> None:
-        with pytest.raises(OptionError, match="'speed' is nothing a recipe holds"):
+        with pytest.raises(OptionError, match="'speed' is not a value of a recipe"):
             TrainingRecipe().but(speed=3)
 
     def test_epochs_become_iterations(self) -> None:

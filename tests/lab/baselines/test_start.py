@@ -45,13 +45,15 @@ class TestBeginWith:
 
     def test_refuses_weights_without_a_part_in_common(self, decoder: Path) -> None:
         model = build("contrimix", encoder="random")
-        with pytest.raises(OptionError, match=r"holds decoder and Contrimix trains .*; give weights that have a part in common"):
+        with pytest.raises(
+            OptionError, match=r"contains decoder and Contrimix trains .*; give weights with at least one of these parts"
+        ):
             begin_with(model, decoder)
 
     def test_refuses_a_part_that_does_not_fit_and_changes_nothing(self, decoder: Path) -> None:
         model, untouched = (build("styleformer", encoder="random", seed=1) for _ in range(2))
         assert "decoder" in model.trained_parts()
-        with pytest.raises(LayoutError, match=r"decoder in .* is not laid out as expected"):
+        with pytest.raises(LayoutError, match=r"decoder in .* does not have the expected layout"):
             begin_with(model, decoder)
         for one, other in zip(model.parameters(), untouched.parameters(), strict=True):
             assert torch.equal(one, other)

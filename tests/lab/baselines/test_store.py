@@ -40,7 +40,7 @@ class TestFiles:
         tensors, metadata = store.unpacked(path.read_bytes(), "a")
         other = tmp_path / "b.safetensors"
         other.write_bytes(store.packed(tensors, {**metadata, "seed": 6}))
-        with pytest.raises(layout.LayoutError, match="trained beside another encoder"):
+        with pytest.raises(layout.LayoutError, match="trained with another encoder"):
             store.load(other)
 
     def test_damaged_files(self, tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ class TestRefusals:
     def test_devices(self) -> None:
         assert device_of("auto") in {"cpu", "cuda"}
         for wrong in ("gpu", "cuda:99"):
-            with pytest.raises(OptionError, match="not to be had here"):
+            with pytest.raises(OptionError, match="not available on this machine"):
                 device_of(wrong)
 
 
@@ -165,9 +165,9 @@ class TestState:
         one = trainer(images)
         one.advance()
         data = one.state()
-        with pytest.raises(layout.LayoutError, match="not of this run"):
+        with pytest.raises(layout.LayoutError, match="not belong to this run"):
             trainer(images, seed=1).restore(data)
-        with pytest.raises(layout.LayoutError, match="not of this run"):
+        with pytest.raises(layout.LayoutError, match="not belong to this run"):
             trainer(images, Plain).restore(data)
         for bad in (b"", data[:-5], b"{}" * 50):
             with pytest.raises(RecoloristError):

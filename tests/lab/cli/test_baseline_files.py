@@ -62,10 +62,10 @@ class TestStylise:
 
     def test_refusals(self, weights: Path, pictures: Path) -> None:
         words = ("stylise", "efdm", "-w", weights, "-c", pictures / "c", "-s", pictures / "s")
-        refused("one file and there are 2 contents", *words, "-o", pictures / "a.png")
-        refused("write numbers with commas", *words, "-o", pictures / "o", "--mix", "1;2")
-        refused("2 styles came with 3 weights", *words, "-o", pictures / "o", "--mix", "1,2,3")
-        refused("holds EFDM, not AdaIN", "stylise", "adain", *words[2:], "-o", pictures / "o")
+        refused("one file, but there are 2 contents", *words, "-o", pictures / "a.png")
+        refused("write one number for each style", *words, "-o", pictures / "o", "--mix", "1;2")
+        refused("2 styles were given with 3 weights", *words, "-o", pictures / "o", "--mix", "1,2,3")
+        refused("contains EFDM, not AdaIN", "stylise", "adain", *words[2:], "-o", pictures / "o")
         Image.fromarray(picture(1, (20, 27))).save(pictures / "c" / "two.png")
         refused("overwrite each other", *words, "-o", pictures / "o2")
 
@@ -80,12 +80,12 @@ class TestConvert:
         with pytest.raises(RecoloristError, match="should have 804ca283"):
             run_json(*words)
         sums = _checksums(tmp_path)
-        refused("no git id of a released file fits 'decoder'", *words, "--sha256", f"encoder={sums['encoder']}")
+        refused("no git id of a released file matches 'decoder'", *words, "--sha256", f"encoder={sums['encoder']}")
         checked = [word for part, value in sums.items() for word in ("--sha256", f"{part}={value}")]
         done = run_json(*words, *checked)
         assert done["sha256"] == sums
         refused("exists; pass --force", *words, *checked)
-        assert "as it should be" in run_text(*words, *checked, "--force")
+        assert ", verified" in run_text(*words, *checked, "--force")
         run_json(
             "stylise",
             "efdm",
@@ -117,7 +117,7 @@ def test_as_a_command_of_its_own(tmp_path: Path) -> None:
     done = lab("baseline", "train", "adain", "--data", str(tmp_path), "--out", str(tmp_path / "run"), "--encoder", "random")
     assert done.code == 1
     assert done.err.startswith("recolorist-lab: ")
-    assert "holds no images" in done.err
+    assert "contains no images" in done.err
     assert "Traceback" not in done.err
 
 

@@ -20,7 +20,7 @@ def hospitals(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("name", "more", "reason"),
-    [("a", (), "--test-share"), (".", ("-m", "colour"), "'colour' is unknown"), (".", ("--weights", "no.pth"), "are not there")],
+    [("a", (), "--test-share"), (".", ("-m", "colour"), "'colour' is unknown"), (".", ("--weights", "no.pth"), "were not found")],
 )
 def test_refusals_are_one_sentence(hospitals: Path, tmp_path: Path, name: str, more: tuple[str, ...], reason: str) -> None:
     done = lab("compare", hospitals / name, "--out", tmp_path / "out", *words(*more))
@@ -32,7 +32,7 @@ def test_refusals_are_one_sentence(hospitals: Path, tmp_path: Path, name: str, m
 def test_a_folder_with_other_files_is_left_alone(hospitals: Path) -> None:
     done = lab("compare", hospitals, "--out", hospitals, *words())
     assert done.code == 1
-    assert "holds other files" in done.err
+    assert "contains other files" in done.err
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ class TestCards:
         assert "10,658,709,504 bytes" in text
 
     def test_an_unknown_name(self) -> None:
-        assert "'mnist' is no dataset of the study" in refused("info", "mnist")
+        assert "'mnist' is not a dataset of the study" in refused("info", "mnist")
 
 
 class TestFetch:
@@ -72,7 +72,7 @@ class TestFetch:
         assert text.count("downloaded and verified") == 18
         assert "IBM Aspera" in text
         assert len(list((tmp_path / "MLL23").rglob("*.TIF"))) == 90
-        assert run_text(*words).count("was there, and is right") == 18
+        assert run_text(*words).count("present and verified") == 18
         assert len(json.loads((tmp_path / RECORD).read_text())) == 18
 
     def test_a_fake_is_not_taken_for_the_real_archive(self, server: Server, tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ class TestIndex:
     def test_a_manifest_that_is_not_above_its_images_is_refused(self, tmp_path: Path) -> None:
         picture(tmp_path / "mine" / "a" / "1.png", 1)
         text = refused("index", "--folder", tmp_path / "mine", "--out", tmp_path / "other" / "m.parquet")
-        assert "paths are relative to its own folder" in text
+        assert "paths are relative to the manifest's folder" in text
         assert not (tmp_path / "other").exists()
 
     def test_a_table(self, tmp_path: Path) -> None:
@@ -138,9 +138,9 @@ class TestIndex:
     @pytest.mark.parametrize(
         ("words", "why"),
         [
-            ((), "give one of"),
-            (("ddi", "--folder", "x"), "give one of"),
-            (("ddi",), "--root is needed"),
+            ((), "give exactly one of"),
+            (("ddi", "--folder", "x"), "give exactly one of"),
+            (("ddi",), "--root is missing"),
             (("retina", "--root", "x", "--option", "idrid"), "write it as name=value"),
             (("ddi", "--root", "x", "--option", "a=b"), "has no option a; it has none"),
             (("--folder", "x", "--label-from", "none"), "every image needs a label"),
@@ -158,7 +158,7 @@ class TestCheckAndStats:
         next(tmp_path.rglob("*.png")).unlink()
         result = lab("check", path, "--root", tmp_path)
         assert result.exit_code == 3
-        assert "is not there" in result.stderr
+        assert "was not found" in result.stderr
 
     def test_check_by_name_holds_it_against_the_card(self, laid_out: LaidOut, tmp_path: Path) -> None:
         one, root = laid_out("ddi")
@@ -189,7 +189,7 @@ class TestCheckAndStats:
         assert rows[0]["agrees"] is None
 
     def test_no_manifest(self, tmp_path: Path) -> None:
-        assert "holds no manifest" in refused("stats", tmp_path)
+        assert "contains no manifest" in refused("stats", tmp_path)
 
 
 class TestUnpack:

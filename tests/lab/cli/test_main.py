@@ -42,4 +42,4 @@ class TestEntry:
         with pytest.raises(SystemExit) as left:
             main()
         assert left.value.code == 1
-        assert "recolorist-lab: 'nothing' is no dataset" in capsys.readouterr().err
+        assert "recolorist-lab: 'nothing' is not a dataset" in capsys.readouterr().err

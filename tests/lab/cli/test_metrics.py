@@ -95,7 +95,7 @@ class TestPairing:
     def test_as_many_of_each(self, folders: tuple[Path, Path, Path]) -> None:
         content, style, output = folders
         (output / "2.png").unlink()
-        with pytest.raises(OptionError, match="3 contents, 3 styles and 2 outputs are not as many"):
+        with pytest.raises(OptionError, match="3 contents, 3 styles and 2 outputs are not the same number"):
             paired(content, style, output, by="order")
         with pytest.raises(OptionError, match="'2' and 0 others"):
             paired(content, style, output)
@@ -103,12 +103,12 @@ class TestPairing:
     def test_two_of_one_name(self, folders: tuple[Path, Path, Path]) -> None:
         content, style, output = folders
         lay(content, {"0.tif": scene(0)})
-        with pytest.raises(OptionError, match=r"0\.png and .*0\.tif have one name"):
+        with pytest.raises(OptionError, match=r"0\.png and .*0\.tif have the same name"):
             paired(content, style, output)
 
     def test_nothing_there(self, folders: tuple[Path, Path, Path], tmp_path: Path) -> None:
         (tmp_path / "empty").mkdir()
-        with pytest.raises(OptionError, match="empty holds no images"):
+        with pytest.raises(OptionError, match="empty contains no images"):
             paired(folders[0], folders[1], tmp_path / "empty")
         with pytest.raises(OptionError, match="gone does not exist"):
             paired(folders[0], folders[1], tmp_path / "gone")
@@ -164,7 +164,7 @@ class TestCommand:
         ]
         first = lab("metrics", *folders, "--json")
         assert first.code == 0, first.err
-        assert "FID of 4 images is far too high" in first.err
+        assert "FID of 4 images is biased upwards" in first.err
         values = json.loads(first.out)
         assert values["lpips"] == 0
         assert values["artfid"] == pytest.approx(1 + values["fid"])

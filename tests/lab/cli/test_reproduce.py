@@ -112,7 +112,7 @@ class TestTheRealCommand:
         monkeypatch.setattr(estimate, "measured", lambda *_, **__: RATES)
         code, text = run_text("--configs", write(tmp_path / "configs", check=CHECK), "-o", tmp_path / "out")
         assert code == 1
-        assert "nothing was started: this is no terminal to ask at; add --yes" in text
+        assert "nothing was started: without a terminal the command cannot ask; add --yes" in text
         assert "Data:" in text
         assert not list((tmp_path / "out" / "ledger").glob("runs/*/*/result.json"))
 
@@ -152,7 +152,7 @@ class TestQuick:
             patch.setattr(Here, "start", once)
             code, text = run_text("--quick", "--configs", folder, "-o", tmp_path / "out")
         assert (code, len(here)) == (130, 1)
-        assert "the same command goes on from here" in text
+        assert "the same command continues from here" in text
         code, text = run_text("--quick", "--configs", folder, "-o", tmp_path / "out")
         assert code == 0
         assert "check: 2 of 2 cells done (1 now, 1 before" in text
@@ -189,7 +189,7 @@ class TestFull:
         words = ("--configs", write(tmp_path / "c", properties=ABSENT_DATA), "-o", tmp_path / "out", "--yes")
         code, text = run_text(*words)
         assert (code, here) == (1, [])
-        assert "1 datasets are not here and cannot be downloaded by a program: ddi" in text
+        assert "1 datasets are missing and cannot be downloaded by a program: ddi" in text
         code, text = run_text(*words, "--partial", "--json")
         assert code == 3
         summary = json.loads(text)

@@ -72,7 +72,7 @@ class TestTrain:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            (["--set", "seed=1"], "none that has an option of its own"),
+            (["--set", "seed=1"], "no name that has its own option"),
             (["--set", "learning_rate"], "accepted is name=value"),
             (["--set", "learningrate=1"], "did you mean 'learning_rate'"),
             (["--algorithm", "irm"], "'irm' is unknown"),

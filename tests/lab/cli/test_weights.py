@@ -38,7 +38,7 @@ class TestCommand:
         assert "vgg16: not here" in done.out
 
     def test_fetch_says_what_can_be_fetched(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        assert "name what to fetch: fid_inception" in lab("weights", "fetch").err
+        assert "no weights were named; accepted are fid_inception" in lab("weights", "fetch").err
         monkeypatch.setenv("RECOLORIST_OFFLINE", "1")
         done = lab("weights", "fetch", "adain_decoder")
         assert done.code == 1

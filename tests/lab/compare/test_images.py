@@ -36,7 +36,7 @@ class TestFind:
 
     def test_files_at_different_depths(self, hospitals: Path) -> None:
         picture(hospitals / "stray.png", 1)
-        with pytest.raises(OptionError, match=r"stray\.png lies at another depth"):
+        with pytest.raises(OptionError, match=r"stray\.png is at another folder level"):
             find_images(ImageSource(hospitals))
 
     def test_links_to_images_elsewhere(self, hospitals: Path, tmp_path: Path) -> None:

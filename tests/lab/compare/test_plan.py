@@ -58,7 +58,7 @@ def test_methods_that_cannot_be_compared(methods: tuple[str, ...]) -> None:
 
 
 def test_weights_must_be_there(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="are not there; name a file"):
+    with pytest.raises(OptionError, match="were not found; give the path of a file"):
         Training(weights=str(tmp_path / "resnet18.safetensors"))
 
 

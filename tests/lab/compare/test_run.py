@@ -34,11 +34,13 @@ def test_killed_and_begun_again_it_ends_with_a_report(hospitals: Path, tmp_path:
     while len(finished(out)) < 4 and process.poll() is None:
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    _, errors = process.communicate()
     before = finished(out)
     assert 4 <= len(before) < 8  # two timings and six trainings
     done = lab("compare", hospitals, "--out", out, *words())
     assert done.code == 0, done.err
+    assert b"Two short trainings first" in errors
+    assert "Two short trainings first" not in done.err
     assert "6 trainings (" in done.err
     assert "done before) of about" in done.err
     assert "What can be concluded" in done.out

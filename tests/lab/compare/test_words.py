@@ -18,7 +18,7 @@ def test_a_gain_a_loss_and_neither() -> None:
     assert "Colorist raised it by 10.0 points (95 % interval 10.0 to 10.0); better on 3 of 3 hospitals." in sentences
     assert "Gray Scale lowered it by 10.0 points" in sentences
     assert "AugMix made no difference that is distinct from chance" in sentences
-    assert "the change of hospital costs 30 points" in sentences
+    assert "; guessing gives 0.500. The change of hospital costs 30 points" in sentences
 
 
 def test_hospitals_that_do_not_differ() -> None:

@@ -79,7 +79,7 @@ class TestConvert:
         assert np.array_equal(open_array(tmp_path / "a" / "test_images.npy"), SMALL["test_images"])
         np.save(tmp_path / "a" / "test_images.npy", np.zeros_like(SMALL["test_images"]))
         path.unlink()
-        with pytest.raises(ArrayError, match=r"not as they were made and a\.npz is gone"):
+        with pytest.raises(ArrayError, match=r"are damaged and a\.npz is missing"):
             convert(path, tmp_path / "a")
 
     def test_the_map_cannot_be_written_to(self, tmp_path: Path) -> None:

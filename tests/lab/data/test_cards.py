@@ -193,5 +193,5 @@ def test_epistr_class_counts_can_only_be_two() -> None:
 
 
 def test_unknown_names_are_errors_that_list_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="'PathMNIST' is no dataset of the study; choose from camelyon17"):
+    with pytest.raises(ValueError, match="'PathMNIST' is not a dataset of the study; choose from camelyon17"):
         card_of("PathMNIST")

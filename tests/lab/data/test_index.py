@@ -143,7 +143,7 @@ class TestCheck:
             result = CliRunner().invoke(app, ["data", "check", *words])
             assert "instead of 224x224x1" in result.output  # the real card's
             assert "other pixels" not in result.output
-            assert "is not there" not in result.output
+            assert "was not found" not in result.output
 
 
 def test_an_inverted_set_gets_a_bank_of_its_own(fake: Card, tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ class TestSizes:
 
     def test_only_medmnist_has_sizes(self) -> None:
         for name in ("ddi_28", "breastmnist_30", "breastmnist_"):
-            with pytest.raises(OptionError, match="is no dataset of the study"):
+            with pytest.raises(OptionError, match="is not a dataset of the study"):
                 card_of(name)
 
     def test_an_archive_in_a_folder_that_cannot_be_written_to(self, fake: Card, tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ class TestSizes:
         assert Samples(path, "val", size=8)[0].image.shape == (8, 8, 3)
 
     def test_files_keep_their_manifest_beside_them(self, tmp_path: Path) -> None:
-        with pytest.raises(OptionError, match="its manifest must lie in their folder"):
+        with pytest.raises(OptionError, match="its manifest must be in their folder"):
             index(card_of("ddi"), tmp_path, into=tmp_path / "out")
 
 

@@ -214,7 +214,7 @@ class TestErrors:
             )
 
     def test_no_root(self) -> None:
-        with pytest.raises(OptionError, match="root is needed"):
+        with pytest.raises(OptionError, match="root is missing"):
             Samples(Manifest.of([Entry("d", "train", "d", "a", (0,))], FACTS))
 
     def test_a_wrong_size_is_refused_at_once(self, tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ class TestRefused:
         with pytest.raises(ManifestError, match="cannot be read as a manifest"):
             Manifest.read(tmp_path / "text.parquet")
         with pytest.raises(
-            ManifestError, match=r"there is no manifest .*absent\.parquet; make one with .* --root or RECOLORIST_DATA"
+            ManifestError, match=r"the manifest .*absent\.parquet was not found; make one with .* --root or RECOLORIST_DATA"
         ):
             Manifest.read(tmp_path / "absent.parquet")
 

@@ -70,7 +70,7 @@ class TestFingerprint:
 
 class TestRefused:
     def test_data_that_are_not_here(self, tmp_path: Path) -> None:
-        with pytest.raises(MissingDataError, match=r"'pathmnist' is not here.*recolorist-lab data index pathmnist --root"):
+        with pytest.raises(MissingDataError, match=r"'pathmnist' was not found.*recolorist-lab data index pathmnist --root"):
             open_dataset("pathmnist", tmp_path)
         with pytest.raises(MissingDataError, match=r"set RECOLORIST_DATA .* data index --help"):
             open_dataset("mine", tmp_path)

@@ -77,7 +77,7 @@ def test_one_image_too_few_is_refused(key: str, laid_out: LaidOut) -> None:
 def test_the_real_card_refuses_the_fake(key: str, laid_out: LaidOut, tmp_path: Path) -> None:
     """The override writes it all the same, and says so in the manifest itself."""
     _, root = laid_out(key)
-    with pytest.raises(CountError, match=r"is not what its card says: .*train has"):
+    with pytest.raises(CountError, match=r"differs from its card: .*train has"):
         index(CARDS[key], root)
     manifest = index(CARDS[key], root, allow_different=True)
     again = Manifest.read(manifest.write(tmp_path / "m.parquet"))
@@ -100,7 +100,7 @@ def test_one_schema_for_all(key: str, laid_out: LaidOut) -> None:
 
 @NINETEEN
 def test_missing_data_name_what_is_missing_and_what_to_do(key: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=f"is not there; recolorist-lab data fetch {key} --root"):
+    with pytest.raises(ValueError, match=f"was not found; `recolorist-lab data fetch {key} --root"):
         index(CARDS[key], tmp_path)
 
 

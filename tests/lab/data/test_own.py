@@ -67,7 +67,7 @@ class TestFolder:
             index_folder(tree, IndexOptions("pets"))
 
     def test_a_strange_split(self, tree: Path) -> None:
-        with pytest.raises(OptionError, match="'a' is no split"):
+        with pytest.raises(OptionError, match="'a' is not a split"):
             index_folder(tree, IndexOptions("pets"), split_from=0)
 
     def test_broken_files_are_left_out_and_listed(self, tree: Path) -> None:
@@ -78,7 +78,7 @@ class TestFolder:
         assert [left.path for left in manifest.facts.excluded] == ["a/cat/7.png"]
 
     def test_nothing_to_index(self, tmp_path: Path) -> None:
-        with pytest.raises(MissingDataError, match="holds no PNG, JPEG or TIFF"):
+        with pytest.raises(MissingDataError, match="contains no PNG, JPEG or TIFF"):
             index_folder(tmp_path, IndexOptions("none"))
         (tmp_path / "x").mkdir()
         (tmp_path / "x" / "a.png").write_bytes(b"no")
@@ -141,8 +141,8 @@ class TestTable:
         reasons = {left.path: left.reason for left in manifest.facts.excluded}
         assert reasons == {
             "1.png": "has no label",
-            "9.png": "is not there",
-            "x" * 300: "is not there",  # longer than any name may be
+            "9.png": "was not found",
+            "x" * 300: "was not found",  # longer than any name may be
             "../up.png": OUTSIDE,
             "/etc/x.png": OUTSIDE,
         }

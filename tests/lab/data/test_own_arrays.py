@@ -74,7 +74,7 @@ def test_several_labels(tmp_path: Path) -> None:
         ({"images": IMAGES, "labels": np.zeros(6)}, OptionError, "labels are float64"),
         ({"images": IMAGES.astype(np.float32), "labels": np.zeros(6, int)}, ArrayError, "are float32"),
         ({"images": IMAGES, "labels": np.zeros(6, int), "splits": np.array(["train"])}, OptionError, "splits has the shape"),
-        ({"images": IMAGES, "labels": np.zeros(6, int), "splits": np.array(["x"] * 6)}, OptionError, "is no split"),
+        ({"images": IMAGES, "labels": np.zeros(6, int), "splits": np.array(["x"] * 6)}, OptionError, "is not a split"),
     ],
 )
 def test_what_is_not_a_set_of_images_is_refused(arrays: Any, error: type[Exception], message: str, tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_folder_of_other_files_is_not_replaced(tmp_path: Path) -> None:
     """Images in ``mine/`` beside ``mine.npz`` are the user's."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "scan.png").write_bytes(b"precious")
-    with pytest.raises(ArrayError, match=r"holds other files, such as scan\.png.*--out"):
+    with pytest.raises(ArrayError, match=r"contains other files, such as scan\.png.*--out"):
         index_npz(saved(tmp_path, images=IMAGES, labels=np.arange(6) % 2), IndexOptions("mine"))
     assert (tmp_path / "mine" / "scan.png").read_bytes() == b"precious"
 

@@ -49,7 +49,7 @@ def test_shares_that_cannot_be(patients: Manifest, test: float, val: float) -> N
         split_by_shares(patients, test=test, val=val)
 
 
-@pytest.mark.parametrize(("pattern", "reason"), [("(", "is no regular expression"), ("slide", "matches nothing in")])
+@pytest.mark.parametrize(("pattern", "reason"), [("(", "is not a regular expression"), ("slide", "matches nothing in")])
 def test_a_pattern_that_finds_no_patient(tmp_path: Path, pattern: str, reason: str) -> None:
     picture(tmp_path / "benign" / "p1.png", 1)
     with pytest.raises(OptionError, match=reason):

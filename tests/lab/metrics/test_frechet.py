@@ -80,10 +80,10 @@ class TestFid:
     @pytest.mark.parametrize(
         ("a", "b", "why"),
         [
-            (np.zeros(5), np.zeros((5, 2)), r"shape \(5,\); they are one row per image"),
-            (np.zeros((1, 4)), np.zeros((5, 4)), "of two images at least"),
+            (np.zeros(5), np.zeros((5, 2)), r"shape \(5,\); accepted are at least two rows"),
+            (np.zeros((1, 4)), np.zeros((5, 4)), "at least two rows"),
             (np.zeros((5, 4)), np.zeros((5, 3)), "4 and 3 columns; take both from one network"),
-            (np.full((5, 4), np.nan), np.zeros((5, 4)), "hold NaN or infinity"),
+            (np.full((5, 4), np.nan), np.zeros((5, 4)), "contain NaN or infinity"),
         ],
     )
     def test_bad_features_are_refused(self, a: Features, b: Features, why: str) -> None:

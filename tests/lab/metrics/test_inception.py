@@ -106,7 +106,7 @@ class TestBuilding:
     def test_without_weights_it_raises(self, backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("RECOLORIST_WEIGHTS", str(tmp_path))
         monkeypatch.setenv("TORCH_HOME", str(tmp_path))
-        with pytest.raises(WeightsError, match="is wanted and not here"):
+        with pytest.raises(WeightsError, match="is needed and was not found"):
             features(unit(scene(1)), backend)
 
     def test_weights_of_another_network_are_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,5 +120,5 @@ class TestVgg:
 def test_without_weights_it_raises(net: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLORIST_WEIGHTS", str(tmp_path))
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
-    with pytest.raises(WeightsError, match="is wanted and not here"):
+    with pytest.raises(WeightsError, match="is needed and was not found"):
         lpips(A, B, net=net)

@@ -229,16 +229,16 @@ class TestRefusals:
         monkeypatch.setenv("TORCH_HOME", str(tmp_path))
         inception._network.cache_clear()
         perceptual._model.cache_clear()
-        with pytest.raises(WeightsError, match="is wanted and not here"):
+        with pytest.raises(WeightsError, match="is needed and was not found"):
             evaluate(never(), metrics=[metric])
 
     def test_no_pairs(self) -> None:
-        with pytest.raises(OptionError, match="no pairs came"):
+        with pytest.raises(OptionError, match="no pairs were given"):
             evaluate([], metrics=["ssim"])
 
     def test_too_few_for_a_distance_of_sets(self, looked_at: list[int]) -> None:
         assert looked_at == []
-        with pytest.raises(RangeError, match="of two images at least"):
+        with pytest.raises(RangeError, match="at least two rows"):
             evaluate(matched(1), metrics=["fid"])
         with pytest.raises(OptionError, match="100 subsets of 1 from 3 and 3 images"):
             evaluate(matched(3), metrics=["kid"])

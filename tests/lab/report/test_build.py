@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from recolorist.errors import OptionError
-from recolorist_lab.report.build import build
+from recolorist_lab.report import figures
+from recolorist_lab.report.build import _figure, build
 from recolorist_lab.report.rows import IncompleteError
 from recolorist_lab.runs.ledger import Ledger
 from recolorist_lab.runs.study import Study
@@ -47,3 +49,16 @@ def test_two_studies_of_one_name_are_refused(finished: tuple[Study, Ledger], tmp
         build([study, study], book, tmp_path)
     with pytest.raises(OptionError, match="no study"):
         build([], book, tmp_path)
+
+
+def test_charts_follow_the_dark_theme_and_photographs_keep_their_colours(tmp_path: Path) -> None:
+    drawn = {}
+    for name in ("chart", "photograph"):
+        figure, axes = figures.figure(2.0, 1.0)
+        if name == "photograph":
+            axes.imshow(np.zeros((4, 4, 3)))
+        else:
+            axes.plot([0, 1], [0, 1])
+        drawn[name] = _figure(figure, name, name, tmp_path)
+    assert 'class="chart-image"' in drawn["chart"]
+    assert 'class="chart-image"' not in drawn["photograph"]

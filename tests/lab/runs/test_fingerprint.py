@@ -117,8 +117,8 @@ DOES_NOT: list[tuple[str, dict[str, Any], str, str, str]] = [
         "transfer_train",
         ADAIN,
         "recolorist_lab/baselines/networks/adain.py",
-        '"""AdaIN: channel means',
-        '"""Adaptive: channel means',
+        '"""AdaIN: the channel means',
+        '"""Adaptive: the channel means',
     ),
     (
         "transfer_train",

@@ -75,7 +75,7 @@ class TestNeeds:
         assert "0.1 s for one image that the classifier learns from" in text
         assert "GPU hours are the processor's divided by 64" in text
         assert "pathmnist         missing, to download, 12.6 GB" in text
-        assert "retina            missing, to be asked for (account, by hand, agreement), size not published" in text
+        assert "retina            missing, must be requested (account, by hand, agreement), size not published" in text
         assert json.loads(json.dumps(needs.to_json()))["disk_bytes"] == needs.disk
         on_gpu = needs_of([load(configs() / "classify.toml")], Ledger(tmp_path / "ledger"), replace(RATES, device="cuda"))
         assert on_gpu.gpu_hours == pytest.approx(sum(one.hours or 0 for one in on_gpu.work))

@@ -63,7 +63,7 @@ class TestPlan:
         assert "weights fetch fid_inception alexnet_features" in planned(configs(), quick=True).left_out[0]
 
     def test_other_folders_and_names(self, tmp_path: Path) -> None:
-        with pytest.raises(OptionError, match=r"holds no \*.quick.toml"):
+        with pytest.raises(OptionError, match=r"contains no \*.quick.toml"):
             planned(tmp_path, quick=True)
         with pytest.raises(OptionError, match=r"nosuch: no such study in .*; there are check, classify"):
             planned(configs(), quick=False, only=["nosuch"])

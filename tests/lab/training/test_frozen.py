@@ -87,7 +87,7 @@ def test_predictions_are_scikit_learn_s(present: tuple[int, ...]) -> None:
 
 def test_random_weights_have_no_features_worth_freezing(weights: Path) -> None:
     settings = settings_of(weights, weights="", weights_file="")
-    with pytest.raises(OptionError, match="fit='head' needs weights"):
+    with pytest.raises(OptionError, match="fit='head' needs pretrained weights"):
         fit_head(settings, prepare(settings), make_fabric(settings))
 
 

@@ -42,7 +42,7 @@ def test_a_head_of_our_own_starts_as_pytorchs() -> None:
     assert parameters(network) == sum(tensor.numel() for tensor in network.net.parameters())
 
 
-@pytest.mark.parametrize(("name", "message"), [("densnet121", "near are densenet121"), ("qqqqqq", "is no model of timm")])
+@pytest.mark.parametrize(("name", "message"), [("densnet121", "near are densenet121"), ("qqqqqq", "is not a model of timm")])
 def test_unknown_names(name: str, message: str) -> None:
     with pytest.raises(OptionError, match=message):
         build(name, 2, own_head=False)

@@ -305,7 +305,7 @@ def test_other_precisions(precision: str, dtype: torch.dtype, baseline: tuple[An
 
 @pytest.mark.filterwarnings("ignore:You passed")
 def test_a_precision_that_the_device_does_not_have_is_refused() -> None:
-    with pytest.raises(OptionError, match="is not to be had on cpu"):
+    with pytest.raises(OptionError, match="is not available on cpu"):
         done(precision="16-mixed")
 
 

@@ -18,7 +18,7 @@ def test_silence_is_noticed() -> None:
 
     with watched(0.05, end):
         assert ended.wait(60)
-    assert "did not go on for 0.05 s" in sentences[0]
+    assert "made no progress for 0.05 s" in sentences[0]
 
 
 def test_signs_of_life_and_the_end_keep_it_quiet() -> None:
@@ -39,4 +39,4 @@ def test_a_process_ends_itself() -> None:
     code = "import time\nfrom recolorist_lab.training.watchdog import watched\nwith watched(0.05): time.sleep(600)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == HUNG
-    assert "recolorist-lab: the run did not go on" in done.stderr
+    assert "recolorist-lab: the run made no progress" in done.stderr

@@ -1,4 +1,4 @@
-"""EFDM: every channel of the content's features takes the style's values in the order of its own; all statistics then agree."""
+"""EFDM: each channel of the content's features takes the style's sorted values at its own ranks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def exact_match(content: Tensor, style: Tensor, *, break_ties: bool = False) -> 
     """
     if content.shape[:2] != style.shape[:2]:
         raise OptionError(
-            f"features of shapes {tuple(content.shape)} and {tuple(style.shape)}; accepted are as many samples and channels"
+            f"features of shapes {tuple(content.shape)} and {tuple(style.shape)}; both must have the same number "
+            "of samples and channels"
         )
     flat = content.detach().flatten(2)
     order = _shuffled_order(flat) if break_ties else flat.sort(dim=-1, stable=True).indices
@@ -118,7 +119,7 @@ VARIANTS: Final = MappingProxyType(
 
 
 class EFDM(AdaIN):
-    """AdaIN's network and recipe with another transform and another style loss."""
+    """AdaIN's network and recipe with exact feature distribution matching and its style loss."""
 
     name: ClassVar = "EFDM"
     paper: ClassVar = (
@@ -161,24 +162,24 @@ class EFDM(AdaIN):
         self.transform, self.break_ties = transform, break_ties
 
     def match(self, content: Tensor, style: Tensor) -> Tensor:
-        """Transform features, in float32 at least."""
+        """Transform features in float32 or wider."""
         if self.transform == "efdm":
             return exact_match(widened(content), widened(style), break_ties=self.break_ties)
         return VARIANTS[self.transform].transform(content, style)
 
     def style_term(self, features: Sequence[Tensor], target: Sequence[Tensor]) -> Tensor:
-        """Compare what the transform moves: sorted values, means, deviations, or both."""
+        """Compare the statistic that the transform changes: sorted values, means, deviations, or both."""
         return VARIANTS[self.transform].style_loss(features, target)
 
 
 def _resampled(ordered: Tensor, count: int) -> Tensor:
-    """Sorted values brought to another number by linear interpolation of the quantile function; as they are where it is equal."""
+    """Interpolate the quantile function linearly to another number of values; return them unchanged where the number is equal."""
     if ordered.shape[-1] == count:
         return ordered
     return torch.nn.functional.interpolate(ordered, size=count, mode="linear", align_corners=True)
 
 
 def _shuffled_order(flat: Tensor) -> Tensor:
-    """The order of the values; equal ones in that of a fixed permutation, which needs no noise and so disturbs no others."""
+    """Return the order of the values; equal values are ordered by a fixed permutation."""
     shuffle = torch.randperm(flat.shape[-1], generator=torch.Generator().manual_seed(_TIE_SEED)).to(flat.device)
     return shuffle[flat[..., shuffle].sort(dim=-1, stable=True).indices]

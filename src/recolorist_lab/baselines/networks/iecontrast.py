@@ -1,4 +1,4 @@
-"""IEContrAST: SANet, trained also against a critic that sees the whole style set, and with contrastive losses inside the batch.
+"""IEContrAST: SANet trained also with a discriminator of styles and with contrastive losses within the batch.
 
 Where the paper and its authors' code differ, the defaults follow the code; each of the paper's forms is an option. After training
 only SANet's own parts are needed.
@@ -48,7 +48,7 @@ class Layout:
     """
 
     def __init__(self, half: int) -> None:
-        """For ``half`` contents and as many styles."""
+        """Arrange ``half`` contents and as many styles."""
         if half < 2:
             raise OptionError(f"{half} contents and styles in a batch; contrast needs at least 2 of each")
         order = torch.arange(half)
@@ -62,7 +62,7 @@ class Layout:
 
 
 def contrast(embeddings: Tensor, pairs: Tensor, strangers: Tensor, temperature: float = TEMPERATURE) -> Tensor:
-    """Compute how hard it is to tell each result's partner from the others; a sum over the results.
+    """Compute the contrastive loss of each result's partner against the others; a sum over the results.
 
     Args:
         embeddings: Of the results.
@@ -100,7 +100,7 @@ def head(widths: tuple[int, int, int]) -> nn.Sequential:
 
 
 class Discriminator(nn.Module):
-    """Three critics of one build, at full, half and quarter size; each gives a map of scores.
+    """Three discriminators of one structure, at full, half and quarter size; each gives a map of scores.
 
     >>> [tuple(scores.shape) for scores in Discriminator(4)(torch.zeros(1, 3, 128, 128))]
     [(1, 1, 8, 8), (1, 1, 4, 4), (1, 1, 2, 2)]
@@ -111,7 +111,7 @@ class Discriminator(nn.Module):
         self.models = nn.ModuleDict({f"disc_{scale}": _critic(width) for scale in range(3)})
 
     def forward(self, image: Tensor) -> list[Tensor]:
-        """The three maps, finest first."""
+        """Return the three maps, finest first."""
         if min(image.shape[-2:]) < LEAST:
             raise OptionError(f"an image of {tuple(image.shape[-2:])} pixels; the discriminator takes sides from {LEAST}")
         scores = []
@@ -192,7 +192,7 @@ class IEContrAST(SANet):
     # ---- training -------------------------------------------------------------------------------------------------------
 
     def draws(self, recipe: TrainingRecipe) -> tuple[int, int]:
-        """Half a batch of each: every content and every style serves twice."""
+        """Draw half a batch of contents and of styles: each is used twice."""
         results = recipe.batch // recipe.accumulate
         if results < 4 or results % 2:
             raise OptionError(
@@ -202,17 +202,17 @@ class IEContrAST(SANet):
         return results // 2, results // 2
 
     def configure_optimiser(self, recipe: TrainingRecipe) -> dict[str, Optimisation]:
-        """The generator's with Adam's usual momentum, the discriminator's with less."""
+        """Make Adam for the generator, and Adam with lower momentum for the discriminator."""
         adam, rate = torch.optim.Adam, inverse_time(recipe.rate, recipe.decay)
         main = adam(trained_parameters(self, self.generator), lr=recipe.rate)
         critic = adam(self.discriminator.parameters(), lr=recipe.rate, betas=(0.5, 0.999))
         return {"discriminator": Optimisation(critic, rate, recipe.clip), "main": Optimisation(main, rate, recipe.clip)}
 
     def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
-        """First the discriminator learns to tell results from styles, then the generator is judged by what it has learnt."""
+        """Train the discriminator to tell results from styles, then the generator against it."""
         del step
         if len(content) != len(style):
-            raise OptionError(f"{len(content)} contents came with {len(style)} styles; give as many of each")
+            raise OptionError(f"{len(content)} contents were given with {len(style)} styles; give the same number of each")
         layout = Layout(len(content))
         content_views, style_views = self.look(content), self.look(style)
         contents, styles = content_views.at(layout.contents.to(content.device)), style_views.at(layout.styles.to(content.device))
@@ -230,14 +230,14 @@ class IEContrAST(SANet):
         yield Step(weighted(parts, self._weights(len(layout.contents))), parts)
 
     def embeddings(self, taps: list[Tensor]) -> tuple[Tensor, Tensor]:
-        """Of unit length, for style (from relu3_1) and for content (from relu4_1); features are summed over positions."""
+        """Compute embeddings of unit length: style from relu3_1, content from relu4_1, summed over positions."""
         with torch.autocast(taps[0].device.type, enabled=False):
             style, content = (widened(tap).sum((-2, -1)) for tap in taps[2:4])
             style, content = self.style_head(style), self.content_head(content)
             return normalize(style, dim=1), normalize(content, dim=1)
 
     def transferred(self, result: Looked, content: Looked, style: Looked) -> dict[str, Tensor]:
-        """SANet's two losses, or the content as the paper compares it: at conv4_2, as it is."""
+        """Compute SANet's two losses; with the paper's form, the content loss is taken at conv4_2 without normalisation."""
         parts = super().transferred(result, content, style)
         if self.content_term == "conv4_2":
             parts["content"] = mse_loss(self._conv4_2(result), self._conv4_2(content))
@@ -261,7 +261,7 @@ class IEContrAST(SANet):
         return Step(parts["real"] + parts["made"], parts, "discriminator")
 
     def _judged(self, images: Tensor, *, real: bool) -> Tensor:
-        """How far the three score maps are from calling the images real, or made."""
+        """Compute the adversarial loss of the three score maps for real or generated images."""
         compare = mse_loss if self.adversarial == "least_squares" else binary_cross_entropy_with_logits
         scores = self.discriminator(images)
         return torch.stack([compare(score, torch.full_like(score, float(real))) for score in scores]).sum()

@@ -38,7 +38,7 @@ GATE: Final = 10.0
 
 
 class MultiAdaptation(nn.Module):
-    """Content self-attention, style self-attention, and the attention of the one over the other."""
+    """Content self-attention, style self-attention, and attention from content to style."""
 
     def __init__(self, channels: int = CHANNELS) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class MultiAdaptation(nn.Module):
         self.SSA = ChannelAttention(channels)
 
     def forward(self, content: Tensor, style: Tensor) -> Tensor:
-        """Features at the size of the content's relu4_1."""
+        """Return features at the size of the content's relu4_1."""
         return self.CA(self.CSA(content, content), self.SSA(style))
 
 
@@ -95,11 +95,11 @@ class MAST(AttentionBaseline):
         }
 
     def joined(self, content: list[Tensor], style: list[Tensor]) -> Tensor:
-        """The three attentions at relu4_1."""
+        """Apply the three attentions at relu4_1."""
         return self.transform(content[3], style[3])
 
     def transfer_mix(self, content: Tensor, styles: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
-        """The joined features of each style, averaged with the weights."""
+        """Average the joined features of the styles with the weights."""
         taps = self.encoder.taps(content, self.stages)
         mixed = [
             weight * self.joined(taps, self.encoder.taps(style, self.stages))
@@ -110,23 +110,23 @@ class MAST(AttentionBaseline):
     # ---- training -------------------------------------------------------------------------------------------------------
 
     def draws(self, recipe: TrainingRecipe) -> tuple[int, int]:
-        """One image more of each kind (``paper``), or as many again (``released``)."""
+        """Draw one more image of each kind (``paper``), or twice as many (``released``)."""
         results = recipe.batch // recipe.accumulate
         images = results + 1 if self.mode == "paper" else 2 * results
         return images, images
 
     def split(self, images: Looked) -> tuple[Looked, Looked]:
-        """The batch itself, and as many images beside it for the disentanglement: one image repeated, or others."""
+        """Split the images into the batch and those for the disentanglement: one image repeated, or as many others."""
         count = len(images.image)
         first = count - 1 if self.mode == "paper" else count // 2
         if first < 1 or (self.mode == "released" and count % 2):
             accepted = "at least 2" if self.mode == "paper" else "an even number"
-            raise OptionError(f"{count} images came for one step; disentangle_mode={self.mode!r} takes {accepted}")
+            raise OptionError(f"{count} images were given for one step; disentangle_mode={self.mode!r} takes {accepted}")
         more = images.at(slice(first, None))
         return images.at(slice(first)), more.repeated(first) if self.mode == "paper" else more
 
     def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
-        """Five decodings; three as long as the gate is shut, because the other two would count nothing."""
+        """Compute the losses of five decodings; of three while the gate is closed, since the others have weight zero."""
         del step
         (contents, other_contents), (styles, other_styles) = self.split(self.look(content)), self.split(self.look(style))
         parts = self.transferred(self.result(contents, styles), contents, styles)

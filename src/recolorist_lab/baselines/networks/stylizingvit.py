@@ -1,4 +1,4 @@
-"""StylizingViT: the same attention blocks look within the content, within the style, and from the one to the other."""
+"""StylizingViT: the same attention blocks run within the content, within the style, and from one to the other."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _TRAINING_ONLY: Final = "vgg_encoder."  # saved along in checkpoints of training
 
 
 class StylizingViT(Baseline):
-    """A transformer, a multi-layer perceptron, a product for each patch, and one convolution."""
+    """A transformer, a perceptron, a product for each patch, and one convolution."""
 
     name: ClassVar = "StylizingViT"
     paper: ClassVar = (
@@ -100,7 +100,8 @@ class StylizingViT(Baseline):
         super().__init__()
         if backbone not in BACKBONES:
             raise OptionError(
-                f"backbone={backbone!r}; accepted are {', '.join(BACKBONES)} (half of a large token has no three planes)"
+                f"backbone={backbone!r}; accepted are {', '.join(BACKBONES)} (half of the token of 'large' cannot be "
+                "divided into three planes)"
             )
         if perceptual not in PERCEPTUAL:
             raise OptionError(f"perceptual={perceptual!r}; accepted are {', '.join(PERCEPTUAL)}")
@@ -118,7 +119,7 @@ class StylizingViT(Baseline):
         self.vgg = Perceptual(perceptual, encoder)
 
     def transfer(self, content: Tensor, style: Tensor) -> Tensor:
-        """Both at the network's own size, through it, and the result back at the content's size."""
+        """Resize both images to the network's size, run it, and resize the result to the content's size."""
         views = [self.normalisation(resized(self._square(image), self.size)) for image in (content, style)]
         *_, mixed = self.encoder(*views)
         height, width = content.shape[-2:]
@@ -128,7 +129,7 @@ class StylizingViT(Baseline):
         return result[..., top : top + height, left : left + width]
 
     def _square(self, image: Tensor) -> Tensor:
-        """Fill an image up with black on both sides, unless it is to be squashed."""
+        """Pad an image with black to a square, unless it is to be squashed."""
         height, width = image.shape[-2:]
         if self.fit == "squash" or height == width:
             return image
@@ -137,18 +138,18 @@ class StylizingViT(Baseline):
         return functional.pad(image, (left, side - width - left, top, side - height - top))
 
     def decoded(self, tokens: Tensor) -> Tensor:
-        """Normalised pictures from tokens."""
+        """Make normalised images from tokens."""
         first, second = self.bottleneck(tokens).chunk(2, dim=-1)
         out: Tensor = self.post_process_conv(synthesise(first, second))
         return out
 
     def prepare(self, content: Tensor, style: Tensor) -> None:
-        """Mean and deviation of the images, unless they were given."""
+        """Measure mean and deviation of the images, unless they were given."""
         del style
         self.normalisation.learn(content)
 
     def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
-        """The style of each picture is its neighbour in the batch."""
+        """Compute the losses; the style of each image is its neighbour in the batch."""
         del style, step
         first = self.normalisation(resized(content, self.size))
         second = first.roll(-1, 0)
@@ -168,27 +169,27 @@ class StylizingViT(Baseline):
         yield Step(total, parts)
 
     def configure_optimiser(self, recipe: TrainingRecipe) -> dict[str, Optimisation]:
-        """AdamW with its decay on every tensor, and half a cosine changed once an epoch."""
+        """Make AdamW with decay on every tensor, and a half cosine changed once an epoch."""
         optimiser = torch.optim.AdamW(trained_parameters(self, self.trained), lr=recipe.rate, weight_decay=self.weight_decay)
         return {"main": Optimisation(optimiser, cosine_by_epoch(recipe.rate, recipe.laps, recipe.epoch_steps or 1), recipe.clip)}
 
     def from_official(self, part: str, state: dict[str, Tensor]) -> dict[str, Tensor]:
-        """One file holds every part; names of other parts are left to them, and names that belong to none are kept."""
+        """Select the tensors of one part from a file that holds all; names that belong to no part are kept and then refused."""
         others = (*(f"{name}." for name in _PARTS if name != part), _TRAINING_ONLY)
         plain = {name.removeprefix("module."): value for name, value in state.items()}
         return {name.removeprefix(f"{part}."): value for name, value in plain.items() if not name.startswith(others)}
 
     def to_official(self, part: str) -> dict[str, Tensor]:
-        """With the part's name in front."""
+        """Add the part's name as a prefix."""
         return {f"{part}.{name}": value for name, value in self.parts()[part].state_dict().items()}
 
     def _taps(self, image: Tensor) -> list[Tensor]:
-        """The normalised VGG takes pictures; torchvision's was fed normalised ones in the release."""
+        """Compute features; torchvision's VGG gets normalised images, as in the release, the normalised VGG plain ones."""
         return self.vgg(self.normalisation.undo(image) if self.perceptual == "vgg_normalised" else image)
 
 
 class PairEncoder(nn.Module):
-    """Content, style, and the content as it looks at the style, through the same blocks."""
+    """Encode content, style, and the content attending to the style, with the same blocks."""
 
     def __init__(self, width: int, heads: int, size: int) -> None:
         super().__init__()
@@ -200,7 +201,7 @@ class PairEncoder(nn.Module):
         self.blocks.apply(start_linear)
 
     def forward(self, content: Tensor, style: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Tokens of content, style and mixture. The mixture sees the style one layer back, as released."""
+        """Return tokens of content, style and mixture. The mixture attends to the style of the previous layer, as released."""
         first, second = self._tokens(content), self._tokens(style)
         way = first
         mixed = first
@@ -217,7 +218,7 @@ class PairEncoder(nn.Module):
 
 
 class CrossBlock(nn.Module):
-    """Attention from one sequence to another, and a perceptron; with a sequence to itself it is self-attention."""
+    """Attention from one sequence to another, and a perceptron; with the same sequence twice it is self-attention."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -227,7 +228,7 @@ class CrossBlock(nn.Module):
         self.mlp = Perceptron(width)
 
     def forward(self, tokens: Tensor, context: Tensor | None) -> Tensor:
-        """``tokens`` looking at ``context``; without one they stay as they are."""
+        """Let ``tokens`` attend to ``context``; without one they stay unchanged."""
         if context is None:
             return tokens
         tokens = tokens + self.attn(self.norm_input(tokens), self.norm_context(context))
@@ -236,7 +237,7 @@ class CrossBlock(nn.Module):
 
 
 class CrossAttention(nn.Module):
-    """Several heads, with separate projections."""
+    """Multi-head attention with separate projections."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -244,7 +245,7 @@ class CrossAttention(nn.Module):
         self.q_proj, self.k_proj, self.v_proj, self.out_proj = (nn.Linear(width, width) for _ in range(4))
 
     def forward(self, tokens: Tensor, context: Tensor) -> Tensor:
-        """(B, n, width) looking at (B, m, width)."""
+        """Let (B, n, width) attend to (B, m, width)."""
         query, key, value = self._split(self.q_proj(tokens)), self._split(self.k_proj(context)), self._split(self.v_proj(context))
         attended = functional.scaled_dot_product_attention(query, key, value).transpose(1, 2).flatten(2)
         out: Tensor = self.out_proj(attended)
@@ -255,27 +256,27 @@ class CrossAttention(nn.Module):
 
 
 class Perceptron(nn.Module):
-    """Four times as wide and back."""
+    """Two linear layers; the inner one is four times as wide."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.fc1, self.fc2 = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """The same shape."""
+        """Return tokens of the same shape."""
         out: Tensor = self.fc2(functional.gelu(self.fc1(tokens)))
         return out
 
 
 class Perceptual:
-    """A frozen VGG-19, made when it is first asked: those who only stylise never need its weights, and no file holds them."""
+    """A frozen VGG-19 that is made on first use, so that stylising does not need its weights."""
 
     def __init__(self, kind: str, weights: str) -> None:
         self.kind, self.weights = kind, weights
         self.net: nn.Module | None = None
 
     def __call__(self, image: Tensor) -> list[Tensor]:
-        """The features that the losses compare."""
+        """Return the features that the losses compare."""
         if self.net is None:
             self.net = _network(self.kind, self.weights).to(image.device)
         if isinstance(self.net, vgg.Encoder):
@@ -333,5 +334,5 @@ def standardised(tap: Tensor) -> Tensor:
 
 
 def _apart(first: Sequence[Tensor], second: Sequence[Tensor], factor: float = 1.0) -> Tensor:
-    """Mean squared differences, summed over the taps; ``factor`` undoes a mean over stacked terms that should be a sum."""
+    """Sum mean squared differences over the taps; ``factor`` turns the mean over stacked terms into a sum."""
     return factor * torch.stack([mse(one_tap, other_tap) for one_tap, other_tap in zip(first, second, strict=True)]).sum()

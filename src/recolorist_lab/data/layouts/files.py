@@ -1,4 +1,4 @@
-"""What all on-disk layouts share: finding files, reading tables, and the list of what was found."""
+"""Functions that all layouts share: find files, read tables, list images."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from recolorist import optional
 from recolorist.io.images import FORMATS
+from recolorist.io.reading import refuse_packed_rows
 from recolorist_lab.data.cards import Card
 from recolorist_lab.data.errors import MissingDataError
 from recolorist_lab.data.manifest import Entry, Excluded
@@ -64,10 +65,10 @@ def missing_data(card: Card, path: Path) -> MissingDataError:
     Example:
         >>> from recolorist_lab.data.registry import card_of
         >>> print(missing_data(card_of("ddi"), Path("data/ddi_metadata.csv")))
-        data/ddi_metadata.csv is not there; recolorist-lab data fetch ddi --root DIR says how to get it and how to lay it out
+        data/ddi_metadata.csv was not found; `recolorist-lab data fetch ddi --root DIR` explains how to get it and where to put it
     """
     return MissingDataError(
-        f"{path} is not there; recolorist-lab data fetch {card.key} --root DIR says how to get it and how to lay it out"
+        f"{path} was not found; `recolorist-lab data fetch {card.key} --root DIR` explains how to get it and where to put it"
     )
 
 
@@ -209,10 +210,11 @@ def _refuse_repeated_columns(names: Iterable[str]) -> None:
 
 def _parquet_rows(path: Path) -> list[dict[str, str]]:
     parquet: Any = optional.load("pyarrow.parquet", "read Parquet tables")
+    refuse_packed_rows(parquet.read_metadata(path), path.stat().st_size)
     lines = parquet.read_table(path).to_pylist()
     return [{str(name): "" if value is None else str(value).strip() for name, value in line.items()} for line in lines]
 
 
 def _plain(row: Mapping[str | None, str | list[str] | None]) -> dict[str, str]:
-    """Cells as text without blanks around them; surplus cells are dropped."""
+    """Return cells as text without surrounding blanks; surplus cells are dropped."""
     return {name: value.strip() if isinstance(value, str) else "" for name, value in row.items() if name is not None}

@@ -1,4 +1,4 @@
-"""Datasets whose labels stand in a table: Camelyon17-WILDS, Fitzpatrick17k, DDI, Retina."""
+"""Datasets whose labels are in a table: Camelyon17-WILDS, Fitzpatrick17k, DDI, Retina."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def fitzpatrick17k(card: Card, root: Path, _options: Mapping[str, str]) -> Datas
             continue
         path = images.get(f"{row['md5hash']}.jpg".lower())
         if path is None:
-            listing.leave_out(f"data/{row['md5hash']}.jpg", f"is not there ({_SKIN_SPLITS[scale]}, {label})")
+            listing.leave_out(f"data/{row['md5hash']}.jpg", f"was not found ({_SKIN_SPLITS[scale]}, {label})")
             continue
         renamed += hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest() != row["md5hash"].lower()
         number = card.classes.index(label)
@@ -200,11 +200,11 @@ def _messidor2(card: Card, root: Path, listing: DatasetListing) -> None:
 def _graded(
     listing: DatasetListing, card: Card, root: Path, split: str, domain: str, images: Mapping[str, Path], name: str, grade: str
 ) -> None:
-    """One fundus image, if it has a grade and is there."""
+    """Add one fundus image, if it has a grade and exists."""
     path = images.get(name.lower())
     if not grade:
         listing.leave_out(f"{domain}/{name}", "has no grade")
     elif path is None:
-        listing.leave_out(f"{domain}/{name}", f"is not there ({split}, grade {grade})")
+        listing.leave_out(f"{domain}/{name}", f"was not found ({split}, grade {grade})")
     else:
         listing.entries.append(Entry(card.key, split, domain, relative(path, root), (int(float(grade)),), None, grade))

@@ -1,4 +1,4 @@
-"""The kind ``classify``: what it costs and what it shows. Its probability sweep is a study of the same kind."""
+"""The kind ``classify``: its cost, tables and figures. The probability sweep is a study of the same kind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["CLASSIFY"]
 
 
 def _seconds(config: Any, rates: Rates) -> float:
-    """Estimate all epochs over the training images, validation in each, and one test; workers read beside the network."""
+    """Estimate the seconds of all epochs, their validations and one test; workers read images in parallel."""
     from recolorist_lab.studies.rates import FORWARD, seconds_to_read, sizes_of
 
     train, val, test = sizes_of(config)
@@ -48,7 +48,7 @@ CLASSIFY: Final = Kind(
     data=data_of,
     code=code_of_classify,
     headings={
-        "classify": Heading("Does it help: balanced accuracy", 30),
+        "classify": Heading("Balanced accuracy by augmentation", 30),
         "probability": Heading("How often to augment", 40),
         "shift": Heading("Laboratories, stains and clinics that were not seen", 45),
     },

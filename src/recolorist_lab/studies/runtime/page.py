@@ -1,4 +1,4 @@
-"""The tables of the page of the runtime study, and the sentences that hold its numbers."""
+"""The tables of the page of the runtime study, and the sentences with its numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def tables(rows: Sequence[Row]) -> dict[str, Table | str]:
 
 
 def conditions(rows: Sequence[Row]) -> str:
-    """Say how many threads were used, and how busy the machine was; nothing before a method was timed.
+    """Say how many threads were used and how busy the machine was; empty before a method was timed.
 
     Args:
         rows: Rows of the study.
@@ -92,10 +92,7 @@ def finding(rows: Sequence[Row]) -> str:
     if "colorist_float" in times:
         words.append(f"Single float32 images take Colorist {_RATIO.text(times['colorist_float'] / ours)} times its 8-bit time.")
     if "colorist_batch" in times:
-        words.append(
-            f"Batches of float tensors take {_RATIO.text(times['colorist_batch'] / ours)} times as long an image: torch's "
-            "operators go through memory many times, and are meant for a GPU."
-        )
+        words.append(f"Batches of float32 tensors take {_RATIO.text(times['colorist_batch'] / ours)} times that time an image.")
     return _wrapped(" ".join(words))
 
 
@@ -119,7 +116,7 @@ def meter(rows: Sequence[Row]) -> str:
 
 
 def largest(rows: Sequence[Row]) -> str:
-    """Say what Colorist and the slowest baseline take at the largest side; nothing where that is missing.
+    """Give the times of Colorist and the slowest baseline at the largest side; empty where that is missing.
 
     Args:
         rows: Rows of the study.

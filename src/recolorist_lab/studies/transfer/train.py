@@ -1,4 +1,4 @@
-"""The first half of the transfer study: one network trained on one dataset. Its weights are kept for the evaluation."""
+"""The first half of the transfer study: train one network on one dataset, and keep its weights."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class TransferTrain:
         unknown([self.keep] if self.keep else [], KEPT, "keep")
         self._refuse_numbers()
         if self.iterations and self.epochs:
-            raise OptionError(f"iterations={self.iterations} and epochs={self.epochs} both came; give one")
+            raise OptionError(f"iterations={self.iterations} and epochs={self.epochs} were both given; give one of them")
         if self.clip < 0 and self.clip != -1:
             raise OptionError(f"clip={self.clip}; accepted are numbers from 0 (0: no limit), and -1 for the method's own")
         if self.start and self.start not in METHODS and not _SHA256.fullmatch(self.start):
@@ -94,7 +94,7 @@ class TransferTrain:
 
 
 def run(config: TransferTrain, context: Context) -> Mapping[str, Json]:
-    """Train from the last checkpoint, and keep the weights, the losses and a picture of what they do.
+    """Train from the last checkpoint, and keep weights, losses and a picture of results.
 
     Args:
         config: The configuration of the cell.
@@ -146,7 +146,7 @@ def run(config: TransferTrain, context: Context) -> Mapping[str, Json]:
 
 
 def _state(trainer: BaselineTrainer, history: list[Json]) -> bytes:
-    """A checkpoint: the length of the history, the history, and the state of the trainer."""
+    """Pack a checkpoint: the length of the history, the history, and the state of the trainer."""
     text = json.dumps(history).encode()
     return len(text).to_bytes(8, "little") + text + trainer.state()
 
@@ -159,7 +159,7 @@ def _restore(trainer: BaselineTrainer, data: bytes) -> list[Json]:
 
 
 def trainer_of(config: TransferTrain) -> BaselineTrainer:
-    """Make the network of a configuration, ready to learn.
+    """Make the network of a configuration, ready for training.
 
     Args:
         config: The configuration of the cell.
@@ -195,7 +195,7 @@ def trainer_of(config: TransferTrain) -> BaselineTrainer:
 
 
 def _validation(config: TransferTrain) -> Images | None:
-    """The images on which the best epoch is chosen; None where a dataset has no such split and none was named."""
+    """Open the images that choose the best epoch; None where no split was named and the dataset has none."""
     from recolorist_lab.baselines.crops import images_of
 
     if is_folder(config.dataset):
@@ -212,17 +212,19 @@ def _validation(config: TransferTrain) -> Images | None:
 
 
 def _start_file(config: TransferTrain) -> Path:
-    """The file of weights to begin with, which must be the one that the configuration means."""
+    """Return the file of weights to start with; its checksum must be that of the configuration."""
     path = Path(config.start_file)
     if not config.start_file or not path.is_file():
-        raise OptionError(f"start_file={config.start_file!r} is no file; the run begins with that of sha256 {config.start[:12]}")
+        raise OptionError(
+            f"start_file={config.start_file!r} is not a file; the run starts with the file of sha256 {config.start[:12]}"
+        )
     if (came := sha256_of(path)) != config.start:
-        raise OptionError(f"{path} has the sha256 {came[:12]}; the run begins with the file of {config.start[:12]}")
+        raise OptionError(f"{path} has the sha256 {came[:12]}; the run starts with the file of {config.start[:12]}")
     return path
 
 
 def sha256_of(path: Path) -> str:
-    """Hash a file of weights to begin with.
+    """Hash a file of weights to start with.
 
     Args:
         path: The file.

@@ -249,7 +249,7 @@ def test_half_a_batch_is_drawn_of_each() -> None:
     for wrong in (2, 7):
         with pytest.raises(OptionError, match="even numbers"):
             model.draws(model.defaults.but(batch=wrong))
-    with pytest.raises(OptionError, match="as many"):
+    with pytest.raises(OptionError, match="the same number of each"):
         next(model.training_step(kit.tiles(2, 128), kit.tiles(3, 128), 0))
     with pytest.raises(OptionError, match="at least 2"):
         next(model.training_step(kit.tiles(1, 128), kit.tiles(1, 128), 0))

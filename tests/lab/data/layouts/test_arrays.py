@@ -46,5 +46,5 @@ def test_another_number_of_labels_is_refused(name: str, shape: tuple[int, int], 
 
 
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(MissingDataError, match=r"breastmnist_64\.npz is not there; recolorist-lab data fetch breastmnist_64"):
+    with pytest.raises(MissingDataError, match=r"breastmnist_64\.npz was not found; `recolorist-lab data fetch breastmnist_64"):
         medmnist(card_of("breastmnist_64"), tmp_path)

@@ -47,7 +47,7 @@ class TestCheck:
         wrong = "\n".join(check(manifest, root, one.card))
         assert "000001.png has" in wrong
         assert "when it was indexed" in wrong
-        assert "000002.png is not there" in wrong
+        assert "000002.png was not found" in wrong
         assert "000003.png cannot be opened" in wrong
         assert len(wrong.splitlines()) == 3
 
@@ -101,3 +101,11 @@ class TestTools:
             (tmp_path / name).write_bytes(b"")
         assert [path.name for path in pictures(tmp_path)] == ["a.jpeg", "b.PNG", "c.tif"]
         assert pictures(tmp_path / "absent") == []
+
+
+def test_a_small_parquet_that_unpacks_to_a_lot(tmp_path: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    column = arrow.DictionaryArray.from_arrays(arrow.array([0] * 1_000_000, arrow.int8()), ["a.png"])
+    parquet.write_table(arrow.table({"file": column}), tmp_path / "t.parquet", compression="zstd")
+    with pytest.raises(MissingDataError, match=r"cannot be read as a table: .* bytes declare 1,000,000 rows"):
+        table(tmp_path / "t.parquet", ("file",))

@@ -43,7 +43,7 @@ class TestCamelyon17:
         one, root = copied(laid_out, "camelyon17", tmp_path)
         lost = next((root / "camelyon17_v1.0" / "patches").rglob("*.png"))
         lost.unlink()
-        with pytest.raises(CountError, match=f"Left out were 1, such as: .*{lost.name} is not there"):
+        with pytest.raises(CountError, match=f"Left out were 1, such as: .*{lost.name} was not found"):
             index(one.card, root)
 
     def test_a_strange_table_is_an_error_of_ours(self, laid_out: LaidOut, tmp_path: Path) -> None:
@@ -67,8 +67,8 @@ class TestFitzpatrick17k:
         assert len(partial) == len(manifest) - 3
         assert not partial.facts.complete
         found = Counter(left.reason for left in partial.facts.excluded)
-        want = Counter(f"is not there ({entry.split}, {entry.source_label})" for entry in gone)
-        assert {reason: count for reason, count in found.items() if "not there" in reason} == dict(want)
+        want = Counter(f"was not found ({entry.split}, {entry.source_label})" for entry in gone)
+        assert {reason: count for reason, count in found.items() if "not found" in reason} == dict(want)
 
     def test_rows_without_a_skin_type_are_dropped_and_said(self, laid_out: LaidOut) -> None:
         one, root = laid_out("fitzpatrick17k")
@@ -131,7 +131,7 @@ class TestRetina:
     def test_each_source_is_missed_by_name(self, source: str, laid_out: LaidOut, tmp_path: Path) -> None:
         one, root = copied(laid_out, "retina", tmp_path)
         shutil.rmtree(root / source)
-        with pytest.raises(MissingDataError, match=f"{source}.* is not there"):
+        with pytest.raises(MissingDataError, match=f"{source}.* was not found"):
             index(one.card, root)
 
     def test_the_trap_is_set(self) -> None:

@@ -117,4 +117,4 @@ class TestData:
         ledger = Ledger(tmp_path / "book")
         outcome = run_cell(ledger.root, ledger.lease, cell)
         assert outcome.name == "failed"
-        assert "the dataset 'pathmnist' is not here" in outcome.message
+        assert "the dataset 'pathmnist' was not found" in outcome.message
