@@ -40,6 +40,7 @@ HARMLESS: Final = MappingProxyType(
                 *("remembered", "sealed", "sources", "status", "study", "sweep", "tidy"),
             )
         },
+        "recolorist._interrupt": "ends a command that Ctrl-C stops; it computes nothing",
         "recolorist._torchvision_ops": "declares operators that some builds of torchvision lack; it computes nothing",
         "recolorist._version": "the version, which is recorded with every result",
         "recolorist_lab.assets.archive_formats": _DOWNLOADS,
