@@ -223,7 +223,7 @@ def test_rank_of_a_distance() -> None:
 
 def test_whitening_makes_the_cloud_round() -> None:
     bank = cloud(500, 3)
-    white = drift.region_of(bank).whitened(bank.mean, bank.cov)
+    white = drift.region_of(bank).whiten_styles(bank.mean, bank.cov)
     varying = np.cov(style_features(bank.mean, bank.cov).T).diagonal() > 1e-4
     found = np.linalg.eigvalsh(np.cov(white.T))
     assert found[-1] == pytest.approx(1.0)

@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -159,3 +160,25 @@ def test_a_member_that_declares_more_packed_bytes_than_it_has_is_refused(tmp_pat
     path.write_bytes(data)
     with pytest.raises(StatisticsError, match="something else than the arrays"):
         StyleBank.load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda facts: facts.update(format="recolorist-bank-9"), "its format is not"),
+        (lambda facts: facts.update(name="another"), "its checksum does not fit"),
+        (lambda facts: facts.pop("sha256"), "its checksum does not fit"),
+    ],
+    ids=["format", "changed", "no checksum"],
+)
+def test_facts_of_another_kind_are_refused_in_a_sentence(tmp_path: Path, change: Any, words: str) -> None:
+    path = StyleBank.build(np.random.default_rng(0).integers(0, 255, (3, 8, 8, 3), np.uint8)).save(tmp_path / "a.rcb")
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    facts = json.loads(arrays["facts"].tobytes())
+    change(facts)
+    arrays["facts"] = np.frombuffer(json.dumps(facts).encode(), np.uint8)
+    with (tmp_path / "b.rcb").open("wb") as file:
+        np.savez(file, **arrays)
+    with pytest.raises(StatisticsError, match=words):
+        StyleBank.open(tmp_path / "b.rcb")

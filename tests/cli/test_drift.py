@@ -71,7 +71,7 @@ def test_people_read_a_verdict_for_each_group_and_the_farthest_images(dark: Path
     answer = run_here("drift", dark, "--bank", bank)
     assert "images outside, group shifted" in answer.out
     assert "fewer than 60 styles" in answer.out
-    assert "all: most moved red: " in answer.out
+    assert "all: largest change in red: " in answer.out
     assert "darker" in answer.out
     assert "the bank is small, so" in answer.out
     assert "outside, the farthest first (5 of 8):" in answer.out
@@ -90,8 +90,8 @@ def test_a_verdict_is_printed_whole_on_a_narrow_terminal(dark: Path, bank: Path)
 
 def test_groups_that_stayed_are_not_described(data: Path, bank: Path) -> None:
     out = run_here("drift", data, "--bank", bank).out
-    assert "hospital_a: most moved" not in out
-    assert "all: most moved" in out
+    assert "hospital_a: largest change in" not in out
+    assert "all: largest change in" in out
 
 
 def test_people_read_why_it_failed(dark: Path, bank: Path) -> None:

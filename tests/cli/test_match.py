@@ -48,6 +48,16 @@ def test_plan_audit_and_triptych_are_written_beside_the_output(pair: Pair, tmp_p
     assert read_image(files["three.png"]).shape == (37 + 42, 3 * 53 + 4 * 12, 3)
 
 
+@pytest.mark.parametrize(("spread", "is_named"), [(20, False), (120, True)])
+def test_much_clipping_names_the_option_that_limits_it(spread: int, is_named: bool, tmp_path: Path) -> None:
+    ramp = np.tile(np.linspace(0, 1, 64), (48, 1))[..., None].repeat(3, axis=2)
+    Image.fromarray((90 + 40 * ramp**4).astype(np.uint8)).save(tmp_path / "content.png")
+    Image.fromarray((128 + spread * (2 * ramp - 1)).astype(np.uint8)).save(tmp_path / "style.png")
+    answer = run_here("match", tmp_path / "content.png", tmp_path / "style.png", "-o", tmp_path / "o.png")
+    assert ("--max-clip 0.02 limits it" in answer.out) is is_named
+    assert "correlation of content and output, channels together: " in answer.out
+
+
 def test_a_bank_and_one_of_its_domains(pair: Pair, bank: Path, tmp_path: Path) -> None:
     opened = rc.StyleBank.load(bank)
     for i, (name, domain) in enumerate(((str(bank), None), (f"{bank}:hospital_b", "hospital_b"))):
@@ -168,3 +178,13 @@ def test_flags_are_printed_for_people(pair: Pair, tmp_path: Path) -> None:
     assert answer.code == 0
     assert "flat: a channel has one value only" in answer.out
     assert f"7 x 9 pixels in {tmp_path / 'o.png'}\n" in answer.out
+
+
+def test_people_read_what_the_limits_cost(pair: Pair, tmp_path: Path) -> None:
+    content, style = pair[0], tmp_path / "style.png"
+    Image.fromarray(np.where(picture(1) > 128, 255, 0).astype(np.uint8)).save(style)
+    plain = run_here("match", content, style, "--out", tmp_path / "plain.png")
+    assert (plain.code, "to keep the limits" in plain.out) == (0, False)
+    answer = run_here("match", content, style, "--out", tmp_path / "limited.png", "--max-clip", 0.001)
+    assert answer.code == 0
+    assert re.search(r"^to keep the limits: \d+% of the style's contrast, strength [01]\.\d\d$", answer.out, re.MULTILINE)

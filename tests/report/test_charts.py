@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -13,12 +14,12 @@ from numpy.typing import NDArray
 from recolorist.bank import drift
 from recolorist.bank.style_bank import StyleBank
 from recolorist.report import charts
-from recolorist.report.svg import BAD
+from recolorist.report.svg import BAD, NEUTRAL
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def bank(count: int, shift: int = 0, channels: int = 3, domains: list[str] | None = None) -> StyleBank:
+def bank(count: int, shift: int = 0, channels: int = 3, domains: Sequence[str | None] | None = None) -> StyleBank:
     rng = np.random.default_rng(count + shift)
     base = rng.integers(40, 160, (count, 1, 1, channels))
     images: NDArray[np.uint8] = (base + shift + rng.integers(0, 40, (count, 12, 10, channels))).astype(np.uint8)
@@ -150,3 +151,71 @@ class TestFewImages:
         for sample in (points, points[:1], np.repeat(points[:1], 3, axis=0), np.zeros((2, 9))):
             axes = charts._plane(sample)
             np.testing.assert_allclose(axes.T @ axes, np.eye(2), atol=1e-9)
+
+
+def places(chart: str) -> list[float]:
+    """Every coordinate of a chart; none may be missing or infinite, which a browser drops in silence."""
+    root = ET.fromstring(chart)  # noqa: S314 - our own
+    names = ("x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height")
+    values = [float(element.get(name, "")) for element in root.iter() for name in names if element.get(name) is not None]
+    pairs = [pair for element in root.iter() for pair in element.get("points", "").split()]
+    return values + [float(value) for pair in pairs for value in pair.split(",")]
+
+
+class TestOddData:
+    """Charts of data without a spread, with one point or with names nobody expected."""
+
+    @pytest.mark.parametrize("channels", [1, 2, 3, 4])
+    def test_a_bank_of_one_style_is_one_point_in_the_middle(self, channels: int) -> None:
+        one = StyleBank(np.full((1, channels), 0.5), np.eye(channels)[None] * 0.01, np.array([64]), ["only"], name="one")
+        chart = charts.bank_chart(one)
+        assert np.isfinite(places(chart)).all()
+        points = [(circle.get("cx"), circle.get("cy")) for circle in circles(chart)]
+        assert points == ([("270.0", "300.0")] if channels == 3 else []) + [("760.0" if channels == 3 else "270.0", "300.0")]
+
+    def test_equal_styles_lie_on_one_another(self) -> None:
+        same = StyleBank(np.full((5, 3), 0.25), np.repeat(np.eye(3)[None] * 0.02, 5, axis=0), np.full(5, 9), list("abcde"))
+        assert len({(circle.get("cx"), circle.get("cy")) for circle in circles(charts.bank_chart(same))}) == 2
+
+    @pytest.mark.parametrize(
+        "name", ["</text><script>alert(1)</script>", "line\nbreak", "bell\x07", "\ud800", "x" * 5000, "&amp;"]
+    )
+    def test_a_hostile_name_of_a_bank_or_domain_is_text(self, name: str) -> None:
+        first = bank(2, domains=[name, "plain"])
+        chart = charts.bank_chart(StyleBank(first.mean, first.cov, first.pixels, first.keys, None, [name, "plain"], name=name))
+        root = ET.fromstring(chart.encode("utf-8", "backslashreplace"))  # noqa: S314 - our own
+        assert root.find(f".//{SVG}script") is None
+        assert len(circles(chart)) == 2 * 2 + 2  # two panels, two entries of the legend
+
+    def test_styles_without_a_domain_have_a_neutral_outline_and_no_entry(self) -> None:
+        lines = [circle.get("stroke") for circle in circles(charts.bank_chart(bank(3, domains=["north", None, "north"])))]
+        assert lines.count(charts.OUTLINES[0]) == 2 * 2 + 1  # in both panels, and in the legend
+        assert lines.count(NEUTRAL) == 2
+
+    @pytest.mark.parametrize("channels", [1, 2, 5])
+    def test_drift_of_other_than_three_channels_has_up_to_three_rows(self, channels: int) -> None:
+        chart = drift_chart(bank(40, channels=channels), bank(12, shift=30, channels=channels))
+        assert chart.count("level, mean") == min(3, channels)
+        assert np.isfinite(places(chart)).all()
+
+    @pytest.mark.parametrize("shares", [[0.0], [1.0], [0.0] * 500, [0.02, 1.0], [1e-12]])
+    def test_a_bar_never_leaves_its_panel(self, shares: list[float]) -> None:
+        chart = charts.clip_chart(shares)
+        bars = [element for element in ET.fromstring(chart).iter(f"{SVG}rect") if element.get("class") == "bar"]  # noqa: S314
+        assert len(bars) == len({min(39, int(100 * share / max(2.0, 102 * max(shares)) * 40)) for share in shares})
+        for element in bars:
+            left, top, wide, tall = (float(element.get(name, "")) for name in ("x", "y", "width", "height"))
+            assert 70 <= left <= left + wide <= 690
+            assert 50 <= top < top + tall <= 250 + 0.1
+
+    def test_one_image_alone_has_a_glance_too(self) -> None:
+        chart = charts.spread_chart(np.array([[0.4]]), np.array([[0.0]]), np.array([False]))
+        assert [circle.get("fill") for circle in circles(chart)] == ["#666666"]
+        assert np.isfinite(places(chart)).all()
+
+    def test_thousands_of_images_are_thinned_out_with_their_flags(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(charts, "_MOST_POINTS", 4)
+        mean = np.linspace(0.1, 0.9, 10)[:, None]
+        flagged = np.arange(10) == 9
+        lines = [circle.get("stroke") for circle in circles(charts.spread_chart(mean, mean / 3, flagged))]
+        assert [line == BAD for line in lines] == [False, False, False, True]  # the last image is always among them

@@ -116,3 +116,51 @@ class TestDensity:
         curve = density(values, np.linspace(0.0, 6.0, 7))
         assert np.isfinite(curve).all()
         assert curve.argmax() == (3 if values.size else 0)
+
+
+class TestText:
+    def test_words_can_be_turned_and_anchored(self) -> None:
+        drawing = Drawing(50, 50, "a")
+        drawing.text(4, 9, "upwards", "muted", "middle", turn=True)
+        element = parsed(drawing).find(f"{SVG}text")
+        assert element is not None
+        assert (element.get("transform"), element.get("text-anchor"), element.get("class")) == (
+            "rotate(-90 4.0 9.0)",
+            "middle",
+            "muted",
+        )
+
+    def test_an_entry_of_a_legend_has_its_point_before_its_words(self) -> None:
+        drawing = Drawing(90, 50, "a")
+        drawing.key(20, 30, "north <1>", "none", "#0072b2")
+        root = parsed(drawing)
+        point, words = root.find(f"{SVG}circle"), root.find(f"{SVG}text")
+        assert point is not None
+        assert words is not None
+        assert (point.get("cx"), point.get("stroke"), words.get("x"), words.text) == ("20.0", "#0072b2", "30.0", "north <1>")
+
+    @pytest.mark.parametrize("words", ["\ud800", "null\0", "\u202eright to left", "\x1b]0;title\x07"])
+    def test_a_drawing_can_always_be_written_and_read_again(self, words: str) -> None:
+        drawing = Drawing(50, 50, words)
+        drawing.text(1, 2, words)
+        ET.fromstring(drawing.render().encode("utf-8", "backslashreplace"))  # noqa: S314 - our own
+
+
+class TestBars:
+    def test_a_bar_stands_on_zero(self) -> None:
+        panel = Panel(Drawing(220, 140, "A chart"), 10, 20, 200, 100, (0.0, 2.0), (0.0, 4.0))
+        panel.bar(0.0, 1.0, 3.0)
+        element = parsed(panel.drawing).findall(f"{SVG}rect")[-1]
+        assert [element.get(name) for name in ("x", "y", "width", "height")] == ["10.0", "45.0", "99.0", "75.0"]
+
+    def test_numbers_of_the_horizontal_axis_can_be_left_out(self) -> None:
+        panel = unit_panel()
+        panel.frame("The title", "across", "up", numbers_across=False)
+        assert "2" not in [text.text for text in parsed(panel.drawing).iter(f"{SVG}text")]
+        assert not [line for line in parsed(panel.drawing).iter(f"{SVG}line") if line.get("x1") == line.get("x2")]
+
+
+def test_a_file_of_its_own_follows_the_system_and_loads_nothing() -> None:
+    text = Drawing(10, 10, "a").render()
+    assert "prefers-color-scheme:dark" in text
+    assert not [word for word in ("<script", "href", "url(", "@import") if word in text]

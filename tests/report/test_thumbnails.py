@@ -87,3 +87,32 @@ class TestOutlines:
         picture = Image.new("RGB", (9, 9), "white")
         outline_losses(picture, [])
         assert (np.asarray(picture) == 255).all()
+
+
+@pytest.mark.parametrize("shape", [(1, 3000, 3), (2, 400, 3), (4, 9000)])
+def test_a_picture_much_wider_than_high_is_not_enlarged_to_the_height_of_the_others(shape: tuple[int, ...]) -> None:
+    """A style of 2 x 200 pixels beside a content of 400 became a sheet of 40,000 pixels."""
+    sheet = side_by_side([("style", np.full(shape, 9, np.uint8)), ("content", np.full((400, 400, 3), 200, np.uint8))])
+    assert sheet.shape[0] == 400 + 42
+    assert sheet.shape[1] <= 2048 + 400 + 3 * 12
+    assert (sheet[30, 12:40] == 9).all()
+    assert (sheet[30:430, -412:-12] == 200).all()
+
+
+def test_a_picture_much_higher_than_wide_keeps_a_pixel_of_width() -> None:
+    assert side_by_side([("a", np.zeros((5000, 1), np.uint8))]).shape == (512 + 42, 1 + 24, 3)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 700), (700, 1, 3), (3, 3, 4)])
+def test_an_address_of_any_shape_is_a_picture(shape: tuple[int, ...]) -> None:
+    data = data_uri(np.full(shape, 30, np.uint8), 64).partition(",")[2]
+    with Image.open(io.BytesIO(base64.b64decode(data))) as picture:
+        assert max(picture.size) == min(64, max(shape[:2]))
+        assert min(picture.size) >= 1
+
+
+def test_a_declared_range_reaches_the_address() -> None:
+    pixels = np.full((4, 4), 100, np.uint16)
+    bright, dark = (data_uri(pixels, 16, data_range) for data_range in (100.0, None))
+    shown = [np.asarray(Image.open(io.BytesIO(base64.b64decode(text.partition(",")[2])))) for text in (bright, dark)]
+    assert (int(shown[0].min()), int(shown[1].max())) == (255, 0)

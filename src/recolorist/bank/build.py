@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.bank.making import ALL_PIXELS, OWN_MASKS
-from recolorist.bank.names import format_name
+from recolorist.bank.names import folder_name, format_name
 from recolorist.bank.table import BankTable, Row, stack_rows
 from recolorist.core import foreground
 from recolorist.core import image as check
@@ -232,8 +232,8 @@ def measure_folder(
     images = (transform(read_image(path)) if transform else read_image(path) for path in paths)
     return measure_images(
         _Counted(images, len(paths)),
-        _folder_names(relative, label_from),
-        _folder_names(relative, domain_from),
+        [folder_name(path.parts[:-1], label_from) for path in relative],
+        [folder_name(path.parts[:-1], domain_from) for path in relative],
         keys=[path.as_posix() for path in relative],
         name=root.name if name is None else name,
         split=split,
@@ -358,13 +358,6 @@ def _to_array(image: Any) -> Any:
         array = image.detach().cpu().numpy()
         return np.moveaxis(array, -3, -1) if array.ndim == 3 else array
     return image
-
-
-def _folder_names(paths: list[Path], level: int | None) -> list[str | None] | None:
-    if level is None:
-        return None
-    folders = [path.parts[:-1] for path in paths]
-    return [parts[level] if -len(parts) <= level < len(parts) else None for parts in folders]
 
 
 def _field_of(sample: Any, field: int | str | None) -> Any:

@@ -96,8 +96,16 @@ class Region:
                 stacklevel=stacklevel,
             )
 
-    def whitened(self, mean: Array, cov: Array) -> Array:
-        """Return the points of images in coordinates in which the cloud has unit covariance."""
+    def whiten_styles(self, mean: Array, cov: Array) -> Array:
+        """Return the points of images in coordinates in which the cloud has unit covariance.
+
+        Args:
+            mean: Means (N, C) in unit range.
+            cov: Covariances (N, C, C).
+
+        Returns:
+            Points (N, features).
+        """
         return np.asarray((style_features(mean, cov) - self.centre) @ self.whiten)
 
     @property
@@ -119,7 +127,7 @@ class Region:
         Returns:
             Distances (N,).
         """
-        return np.asarray(np.sqrt((self.whitened(mean, cov) ** 2).sum(axis=1)))
+        return np.asarray(np.sqrt((self.whiten_styles(mean, cov) ** 2).sum(axis=1)))
 
 
 def region_of(bank: StyleBank, coverage: float = COVERAGE, units: NDArray[np.str_] | None = None) -> Region:
@@ -273,7 +281,7 @@ def group_of(
     Returns:
         What the two tests say of the group.
     """
-    white = region.whitened(mean, cov)
+    white = region.whiten_styles(mean, cov)
     is_outside = (white**2).sum(axis=1) > region.threshold**2
     count, std = len(mean), np.sqrt(np.diagonal(cov, axis1=1, axis2=2))
     chance = _chance_outside(region, is_outside, units)

@@ -52,8 +52,8 @@ def write_json(table: BankTable, library: str) -> str:
         "mean": table.mean.tolist(),
         "cov": split_triangles(table.cov).tolist(),
         "pixels": table.pixels.tolist(),
-        "label": _one_per_row(table.labels, table.keys),
-        "domain": _one_per_row(table.domains, table.keys),
+        "label": _list_names(table.labels, table.keys),
+        "domain": _list_names(table.domains, table.keys),
         "key": list(table.keys),
         "library": library,
         "mask": table.mask,
@@ -81,7 +81,7 @@ def read_json(text: str) -> BankTable:
         raise StatisticsError(f"this is not a bank in JSON ({error}); expected is what StyleBank.to_json wrote") from error
 
 
-def _one_per_row(names: Names, keys: Sequence[str]) -> list[str | None]:
+def _list_names(names: Names, keys: Sequence[str]) -> list[str | None]:
     return [None] * len(keys) if names is None else list(names)
 
 

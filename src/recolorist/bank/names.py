@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 
 from recolorist.errors import OptionError, StatisticsError
 
-__all__ = ["Groups", "Names", "decode_names", "encode_names", "find_code", "find_patients", "format_name", "format_names"]
+__all__ = [
+    "Groups",
+    "Names",
+    "decode_names",
+    "encode_names",
+    "find_code",
+    "find_patients",
+    "folder_name",
+    "format_name",
+    "format_names",
+]
 
 #: One name for each row, None for rows without one; or None if no row has one.
 Names = Sequence[str | None] | None
@@ -182,3 +192,20 @@ def find_patients(keys: Sequence[str], pattern: str) -> NDArray[np.str_]:
             "has, with the patient in its first group, such as '^([^_]+)_'"
         )
     return np.array([match.group(1 if compiled.groups else 0) or "" for match in matches if match])
+
+
+def folder_name(folders: Sequence[str], level: int | None) -> str | None:
+    """Return the sub-folder that names the label or domain of a file.
+
+    Args:
+        folders: The sub-folders on the way to the file, the outermost first.
+        level: Which of them: 0 is the first, -1 the one that holds the file; None: none.
+
+    Returns:
+        Its name; None where there is no such level.
+
+    Example:
+        >>> folder_name(["clinic", "benign"], -1), folder_name([], 0)
+        ('benign', None)
+    """
+    return None if level is None or not -len(folders) <= level < len(folders) else folders[level]

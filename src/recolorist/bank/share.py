@@ -124,8 +124,8 @@ def describe_sharing(bank: StyleBank) -> str | None:
         >>> describe_sharing(bank), describe_sharing(share(bank, 64, 2).bank)
         (None, 'rounded to 64 levels, 2 images a style or more')
     """
-    found = _FORMS.search(bank.preprocessing)
-    return found[0] if found else None
+    form = _FORMS.search(bank.preprocessing)
+    return form[0] if form else None
 
 
 def refuse_shared(bank: StyleBank, remedy: str) -> None:
@@ -178,11 +178,10 @@ def _code(names: tuple[str | None, str | None], table: tuple[str, ...]) -> int:
 
 def _count_sharers(cells: Array, patients: NDArray[np.str_] | None) -> NDArray[np.int64]:
     """Return for each row how many images, or patients, have rows equal to it, itself included."""
-    _, which = np.unique(cells, axis=0, return_inverse=True)
-    which = which.ravel()
+    cell_numbers = np.unique(cells, axis=0, return_inverse=True)[1].ravel()
     owners = np.arange(len(cells)) if patients is None else np.unique(patients, return_inverse=True)[1]
-    pairs = np.unique(np.column_stack([which, owners]), axis=0)
-    return np.asarray(np.bincount(pairs[:, 0])[which])
+    pairs = np.unique(np.column_stack([cell_numbers, owners]), axis=0)
+    return np.asarray(np.bincount(pairs[:, 0])[cell_numbers])
 
 
 def _share_of_ones(counts: NDArray[np.int64]) -> float:

@@ -256,6 +256,9 @@ class StyleBank(StyleRows):
 
         Args:
             path: The file, .rcb or .json.
+
+        Returns:
+            The bank.
         """
         return cls.open(path)
 

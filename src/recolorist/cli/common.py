@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from recolorist._interrupt import INTERRUPTED
 from recolorist.cli.progress import show_progress
 from recolorist.errors import RecoloristError
 
@@ -36,7 +37,6 @@ __all__ = [
 
 SOME_FAILED: Final = 3  # the rest was done
 DRIFTED: Final = 4
-INTERRUPTED: Final = 130
 STANDARD_OUTPUT: Final = Path("-")
 
 Source = Annotated[Path, typer.Argument(help="Folder, manifest (CSV, Parquet), list (.txt), .npz, .npy or image.")]

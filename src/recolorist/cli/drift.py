@@ -146,7 +146,7 @@ def _describe_groups(result: DriftResult) -> list[str]:
 
     lines = []
     for group in (*(group for group in result.groups if group.drifted or group.images == 1), result.overall):
-        text = f"{display_path(group.name) or '.'}: most moved {group.words}"
+        text = f"{display_path(group.name) or '.'}: largest change in {group.words}"
         if group.images == 1:
             (line,) = (line for line in result.lines if group is result.overall or line["group"] == group.name)
             text += f"; {line['distance']:.1f} deviations from the centre, {line['nearer']:.0%} of the bank's images are nearer"

@@ -34,6 +34,7 @@ _PlanOut = Annotated[
     Path | None, typer.Option("--save-plan", metavar="FILE", help="Write the plan as JSON; - is standard output.")
 ]
 _AUDIT: Final = "Write what was done to the image, one line of JSON; - is standard output."
+_MUCH_CLIPPED: Final = 0.05  # share of the values; above it the command names the option that limits clipping
 _AuditOut = Annotated[Path | None, typer.Option("--audit", metavar="FILE", help=_AUDIT)]
 _Triptych = Annotated[
     Path | None, typer.Option("--triptych", metavar="FILE", help="Write content, style and output side by side (PNG).")
@@ -123,11 +124,17 @@ def _audit_lines(audit: Audit) -> list[str]:
     """Say what was clipped, where detail was lost, and what the flags mean."""
     from recolorist.collections.flags import describe_flags
 
-    lines = [f"clipped {100 * audit.clipped_overall:.2f} % of the values, correlation {audit.pearson_pooled:.4f}"]
+    hint = "; --max-clip 0.02 limits it" if audit.clipped_overall > _MUCH_CLIPPED else ""
+    lines = [
+        f"clipped {100 * audit.clipped_overall:.2f} % of the values{hint}",
+        f"correlation of content and output, channels together: {audit.pearson_pooled:.4f}",
+    ]
     if audit.loss_worst_box is not None:
         left, top, right, bottom = audit.loss_worst_box
         share, worst = f"{100 * audit.loss_share:.1f} %", f"{100 * audit.loss_worst:.0f} %"
-        lines.append(f"detail: {share} of the patches lost more than half; the worst {worst}, x {left}-{right}, y {top}-{bottom}")
+        lines.append(
+            f"detail: {share} of the patches lost more than half; the worst lost {worst} (x {left}-{right}, y {top}-{bottom})"
+        )
     return lines + describe_flags(flag for channel in audit.flags for flag in channel)
 
 

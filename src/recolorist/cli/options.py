@@ -125,7 +125,6 @@ OPTIONS: Final[Mapping[str, Any]] = MappingProxyType(
         "address": Annotated[str | None, typer.Option(metavar="TEXT", help="Ray cluster to use; without it one is started.")],
     }
 )
-_MASKS: Final = ("mask", "style_mask")
 _PANELS: Final = {
     "Matching": (
         "method",

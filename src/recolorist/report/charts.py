@@ -83,7 +83,7 @@ def drift_chart(trained: StyleBank, now: StyleBank, region: Region, group: Group
 
 def _clouds(drawing: Drawing, trained: StyleBank, now: StyleBank, region: Region, distance: Array) -> None:
     old, new = _rows_to_draw(len(trained)), _rows_to_draw(len(now))
-    before, after = region.whitened(trained.mean[old], trained.cov[old]), region.whitened(now.mean[new], now.cov[new])
+    before, after = region.whiten_styles(trained.mean[old], trained.cov[old]), region.whiten_styles(now.mean[new], now.cov[new])
     axes = _plane(after)
     before, after = before @ axes, after @ axes
     edge = region.threshold

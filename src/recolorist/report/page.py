@@ -16,6 +16,10 @@ header { display: grid; gap: 0.3rem; }
 .chart { overflow-x: auto; min-width: 0; }
 .chart svg { display: block; width: 100%; height: auto; }
 @media (max-width: 640px) { .chart svg { min-width: 34rem; } } /* scrolls instead of becoming too small to read */
+@keyframes more { from, 90% { mask-image: linear-gradient(to right, #000 calc(100% - 2.5rem), transparent); } }
+@supports (animation-timeline: scroll()) { /* charts fade while there is more to the right */
+  .chart { animation: more linear; animation-timeline: scroll(self inline); }
+}
 td.words, th.words { text-align: left; white-space: normal; }
 .gallery { display: grid; grid-template-columns: repeat(auto-fill, minmax(150px, 1fr)); gap: 0.9rem; padding: 0; margin: 0; }
 .gallery li { list-style: none; display: grid; gap: 0.25rem; align-content: start; }

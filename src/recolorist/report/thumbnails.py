@@ -16,6 +16,7 @@ from recolorist.core.image import NATURAL_RANGE
 __all__ = ["data_uri", "outline_losses", "side_by_side", "to_rgb"]
 
 _PANEL: Final = 512  # largest side of one picture of a triptych
+_WIDEST: Final = 4 * _PANEL  # of a picture that is much wider than high; enlarged to the others' height it could fill the memory
 _GAP, _HEAD = 12, 30
 _LOST: Final = (255, 0, 200)  # a colour that neither stains nor retinas have
 _INK, _PAPER = "#1c2530", "#ffffff"
@@ -46,7 +47,7 @@ def to_rgb(pixels: NDArray[Any], data_range: float | None = None) -> NDArray[np.
 
 
 def side_by_side(pictures: list[tuple[str, NDArray[Any]]]) -> NDArray[np.uint8]:
-    """Put pictures in a row, each under its name, scaled to one height.
+    """Put pictures in a row, each under its name, scaled to one height; a very wide one stays lower.
 
     Args:
         pictures: Name and pixels of each.
@@ -115,7 +116,8 @@ def outline_losses(image: Image.Image, loss_map: Sequence[str]) -> None:
 
 
 def _to_height(image: Image.Image, height: int) -> Image.Image:
-    if image.height == height:
+    scale = min(height / image.height, _WIDEST / image.width)
+    if scale == 1:
         return image
-    filtering = Image.Resampling.LANCZOS if image.height > height else Image.Resampling.NEAREST
-    return image.resize((max(1, round(image.width * height / image.height)), height), filtering)
+    filtering = Image.Resampling.LANCZOS if scale < 1 else Image.Resampling.NEAREST
+    return image.resize((max(1, round(image.width * scale)), max(1, round(image.height * scale))), filtering)
