@@ -13,13 +13,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from recolorist._version import __version__
-from recolorist.core.apply import apply
-from recolorist.core.audit import Audit, audit
-from recolorist.core.match import MATCHERS, match
-from recolorist.core.moments import Moments, measure
-from recolorist.core.plan import Plan, plan
-from recolorist.core.spaces import SPACES
 from recolorist.errors import RecoloristError
+
+try:
+    from recolorist.core.apply import apply
+    from recolorist.core.audit import Audit, audit
+    from recolorist.core.match import MATCHERS, match
+    from recolorist.core.moments import Moments, measure
+    from recolorist.core.plan import Plan, plan
+    from recolorist.core.spaces import SPACES
+except KeyboardInterrupt:  # of a command of ours, for which a traceback says nothing; a program that imports us gets it as it is
+    from recolorist._interrupt import exit_interrupted, is_command
+
+    if is_command():
+        exit_interrupted("recolorist")
+    raise
 
 if TYPE_CHECKING:
     from recolorist.augment.batches import match_within_batch

@@ -201,7 +201,7 @@ class Colorist(ImageOnlyTransform):
         for name, kind, value in self._pictures(data):
             if kind != "image":
                 frames = _frames(kind, value)
-                decisions[name] = [self._decide(*each, draw) for each in zip(frames, _masks(inside, frames), strict=True)]
+                decisions[name] = [self._decide(*pair, draw) for pair in zip(frames, _masks(inside, frames), strict=True)]
             elif "image" not in decisions:  # further images get its map
                 decisions["image"] = [self._decide(value, inside, draw)]
         return {"draw": {"place": place, **names}, "decisions": decisions}
@@ -222,8 +222,8 @@ class Colorist(ImageOnlyTransform):
     def _pictures(self, data: dict[str, Any]) -> list[tuple[str, str, Any]]:
         """Return name, kind and value of every entry that is an image or a stack of them, the image itself first."""
         kinds = {name: self._additional_targets.get(name, name) for name, value in data.items() if value is not None}
-        found = [(name, kind, data[name]) for name, kind in kinds.items() if kind in _KINDS]
-        return sorted(found, key=lambda entry: entry[0] != "image")
+        pictures = [(name, kind, data[name]) for name, kind in kinds.items() if kind in _KINDS]
+        return sorted(pictures, key=lambda entry: entry[0] != "image")
 
     # ---- apply ----------------------------------------------------------------------------------------------------------
 
@@ -263,8 +263,8 @@ class Colorist(ImageOnlyTransform):
         chosen = [_to_decision(entry) for entry in recorded]
         if len(chosen) != len(images):
             draw = adapters.draw_style(self._core, **params["draw"])
-            chosen = [self._decide(*each, draw) for each in zip(images, masks, strict=True)]
-        return [self._apply_decision(*each) for each in zip(images, chosen, masks, strict=True)]
+            chosen = [self._decide(*pair, draw) for pair in zip(images, masks, strict=True)]
+        return [self._apply_decision(*parts) for parts in zip(images, chosen, masks, strict=True)]
 
     def _apply_decision(self, image: NDArray[Any], decision: Decision, mask: Any) -> NDArray[Any]:
         return np.ascontiguousarray(self._core.apply(image, decision, mask=adapters.mask_to_bool(mask)))
@@ -312,7 +312,7 @@ def _to_plain(params: dict[str, Any]) -> dict[str, Any]:
     if "decisions" not in params:
         return params
     decisions = {
-        name: [json.loads(_to_decision(entry).to_json()) for entry in each] for name, each in params["decisions"].items()
+        name: [json.loads(_to_decision(entry).to_json()) for entry in entries] for name, entries in params["decisions"].items()
     }
     return {**params, "decisions": decisions}
 

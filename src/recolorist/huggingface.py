@@ -80,6 +80,9 @@ class ColoristTransform:
     def set_epoch(self, epoch: int) -> None:
         """Draw anew for keyed images, also in loader workers that are already running.
 
+        Args:
+            epoch: The number of the epoch.
+
         Raises:
             OptionError: It is no whole number from 0 on.
         """
@@ -111,7 +114,7 @@ class ColoristTransform:
         if _is_row(images):
             return {**batch, self.output: self._change(images, columns)}
         rows = [{option: values[i] for option, values in columns.items()} for i in range(len(images))]
-        return {**batch, self.output: [self._change(*each) for each in zip(images, rows, strict=True)]}
+        return {**batch, self.output: [self._change(image, row) for image, row in zip(images, rows, strict=True)]}
 
     def _change(self, image: Any, options: dict[str, Any]) -> Any:
         if image is None:

@@ -9,6 +9,9 @@ import math
 from collections.abc import Callable
 from typing import Any, Final, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from recolorist import _adapters as adapters
 from recolorist.augment import streams
 from recolorist.augment.colorist import Colorist
@@ -17,6 +20,7 @@ from recolorist.core import foreground
 from recolorist.core import image as check
 from recolorist.core.options import Blank
 from recolorist.core.spaces import SPACES
+from recolorist.core.style_change import StyleChange
 from recolorist.errors import ImageError, OptionError, StatisticsError
 
 try:
@@ -35,6 +39,7 @@ __all__ = ["RandomColorist"]
 MaskRule = str | Callable[[Tensor], Tensor] | None
 
 _FLAT: Final = 1e-12  # below this a variance is the rounding of a mean in float32, and the channel has one value
+_ZERO: Final = np.zeros(())  # stands where a draw has no such numbers
 _FAR: Final = 0.5  # so far outside 0 to 1 lies a wrong scale, not the rounding or ringing of a step before
 
 
@@ -55,17 +60,25 @@ class _Styles(RandomGeneratorBase):
     def forward(self, batch_shape: tuple[int, ...], same_on_batch: bool = False) -> dict[str, Tensor]:  # noqa: FBT002
         count = batch_shape[0]
         numbers = torch.randint(2**62, (min(count, 1) if same_on_batch else count,)).tolist()
-        draws = [self._draw(number) for number in (numbers * count if same_on_batch else numbers)]
+        draws = [self.core.draw_from(streams.stream(0, number)) for number in (numbers * count if same_on_batch else numbers)]
+        goals = [draw.style.goal for draw in draws]
+        changes = [goal if isinstance(goal, StyleChange) else None for goal in goals]
         channels = self.core.bank.channels
-        return {
-            "style_mean": torch.tensor([mean for mean, _, _ in draws], dtype=torch.float64).reshape(-1, channels),
-            "style_cov": torch.tensor([cov for _, cov, _ in draws], dtype=torch.float64).reshape(-1, channels, channels),
-            "strength": torch.tensor([strength for _, _, strength in draws], dtype=torch.float64),
+        params = {
+            "style_mean": _stack([_ZERO if isinstance(goal, StyleChange) else goal.mean for goal in goals], channels),
+            "style_cov": _stack([_ZERO if isinstance(goal, StyleChange) else goal.cov for goal in goals], channels, channels),
+            "strength": torch.tensor([draw.strength for draw in draws], dtype=torch.float64),
         }
+        if any(changes):
+            params["is_change"] = torch.tensor([change is not None for change in changes])
+            params["step"] = _stack([_ZERO if change is None else np.array(change.step) for change in changes], channels)
+            params["gains"] = _stack([_ZERO if change is None else np.array(change.gains) for change in changes], channels)
+        return params
 
-    def _draw(self, number: int) -> tuple[list[float], list[list[float]], float]:
-        style, strength, *_ = self.core.draw_from(streams.stream(0, number))
-        return style.moments.mean.tolist(), style.moments.cov.tolist(), strength
+
+def _stack(rows: list[NDArray[np.float64]], *shape: int) -> Tensor:
+    """Return one tensor (B, ...) of float64."""
+    return torch.from_numpy(np.array([np.broadcast_to(row, shape) for row in rows], np.float64).reshape(-1, *shape))
 
 
 class RandomColorist(IntensityAugmentationBase2D):
@@ -77,7 +90,8 @@ class RandomColorist(IntensityAugmentationBase2D):
         bank: the styles: a :class:`recolorist.StyleBank`, or the path of a saved one (.rcb, .json).
         p: probability of applying the transformation to a sample. Default: 0.3, where most of Kornia's have 0.5.
         space: ``"rgb"`` or another linear space of :data:`recolorist.SPACES`. Default: "rgb".
-        sampler: a name of :mod:`recolorist.samplers`, or a callable. Default: "uniform".
+        sampler: a name of :mod:`recolorist.samplers`, or a callable. Default: "uniform". The numbers of ``"own_style"`` are
+            ``step`` and ``gains`` in the parameters, since the style is known only with the sample.
         strength: 0 leaves the image, 1 matches it fully; a pair is a range to draw from. Default: 1.0.
         max_gain: largest factor on a channel. Default: 10.0.
         mask: ``"tissue"``, ``"fundus"``, or a callable from the batch to booleans :math:`(B, H, W)`; the pixels to measure. The
@@ -141,7 +155,7 @@ class RandomColorist(IntensityAugmentationBase2D):
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.core = adapters.build_colorist(locals(), seed=0, mask=None)  # masks are of batches here
         if not SPACES[space].is_linear:
-            linear = ", ".join(name for name, each in SPACES.items() if each.is_linear)
+            linear = ", ".join(name for name, entry in SPACES.items() if entry.is_linear)
             raise OptionError(f"space={space!r} is not linear; in Kornia choose from {linear}")
         self.mask = check.option(mask, foreground.RULES, "mask") if isinstance(mask, str) else mask
         self.apply_to = self.core.apply_to
@@ -172,7 +186,7 @@ class RandomColorist(IntensityAugmentationBase2D):
         pixels = input if input.dtype in (torch.float32, torch.float64) else input.float()
         inside = self._inside(pixels)
         content = _measure(pixels, inside, cross=self._basis is not None)
-        gain, offset = (each.to(pixels.dtype) for each in self._maps(content, params))
+        gain, offset = (numbers.to(pixels.dtype) for numbers in self._maps(content, params))
         flat = pixels.flatten(2)
         if gain.ndim == 2:
             changed = (flat * gain[..., None]).add_(offset[..., None])
@@ -190,7 +204,14 @@ class RandomColorist(IntensityAugmentationBase2D):
         """Plan the map of every sample by the rules of :func:`recolorist.plan`: gains or a matrix, and an offset."""
         mean, cov, strength = (params[name].to(content.mean) for name in ("style_mean", "style_cov", "strength"))
         basis = None if self._basis is None else (self._basis[0].to(mean), self._basis[1].to(mean))
-        return formulas.decide(content, BatchMoments(mean, cov), strength, self.core.max_gain, basis)
+        style = BatchMoments(mean, cov)
+        if "is_change" in params:
+            step, gains, is_change = params["step"].to(mean), params["gains"].to(mean), params["is_change"].to(mean.device)
+            changed = formulas.change_styles(content, step, gains)
+            style = BatchMoments(
+                torch.where(is_change[:, None], changed.mean, mean), torch.where(is_change[:, None, None], changed.cov, cov)
+            )
+        return formulas.decide(content, style, strength, self.core.max_gain, basis)
 
     def _inside(self, pixels: Tensor) -> Tensor | None:
         """Return the foreground as (B, 1, H, W), or None for all pixels."""
@@ -198,8 +219,8 @@ class RandomColorist(IntensityAugmentationBase2D):
             return None
         if callable(self.mask):
             return self.mask(pixels).reshape(len(pixels), 1, *pixels.shape[2:]).bool()
-        found: Tensor = _find_foreground(pixels, self.mask, or_all=self.core.blank == "match")
-        return found
+        foreground: Tensor = _find_foreground(pixels, self.mask, or_all=self.core.blank == "match")
+        return foreground
 
 
 def _refuse_limits(max_clip: object, max_loss: object) -> None:

@@ -81,7 +81,7 @@ class ColoristEpochs(Callback):
 
     @staticmethod
     def _set(colorists: Iterable[Colorist], epoch: int) -> None:
-        for colorist in {id(each): each for each in colorists}.values():
+        for colorist in {id(entry): entry for entry in colorists}.values():
             if colorist.epoch != epoch or not colorist.epochs_set:
                 colorist.set_epoch(epoch)
 
@@ -149,21 +149,27 @@ class ColoristDataMixin:
 def find_colorists(source: Any) -> list[Colorist]:
     """Return every Colorist inside loaders, datasets, lists, dictionaries and transforms, each once.
 
+    Args:
+        source: Where to look.
+
+    Returns:
+        The Colorists, in the order in which they were met.
+
     Example:
         >>> import numpy as np
         >>> colorist = Colorist(StyleBank.build(np.arange(48, dtype=np.uint8).reshape(1, 4, 4, 3), split="train"), seed=1)
         >>> find_colorists({"pipeline": [len, colorist], "again": (colorist,)}) == [colorist]
         True
     """
-    found: list[Colorist] = []
-    seen: set[int] = set()
+    colorists: list[Colorist] = []
+    searched: set[int] = set()
 
     def search(part: Any, depth: int) -> None:
-        if id(part) in seen or depth > _DEPTH:
+        if id(part) in searched or depth > _DEPTH:
             return
-        seen.add(id(part))
+        searched.add(id(part))
         if isinstance(part, Colorist):
-            found.append(part)
+            colorists.append(part)
             return
         if isinstance(part, Mapping):
             inside: Iterable[Any] = list(part.values())[:_FIRST_ENTRIES]
@@ -171,8 +177,8 @@ def find_colorists(source: Any) -> list[Colorist]:
             inside = part[:_FIRST_ENTRIES]
         else:
             inside = list(getattr(part, "__dict__", {}).values()) if not isinstance(part, type) else []
-        for each in inside:
-            search(each, depth + 1)
+        for entry in inside:
+            search(entry, depth + 1)
 
     search(source, 0)
-    return found
+    return colorists

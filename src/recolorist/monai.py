@@ -22,13 +22,12 @@ from recolorist.augment.colorist import Draw
 from recolorist.augment.samplers import Sampler
 from recolorist.core.options import Blank
 from recolorist.errors import ImageError, OptionError
-from recolorist.harmonise.monai import Harmonise, HarmoniseD, Harmonised, HarmoniseDict
+from recolorist.harmonise.monai import Harmonise, HarmoniseD, Harmonised, HarmoniseDict, plain_tensor
 
 try:
     import torch
     from monai.config.type_definitions import KeysCollection
     from monai.data.meta_obj import get_track_meta
-    from monai.data.meta_tensor import MetaTensor
     from monai.transforms.transform import MapTransform, RandomizableTransform
     from monai.utils.enums import TransformBackends
     from monai.utils.type_conversion import convert_to_dst_type, convert_to_tensor
@@ -163,10 +162,7 @@ class RandColorist(RandomizableTransform):
         if not self._do_transform:
             return tensor
         draw = adapters.draw_style(self.core, self._place, key=key, label=label, domain=domain)
-        plain = tensor.as_tensor() if isinstance(tensor, MetaTensor) else tensor
-        if isinstance(img, np.ndarray) and img.dtype == np.uint16:  # an int32 tensor by now
-            plain = plain.to(torch.uint16)
-        changed = self._recolour(plain, draw, mask).to(tensor.dtype)
+        changed = self._recolour(plain_tensor(img, tensor), draw, mask).to(tensor.dtype)
         return convert_to_dst_type(changed.reshape(tensor.shape), dst=tensor)[0]
 
     def _refuse_other_shapes(self, tensor: Any) -> None:

@@ -14,7 +14,8 @@ from PIL import Image
 import recolorist as rc
 from recolorist import Colorist, StyleBank
 from recolorist.augment.colorist import Decision, PreprocessingWarning
-from recolorist.augment.samplers import Content, Style
+from recolorist.augment.samplers import Content, Style, own_style_by
+from recolorist.core.style_change import StyleChange
 from recolorist.errors import ImageError, OptionError, StatisticsError
 
 Images = NDArray[np.uint8]
@@ -298,6 +299,50 @@ class TestBlank:
         made = StyleBank.build([GLASS, GLASS], with_blank=True)
         with pytest.raises(StatisticsError, match="all 2 styles of the bank are blank"):
             Colorist(StyleBank(made.mean, made.cov, made.pixels, made.keys))
+
+
+class TestOwnStyle:
+    """Changes of the image's own style."""
+
+    @pytest.mark.parametrize("method", ["mean_std", "covariance"])
+    def test_changes_take_the_one_route(self, tiles: Images, bank: StyleBank, method: str) -> None:
+        """A call equals matching to the image's own moments after the change, and a key always draws the same."""
+        aug = Colorist(bank, p=1.0, sampler="own_style", method=method, seed=4)
+        draw = aug.draw("x", epoch=2)
+        assert draw is not None
+        assert isinstance(draw.style.goal, StyleChange)
+        style = draw.style.goal.change(rc.measure(tiles[0]), 255.0, method).style
+        np.testing.assert_array_equal(aug(tiles[0], key="x", epoch=2), rc.match(tiles[0], style, method))
+        np.testing.assert_array_equal(
+            aug.apply(tiles[0], aug.params(tiles[0], key="x", epoch=2)), aug(tiles[0], key="x", epoch=2)
+        )
+        assert not np.array_equal(aug(tiles[0], key="x", epoch=2), aug(tiles[0], key="x", epoch=3))
+
+    def test_every_image_of_a_batch_is_changed_from_its_own_style(self, tiles: Images, bank: StyleBank) -> None:
+        aug = Colorist(bank, p=1.0, sampler="own_style", method="covariance", seed=4)
+        for one, each in zip(aug(tiles, key="x"), tiles, strict=True):
+            np.testing.assert_array_equal(one, aug(each, key="x"))
+
+    @pytest.mark.parametrize("limit", ["max_clip", "max_loss"])
+    def test_limits_are_kept_and_alternatives_recorded(self, tiles: Images, bank: StyleBank, limit: str) -> None:
+        options: dict[str, Any] = {"sampler": own_style_by(20.0), "method": "covariance", limit: 0.01}
+        aug = Colorist(bank, p=1.0, seed=4, **options)
+        free = Colorist(bank, p=1.0, seed=4, **options | {limit: None})
+        weaker = 0
+        for epoch in range(20):
+            decision = aug.params(tiles[0], key="x", epoch=epoch)
+            assert decision.plan is not None
+            np.testing.assert_array_equal(aug.apply(tiles[0], decision), aug(tiles[0], key="x", epoch=epoch))
+            assert Decision.from_json(decision.to_json()) == decision
+            if limit == "max_clip":
+                assert rc.audit(tiles[0], decision.plan).clipped_overall <= 0.01
+            weaker += decision != free.params(tiles[0], key="x", epoch=epoch)
+        assert weaker > 0
+
+    def test_histogram_methods_refuse_it(self, tiles: Images) -> None:
+        bank = StyleBank.build(tiles, split="train", with_histograms=True)
+        with pytest.raises(OptionError, match="use another sampler"):
+            Colorist(bank, p=1.0, sampler="own_style", method="histogram", seed=1)(tiles[0], key="x")
 
 
 class TestBeyond:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
+import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,9 @@ from PIL import Image
 from recolorist.collections import api
 from recolorist.collections import audit_page as module
 from recolorist.collections.audit_page import audit_page
+from recolorist.collections.chunks import Failure
 from recolorist.collections.flags import FLAGS
+from recolorist.collections.options import SourceOptions
 from recolorist.io.images import Reading
 from tests.commands import picture
 
@@ -128,3 +132,68 @@ def test_flags_with_few_images_share_a_row(folder: Path, monkeypatch: pytest.Mon
     assert '<section class="card"><h2>flat' in page
     monkeypatch.setattr(module, "_FEW", 2)
     assert '<section class="card many"><h2>flat' in audit_page(api.audit(folder), folder, Reading())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_images_behind_followed_links_have_their_pictures(tmp_path: Path) -> None:
+    """The page listed the folder without following links, and left out the pictures of what it flagged."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    Image.fromarray(picture(0)).save(tmp_path / "in" / "good.png")
+    Image.new("RGB", (20, 30), "red").save(tmp_path / "elsewhere" / "flat.png")
+    (tmp_path / "in" / "flat.png").symlink_to(tmp_path / "elsewhere" / "flat.png")
+    select = SourceOptions(follow_links=True)
+    result = api.audit(tmp_path / "in", follow_links=True)
+    page = audit_page(result, tmp_path / "in", Reading(), select)
+    assert page.count("<img ") == sum(len(line["flags"]) for line in result.lines) > 0
+
+
+def test_a_collection_of_broken_files_only_has_a_page_without_charts(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.png").write_bytes(b"nothing")
+    page = audit_page(api.audit(tmp_path), tmp_path, Reading())
+    assert "0 images read, 0 flagged, 3 could not be read." in page
+    assert "<svg" not in page
+    assert "<img " not in page
+    assert page.count("<li>") == 3
+
+
+def test_a_list_of_failures_ends_somewhere(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_LISTED", 2)
+    result = replace(api.audit(folder), failures=[Failure(f"{i}.png", "it is <broken>") for i in range(1002)])
+    page = audit_page(result, folder, Reading())
+    assert "and 1,000 more" in page
+    assert page.count("it is &lt;broken&gt;") == 2
+
+
+def test_grey_images_among_colour_ones_are_left_out_of_the_glance_and_not_of_the_page(tmp_path: Path) -> None:
+    Image.fromarray(picture(0)).save(tmp_path / "a.png")
+    Image.fromarray(picture(1)[..., 0]).save(tmp_path / "b.png")
+    page = audit_page(api.audit(tmp_path), tmp_path, Reading())
+    assert page.count("<circle") == 1
+    assert "2 images read" in page
+
+
+HOSTILE = ['"><img src=x onerror=alert(1)>.png', "'; alert(1); '.png", "line\nbreak.png", "\x1b[31mred.png", "&lt;b&gt;.png"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no file can be named so there")
+@pytest.mark.parametrize("name", [*HOSTILE, "\udcff.png"])
+def test_a_hostile_name_is_text_in_every_part_of_the_page(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "<b>folder"
+    folder.mkdir()
+    Image.new("RGB", (20, 30), "red").save(folder / name)
+    (folder / f"broken {name}").write_bytes(b"nothing")
+    page = audit_page(api.audit(folder), folder, Reading())
+    page.encode("utf-8", "backslashreplace").decode("utf-8")
+    elements = re.findall(r"<([a-z]+)\b([^>]*)>", re.sub(r'"data:[^"]*"', '"data:"', page))
+    assert {tag for tag, _ in elements} <= TAGS
+    assert not [attributes for _, attributes in elements if re.search(r"\bon[a-z]+\s*=", re.sub(r'"[^"]*"', '""', attributes))]
+    assert page.count("<img ") == 2  # flat and blank
+    assert "\x1b" not in page
+
+
+#: What our own pages are made of; anything else came from a name.
+TAGS = {"html", "head", "meta", "title", "style", "body", "main", "header", "h1", "h2", "p", "section", "table", "thead", "tbody"}
+TAGS |= {"tr", "th", "td", "div", "svg", "rect", "line", "text", "path", "circle", "ul", "li", "img", "span", "strong", "code"}
+TAGS |= {"wbr"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recolorist.collections.flags import FLAGS, describe_flags, flags_of_summary
-from recolorist.core.plan import FLAG_NAMES
+from recolorist.core.maps import FLAG_NAMES
 
 
 def test_every_flag_of_a_match_is_described() -> None:

@@ -137,6 +137,19 @@ class TestManifests:
         with pytest.raises(OptionError, match="has no column 'path'"), open_collection(self.manifest(tmp_path, text)):
             pass
 
+    @pytest.mark.parametrize(("rows", "cell"), [(2_000_000, "a.png"), (1, "x" * (64 << 20))])
+    def test_a_small_parquet_that_unpacks_to_a_lot(self, tmp_path: Path, rows: int, cell: str) -> None:
+        """Twenty million rows in 65 kB took gigabytes before the repeated path was noticed."""
+        arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        column = arrow.DictionaryArray.from_arrays(arrow.array(np.zeros(rows, np.int8)), [cell])
+        parquet.write_table(arrow.table({"path": column}), tmp_path / "m.parquet", compression="zstd")
+        assert (tmp_path / "m.parquet").stat().st_size < 100_000
+        with (
+            pytest.raises(OptionError, match=r"cannot be read as Parquet: .* bytes declare .* rows and"),
+            open_collection(tmp_path / "m.parquet"),
+        ):
+            pass
+
     def test_a_file_that_is_no_parquet_is_named(self, tmp_path: Path) -> None:
         pytest.importorskip("pyarrow")
         (tmp_path / "m.parquet").write_bytes(b"PAR1 and nothing else")

@@ -14,7 +14,7 @@ from PIL import Image, ImageCms
 
 import recolorist as rc
 from recolorist.bank.making import PreprocessingWarning
-from recolorist.collections.one_file import match_file, open_style, style_of
+from recolorist.collections.one_file import match_file, open_style
 from recolorist.collections.options import Masks, OutputOptions
 from recolorist.core.options import MatchOptions
 from recolorist.errors import ImageError, OptionError, RecoloristError, StatisticsError
@@ -112,24 +112,20 @@ class TestMatchFile:
             match_file(files / "none.png", files / "b.tif", tmp_path / "o.xyz")
 
 
-class TestStyleOf:
+class TestStyleImages:
     @pytest.mark.parametrize("reading", [Reading(), IN_STRIPS], ids=["whole", "strips"])
     def test_an_image_gives_its_moments_whole_or_in_strips(self, files: Path, reading: Reading) -> None:
-        assert style_of(files / "b.tif", reading, "ycbcr") == rc.measure(picture(1))
+        assert open_style(files / "b.tif", reading, "ycbcr") == rc.measure(picture(1))
 
     def test_a_space_that_is_not_linear_is_measured_itself(self, files: Path) -> None:
-        assert style_of(files / "b.tif", Reading(), "lab").space == "lab"
-
-    def test_a_bank_gives_the_style_of_all_or_of_one_domain(self, files: Path) -> None:
-        whole, one = (style_of(f"{files / 'bank.rcb'}{part}", Reading(), "rgb") for part in ("", ":y"))
-        means = [picture(i).mean(axis=(0, 1)) / 255 for i in range(4)]
-        assert whole.mean == pytest.approx(np.mean(means, axis=0))
-        assert one.mean == pytest.approx(np.mean(means[2:], axis=0))
+        style = open_style(files / "b.tif", Reading(), "lab")
+        assert isinstance(style, rc.Moments)
+        assert style.space == "lab"
 
     @pytest.mark.skipif(os.name == "nt", reason="no file can be named so there")
     def test_a_file_with_a_colon_in_its_name_is_a_file(self, files: Path) -> None:
         (files / "c:d.png").write_bytes((files / "a.png").read_bytes())
-        assert style_of(files / "c:d.png", Reading(), "rgb") == rc.measure(picture(0))
+        assert open_style(files / "c:d.png", Reading(), "rgb") == rc.measure(picture(0))
 
 
 def test_ties_by_position_reach_the_file(tmp_path: Path) -> None:
@@ -173,3 +169,20 @@ def test_a_rule_that_finds_nothing_is_warned_of_and_all_pixels_are_measured(
     with pytest.warns(PreprocessingWarning, match=f"mask '{rule}' finds no foreground, so all pixels are measured"):
         match_file(tmp_path / "blank.tif", files / "a.tif", tmp_path / "o.tif", masks=Masks(rule), reading=reading)
     assert np.array_equal(read_image(tmp_path / "o.tif"), rc.match(blank, picture(0)))
+
+
+@pytest.mark.parametrize("domain", ["x", "y"])
+def test_a_domain_of_a_bank_is_matched_by_its_average(files: Path, tmp_path: Path, domain: str) -> None:
+    match_file(files / "a.png", f"{files / 'bank.rcb'}:{domain}", tmp_path / "o.png")
+    goal = rc.StyleBank.open(files / "bank.rcb").average(domain)
+    assert np.array_equal(read_image(tmp_path / "o.png"), rc.match(picture(0), goal))
+
+
+def test_a_huge_style_is_measured_in_strips_and_not_shown(files: Path, tmp_path: Path) -> None:
+    large = np.tile(picture(1), (3, 2, 1))
+    tifffile.imwrite(files / "large.tif", large, photometric="rgb", tile=(16, 16))
+    reading = Reading(max_pixels=large.shape[0] * large.shape[1] // 2)
+    result = match_file(files / "a.png", files / "large.tif", tmp_path / "o.png", reading=reading)
+    assert result.style is None
+    assert result.content is not None
+    assert np.array_equal(read_image(tmp_path / "o.png"), rc.match(picture(0), large))

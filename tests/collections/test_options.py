@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -97,3 +98,35 @@ def test_records_hold_everything_that_decides_the_outputs() -> None:
     assert augment.for_colorist() == common | own
     assert augment.to_dict() == common | own | {"copies": 3}
     assert json.dumps(augment.to_dict())
+
+
+@pytest.mark.parametrize("value", [0, 1e-4, 0.6, math.nan, "0.01", None])
+def test_an_alpha_that_no_group_can_reach_is_refused(value: Any) -> None:
+    with pytest.raises(OptionError, match=r"^alpha=.*accepted are probabilities above .* and up to 0\.5"):
+        DriftOptions(alpha=value)
+
+
+@pytest.mark.parametrize("gate", ["inside", "", 1])
+def test_an_unknown_gate_is_refused_with_those_there_are(gate: Any) -> None:
+    with pytest.raises(OptionError, match=r"^gate=.*centre.*edge.*off"):
+        HarmoniseOptions(MATCH, gate=gate)
+
+
+def test_harmonising_writes_every_image_once_and_has_no_option_for_it() -> None:
+    assert HarmoniseOptions(MATCH).copies == 1
+    assert "copies" not in {entry.name for entry in dataclasses.fields(HarmoniseOptions)}
+    with pytest.raises(TypeError):
+        HarmoniseOptions(MATCH, copies=2)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("kind", [AugmentOptions, HarmoniseOptions])
+def test_what_happens_to_blank_images_is_said_once_and_reaches_the_match(kind: Any) -> None:
+    assert [kind(MATCH, blank=value).match.blank for value in ("keep", "match")] == ["keep", "match"]
+    assert kind(MatchOptions(blank="match")).match.blank == "keep"  # the option of the collection goes before
+
+
+def test_a_mask_file_that_exists_is_accepted_beside_the_rules(tmp_path: Path) -> None:
+    (tmp_path / "mask.png").touch()
+    assert Masks(str(tmp_path / "mask.png"), "fundus").style_mask == "fundus"
+    with pytest.raises(OptionError, match=r"^style_mask=.*give a file, or a foreground rule: 'tissue' or 'fundus'"):
+        Masks("tissue", str(tmp_path / "none.png"))

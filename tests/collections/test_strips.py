@@ -255,7 +255,7 @@ class TestLimits:
         inside = None if rule is None else foreground.RULES[rule](image, 255.0)
         limits = StripLimits(ArrayStrips(image, step=16), rule, MatchOptions(space=space))
         whole = rc.audit(image, plan, mask=inside)
-        assert limits.clipped(plan) == pytest.approx(whole.clipped_overall, abs=1e-12)
+        assert limits.count_clipped(plan) == pytest.approx(whole.clipped_overall, abs=1e-12)
         assert limits.loss(plan).share == whole.loss_share
         assert limits.loss(plan).worst_box == whole.loss_worst_box
 
@@ -283,3 +283,26 @@ class TestBlank:
         empty = ArrayStrips(np.zeros((0, 5, 3), np.uint8))
         with pytest.raises(ImageError, match="it has no rows"):
             count_strips(empty)
+
+
+def test_an_image_that_lies_on_its_side_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    """Strips are not turned: the output would lie on its side without saying so."""
+    source: Strips = ArrayStrips(np.zeros((20, 30, 3), np.uint8))
+    source.orientation = 6
+    with pytest.raises(ImageError, match="lying on its side"):
+        write_strips(Target(str(tmp_path)), "o.tif", source, None, None)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+def test_a_mask_without_a_pixel_in_some_bands_counts_the_others_only(dtype: Any) -> None:
+    pixels = np.full((40, 10, 3), 250, np.uint8)
+    pixels[30:] = np.random.default_rng(0).integers(0, 200, (10, 10, 3))
+    image = pixels if dtype == np.uint8 else (pixels / 255).astype(np.float32)
+    source, style = ArrayStrips(image, step=10), rc.Moments(1, [0.9] * 3, np.eye(3) * 0.2, 1.0)
+    options = MatchOptions("covariance")
+    plan = rc.plan(rc.measure(image[30:]), style, method="covariance")
+    inside: Strips = ArrayStrips((np.arange(40)[:, None] >= 30).repeat(10, 1).astype(np.uint8), step=10)
+    clipped = StripLimits(source, inside, options).count_clipped(plan)
+    assert clipped == pytest.approx(rc.audit(image[30:], plan).clipped_overall, abs=1e-12)
+    assert clipped > 0

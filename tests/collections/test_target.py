@@ -16,7 +16,7 @@ from recolorist.collections import target as target_module
 from recolorist.collections.journal import Journal, read_records
 from recolorist.collections.target import OutputError, Target
 from recolorist.errors import ImageError, OptionError
-from recolorist.io.files import PART_SUFFIX
+from recolorist.io.files import HAS_OPEN_FOLDERS, PART_SUFFIX
 from tests.commands import contents
 
 
@@ -219,3 +219,12 @@ def test_more_folders_than_stay_open(tmp_path: Path, monkeypatch: pytest.MonkeyP
         target.place(f"{number}/a.txt", b"whole")
         assert len(target_module._folders) <= 2
     assert sorted(contents(tmp_path)) == [f"{number}/a.txt" for number in range(4)]
+
+
+@pytest.mark.skipif(not HAS_OPEN_FOLDERS, reason="folders are opened by name there")
+def test_a_folder_with_a_name_that_is_too_long_costs_its_own_image_only(tmp_path: Path) -> None:
+    target = Target(str(tmp_path))
+    with pytest.raises(ImageError, match="was not written: File name too long"):
+        target.place(f"{'x' * 300}/a.png", b"1")
+    target.place("b.png", b"1")
+    assert [path.name for path in tmp_path.iterdir()] == ["b.png"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tifffile
 from PIL import Image
 
 import recolorist as rc
@@ -79,6 +80,30 @@ class TestAugment:
             "hospital_a/benign/tile 000_1.png",
             "hospital_a/benign/tile 000_2.png",
         }
+
+    @pytest.mark.parametrize("method", ["mean_std", "covariance"])
+    @pytest.mark.parametrize("max_pixels", [10**6, 800], ids=["whole", "strips"])
+    def test_changes_of_own_styles_are_recorded_as_they_were_made(
+        self, tmp_path: Path, bank: rc.StyleBank, method: str, max_pixels: int
+    ) -> None:
+        """The change becomes a plan with the moments of the image, and that plan is what is written down."""
+        tiffs = tmp_path / "tiffs"
+        tiffs.mkdir()
+        for number in range(3):
+            tifffile.imwrite(tiffs / f"{number}.tif", picture(number), photometric="rgb", tile=(16, 16))
+        options: dict[str, Any] = {"sampler": "own_style", "method": method, "p": 1.0, "seed": 7}
+        result = batch.augment(tiffs, tmp_path / "out", bank, reading=Reading(max_pixels=max_pixels), **options)
+        assert not result.failures
+        lines = (tmp_path / "out" / "provenance.jsonl").read_text("utf-8").splitlines()
+        assert len(lines) == 3
+        aug = rc.Colorist(bank, **options)
+        for line in lines:
+            record = json.loads(line)
+            plan = rc.Plan.from_json(json.dumps(record["plan"]))
+            source = read_image(tiffs / record["source"])
+            assert plan == aug.params(source, key=record["source"], epoch=0).plan
+            assert np.array_equal(rc.apply(source, plan), read_image(tmp_path / "out" / record["output"]))
+            assert record["style"] == "own_style(1, 0.1, 0.1)"
 
     def test_provenance_is_enough_to_do_it_again(self, tmp_path: Path, folder: Path, bank: rc.StyleBank) -> None:
         batch.augment(folder, tmp_path / "out", bank)
@@ -302,3 +327,46 @@ def test_a_name_that_the_package_does_not_have() -> None:
     with pytest.raises(AttributeError, match=r"module 'recolorist\.collections' has no attribute 'harmonize'"):
         _ = batch.harmonize
     assert set(dir(batch)) == set(batch.__all__)
+
+
+class TestPool:
+    def test_a_broken_tile_is_one_failure_and_the_others_are_mapped(self, tmp_path: Path, folder: Path) -> None:
+        (folder / "hospital_a" / "benign" / "broken.png").write_bytes(b"nothing")
+        result = batch.harmonise(folder, tmp_path / "out", rc.measure(picture(3)), pool=True)
+        assert [failure.key for failure in result.failures] == ["hospital_a/benign/broken.png"]
+        assert len(result.records) == 6
+        assert not (tmp_path / "out" / "hospital_a" / "benign" / "broken.png").exists()
+
+    def test_a_broken_tile_does_not_change_its_slide(self, tmp_path: Path, folder: Path) -> None:
+        plain = batch.harmonise(folder, tmp_path / "plain", rc.measure(picture(3)), pool=True)
+        (folder / "hospital_a" / "benign" / "broken.png").write_bytes(b"nothing")
+        beside = batch.harmonise(folder, tmp_path / "beside", rc.measure(picture(3)), pool=True)
+        assert plain.lines == beside.lines
+
+
+class TestSplits:
+    def test_a_manifest_of_several_splits_must_say_which_one_a_bank_is_made_of(self, folder: Path) -> None:
+        names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.png"))
+        rows = [f"{name},{'train' if place % 2 else 'test'}" for place, name in enumerate(names)]
+        (folder / "list.csv").write_text("path,split\n" + "\n".join(rows), "utf-8")
+        with pytest.raises(OptionError, match=r"the splits test, train; say which one .*split='train'"):
+            batch.build_bank(folder / "list.csv")
+        banks = {split: batch.build_bank(folder / "list.csv", split=split).bank for split in ("train", "test")}
+        assert [(len(bank), bank.split) for bank in banks.values()] == [(3, "train"), (3, "test")]
+        assert not set(banks["train"].keys) & set(banks["test"].keys)
+        everything = batch.build_bank(folder / "list.csv", any_split=True).bank
+        assert (len(everything), everything.split) == (6, None)
+
+
+def test_one_group_alone_is_not_listed_beside_all(tmp_path: Path) -> None:
+    folder = collection(tmp_path / "data", 60)
+    bank = batch.build_bank(folder).bank
+    result = batch.drift(bank, folder / "hospital_a", group_from=None)
+    assert (result.groups, result.overall.images) == ([], 30)
+
+
+def test_records_are_the_lines_that_were_written(tmp_path: Path, folder: Path, bank: rc.StyleBank) -> None:
+    result = batch.augment(folder, tmp_path / "out", bank)
+    text = (tmp_path / "out" / "provenance.jsonl").read_text("utf-8")
+    assert text.splitlines() == result.lines
+    assert [json.loads(line) for line in result.lines] == result.records

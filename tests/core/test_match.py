@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from typing import Any
 
@@ -298,3 +299,11 @@ def test_sixteen_bits_with_a_declared_range_of_eight_are_held_to_it() -> None:
     image = np.array([[0, 200], [255, 256]], np.uint16)
     with pytest.raises(rc.RecoloristError, match="256"):
         rc.match(image, image, data_range=255)
+
+
+@pytest.mark.parametrize("data_range", [math.inf, 60000.0])
+def test_half_precision_without_clipping_refuses_what_it_cannot_hold(data_range: float) -> None:
+    content = np.array([[0.0, 60000.0]], np.float16)
+    style = rc.Moments(2, [60000.0], [[30000.0**2]], data_range)
+    with pytest.raises(rc.RecoloristError, match="65504"):
+        rc.match(content, style, data_range=data_range, clip=False)

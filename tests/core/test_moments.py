@@ -16,7 +16,11 @@ from numpy.typing import NDArray
 
 import recolorist as rc
 from recolorist.core import kernels
-from recolorist.errors import StatisticsError
+from recolorist.core.image import open_image
+from recolorist.core.moments import measure_once, measure_opened
+from recolorist.core.options import MatchOptions
+from recolorist.core.sums import float_pairs
+from recolorist.errors import ImageError, StatisticsError
 from tests.core.contracts import KERNELS
 
 
@@ -231,3 +235,37 @@ def test_nonsense_is_refused(change: dict[str, Any]) -> None:
 def test_what_is_no_dictionary_of_moments(thing: Any) -> None:
     with pytest.raises(StatisticsError, match="these are not moments"):
         rc.Moments.from_dict(thing)
+
+
+class TestPairs:
+    """Mean and variance of each channel alone."""
+
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    @pytest.mark.parametrize("shape", [(5, 7, 3), (80, 97, 3), (64, 130, 4)])
+    def test_planes_give_the_bits_of_pixels(self, dtype: str, shape: tuple[int, ...]) -> None:
+        pixels = np.random.default_rng(1).random(shape).astype(dtype)
+        planar = np.moveaxis(np.ascontiguousarray(np.moveaxis(pixels, -1, 0)), 0, -1)
+        assert float_pairs(planar, 1.0, "image") == float_pairs(pixels, 1.0, "image")
+
+    def test_planes_that_are_not_finite_are_refused(self) -> None:
+        planar = np.moveaxis(np.ones((3, 4, 5), np.float32), 0, -1)
+        planar[1, 2, 2] = np.nan
+        with pytest.raises(ImageError, match="NaN"):
+            float_pairs(planar, 1.0, "image")
+
+    def test_the_range_of_all_planes_is_named(self) -> None:
+        planar = np.moveaxis(np.ones((3, 4, 5), np.float32), 0, -1)
+        planar[0, 0], planar[1, 1] = (-1.0, 0.5, 0.5), (0.5, 0.5, 3.0)
+        with pytest.raises(ImageError, match="from -1 to 3"):
+            float_pairs(planar, 1.0, "image")
+
+    @pytest.mark.parametrize("shape", [(11, 13, 3), (11, 13, 4), (300, 301, 3)])
+    @pytest.mark.parametrize("space", ["ycbcr", "lab"])
+    def test_measured_once_or_to_be_added_the_numbers_are_equal(self, shape: tuple[int, ...], space: str) -> None:
+        opened = open_image(integers("uint8", shape))
+        measured = measure_once(opened, None, MatchOptions(space=space), "image")
+        wanted = measure_opened(opened, None, space)
+        assert measured == wanted
+        assert (measured.mean.tolist(), measured.channels) == (wanted.mean.tolist(), 3)
+        assert not measured.mean.flags.writeable
+        assert not measured.cov.flags.writeable

@@ -44,12 +44,18 @@ for case in range(60):  # 3 x 3 maps, with values on and near a half
     differ += int((ours != fallback).sum())
 for name in ("lab", "luv", "lch", "hsv", "hsi", "hed", "lalphabeta"):  # levels in and out, with values close to thresholds
     size = 5.0 if name in ("lab", "luv") else 0.05
-    for pixels in (1, 63, 64, 512, 3001):
-        source = rng.integers(0, 256, (pixels, 3), dtype=np.uint8)
+    for pixels, low, high in ((1, 0, 255), (63, 0, 255), (64, 90, 255), (512, 0, 9), (3001, 60, 255), (20_000, 0, 255)):
+        source = rng.integers(low, high, (pixels, 3), dtype=np.uint8, endpoint=True)  # near black other formulas hold
         numbers = (rng.uniform(0.3, 1.6, 3).tolist(), rng.normal(0, size, 3).tolist())
         ours, fallback = np.empty_like(source), np.empty_like(source)
         for loops, target in ((kernels.loops, ours), (kernels_numpy, fallback)):
             loops.affine_converted(source, target, "B", 3, name, 255.0, numbers, (0.0, 255.0))
+        differ += int((ours != fallback).sum())
+        planes = np.empty((3, pixels))
+        kernels.loops.split(source, "B", 3, name, 255.0, planes)
+        planes *= rng.uniform(0.3, 1.6, (3, 1))
+        for loops, target in ((kernels.loops, ours), (kernels_numpy, fallback)):
+            loops.join(planes, target, "B", 3, name, 255.0, (0.0, 255.0), ([], []))
         differ += int((ours != fallback).sum())
         for reach in (1, 2, 3):
             differ += kernels.loops.moments_levels(source, 3, name, reach) != kernels_numpy.moments_levels(source, 3, name, reach)

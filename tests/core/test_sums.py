@@ -1,32 +1,26 @@
-"""Sums of pixels: a channel has the same sums, however its pixels lie in memory."""
+"""Sums of pixels, which means and covariances are made of."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from recolorist.core import image, kernels
+from recolorist.core import image
 from recolorist.core.sums import float_sums, integer_sums
 from recolorist.errors import ImageError
 
 
-@pytest.mark.parametrize("name", ["c", "numpy"])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("shape", [(5, 7, 3), (80, 97, 3), (64, 130, 4)])
-def test_planes_give_the_bits_of_pixels(name: str, dtype: str, shape: tuple[int, ...]) -> None:
-    if name == "c" and kernels._compiled is None:
-        pytest.skip("the compiled loops were not built here")
-    pixels = np.random.default_rng(1).random(shape).astype(dtype)
-    planar = np.moveaxis(np.ascontiguousarray(np.moveaxis(pixels, -1, 0)), 0, -1)
-    with kernels.using(name):  # type: ignore[arg-type]  # one of the two names
-        assert float_sums(planar, "image", diagonal=True) == float_sums(pixels, "image", diagonal=True)
-
-
-def test_planes_that_are_not_finite_are_refused() -> None:
-    planar = np.moveaxis(np.ones((3, 4, 5), np.float32), 0, -1)
-    planar[1, 2, 2] = np.nan
+def test_floats_that_are_not_finite_are_refused() -> None:
+    pixels = np.ones((4, 5, 3), np.float32)
+    pixels[1, 2, 2] = np.nan
     with pytest.raises(ImageError, match="NaN"):
-        float_sums(planar, "image", diagonal=True)
+        float_sums(pixels, "image")
+
+
+def test_products_are_the_upper_triangle() -> None:
+    mean, products, lows, highs = float_sums(np.array([[[0.0, 1.0], [1.0, 0.0]]]), "image")
+    assert (mean, products) == ([0.5, 0.5], [0.5, -0.5, 0.5])
+    assert (lows, highs) == ([0.0, 0.0], [1.0, 1.0])
 
 
 def test_integer_sums_are_exact() -> None:

@@ -32,6 +32,8 @@ SETTINGS: Final = {
 #: Numbers of the other pages that no table holds, page by page: settings, and what belongs to the paper or to another page.
 ELSEWHERE: Final[dict[str, dict[str, str]]] = {
     "hospitals": {
+        "15": "epochs",
+        "32": "images of a batch",
         "373,076": "parameters of the network",
         "64": "pixels a side",
         "240": "tiles of a hospital",
@@ -42,6 +44,10 @@ ELSEWHERE: Final[dict[str, dict[str, str]]] = {
         "12": "cells of the study",
     },
     "properties": {
+        "224": "pixels a side",
+        "28": "pixels a side",
+        "400": "pairs",
+        "6,000": "rows of the training split",
         "265017005": "the seed",
         "1,200": "three channels of 400 pairs",
         "252": "level of the background in red",
@@ -67,6 +73,9 @@ ELSEWHERE: Final[dict[str, dict[str, str]]] = {
     },
     "shift_screening": {"16": "a choice of the protocol", "40": "epochs"},
     "spaces": {
+        "13": "spaces",
+        "4": "methods",
+        "8": "bits",
         "468": "13 spaces, 4 methods, 9 sets",
         "1,872": "cells of the paper's setting",
         "100": "what the paper's runs recorded for an FID that failed",

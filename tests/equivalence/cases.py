@@ -13,13 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 import recolorist as rc
+from recolorist.augment import streams
+from recolorist.augment.samplers import Content, own_style
 from recolorist.core.foreground import RULES
 from recolorist.core.image import open_image
 from recolorist.core.options import MATCHERS
+from recolorist.core.style_change import StyleChange
 
-__all__ = ["CASES", "INVALID", "Case", "content_of", "reference", "style_bank", "style_image"]
+__all__ = ["CASES", "INVALID", "SEED", "Case", "content_of", "reference", "style_bank", "style_image", "suffix_of"]
 
 HEIGHT, WIDTH = 24, 38  #: not square, so that swapped axes cannot hide
+SEED = 3  #: of the draws; own_style draws for (seed, epoch 0, name of the file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,11 @@ class Case:
         return {name: getattr(self, name) for name in ("method", "space", "strength", "max_gain", "apply_to")}
 
     @property
+    def sampler(self) -> str:
+        """The sampler that gives the style of the case."""
+        return "own_style" if self.style == "own" else "uniform"
+
+    @property
     def needs_pixels(self) -> bool:
         """Whether the method needs the pixels of the style."""
         return MATCHERS[self.method].needs_pixels
@@ -57,10 +66,10 @@ AXES: Final[dict[str, tuple[Any, ...]]] = {
     "strength": (1.0, 0.4, 0.0),
     "max_gain": (10.0, 1.5),
     "apply_to": ("all", "mask"),
-    "mask": (None, "tissue"),
+    "mask": (None, "tissue", "fundus"),
     "alpha": (False, True),
     "dtype": ("uint8", "uint16", "float32"),
-    "style": ("image", "bank"),
+    "style": ("image", "bank", "own"),  # own: the sampler own_style, which changes the image's own style
 }
 
 #: One wrong value at a time; every route must refuse it.
@@ -102,11 +111,12 @@ CASES: Final = _all() if os.environ.get("RECOLORIST_FULL_MATRIX") == "1" else _p
 
 
 def content_of(case: Case) -> NDArray[Any]:
-    """Draw a picture: stained tissue beside glass, some of it dark, so that matching clips at both ends."""
+    """Draw a picture: stained tissue between glass and black, some of it dark, so that matching clips at both ends."""
     rng = np.random.default_rng(7)
     pixels = rng.integers(30, 200, (HEIGHT, WIDTH, 3)).astype(np.uint8)
     pixels[:, :12] = rng.integers(235, 256, (HEIGHT, 12, 3))
     pixels[4:8, 20:30] //= 4
+    pixels[:, -6:] = rng.integers(0, 4, (HEIGHT, 6, 3))
     if case.alpha:
         pixels = np.concatenate([pixels, rng.integers(0, 256, (HEIGHT, WIDTH, 1), dtype=np.uint8)], axis=-1)
     if case.dtype == "uint16":
@@ -139,11 +149,28 @@ def mask_of(case: Case, content: NDArray[Any]) -> NDArray[np.bool_] | None:
     return RULES[case.mask](opened.colour, opened.data_range)
 
 
-def reference(case: Case) -> NDArray[Any]:
+def suffix_of(case: Case) -> str:
+    """Return the format in which the content is written."""
+    return ".npy" if case.dtype == "float32" else ".tif"
+
+
+def reference(case: Case, suffix: str | None = None) -> NDArray[Any]:
     """Match with the public function; every route is compared with this."""
     content = content_of(case)
     style: Any = style_image()
-    if case.style == "bank" and not case.needs_pixels:
+    if case.style == "own":
+        style = _changed_style(case, content, f"content{suffix or suffix_of(case)}")
+    elif case.style == "bank" and not case.needs_pixels:
         style = style_bank(case).moments(0)
     result: NDArray[Any] = rc.match(content, style, mask=mask_of(case, content), **case.options)
     return result
+
+
+def _changed_style(case: Case, content: NDArray[Any], key: str) -> Any:
+    """Return the moments of the content after the change that is drawn for a key."""
+    rng = streams.stream(SEED, 0, streams.number_of(key))
+    rng.random()  # decides whether the image is changed at all
+    change = own_style(style_bank(case), rng, Content()).goal
+    assert isinstance(change, StyleChange)
+    own = rc.measure(content, mask_of(case, content))
+    return change.change(own, own.data_range, case.method).style

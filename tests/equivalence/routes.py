@@ -17,7 +17,7 @@ from recolorist.core.options import MatchOptions
 from recolorist.errors import OptionError, RecoloristError
 from recolorist.io.images import Reading, read_image
 from tests.commands import run_here
-from tests.equivalence.cases import Case, content_of, mask_of, reference, style_bank, style_image
+from tests.equivalence.cases import SEED, Case, content_of, mask_of, reference, style_bank, style_image, suffix_of
 
 __all__ = ["ROUTES", "Route"]
 
@@ -57,11 +57,20 @@ def _moments(case: Case, image: NDArray[Any]) -> rc.Moments:
     return rc.measure(image, space="rgb" if known is None or known.is_linear else case.space)
 
 
-def _match_in_numpy(case: Case, _: Path) -> NDArray[Any]:
+def _match(case: Case, _: Path) -> NDArray[Any]:
     content = content_of(case)
-    with kernels.using("numpy"):
-        result: NDArray[Any] = rc.match(content, _style(case), mask=mask_of(case, content), **case.options)
+    result: NDArray[Any] = rc.match(content, _style(case), mask=mask_of(case, content), **case.options)
     return result
+
+
+def _in_numpy(run: Run) -> Run:
+    """Return the same route with the NumPy loops; the reference is matched by those in use, which are the compiled ones."""
+
+    def run_in_numpy(case: Case, folder: Path) -> NDArray[Any]:
+        with kernels.using("numpy"):
+            return run(case, folder)
+
+    return run_in_numpy
 
 
 def _match_into(case: Case, _: Path) -> NDArray[Any]:
@@ -90,21 +99,27 @@ def _steps(case: Case, _: Path) -> NDArray[Any]:
 
 
 def _colorist(case: Case) -> rc.Colorist:
-    return rc.Colorist(style_bank(case), p=1.0, seed=3, mask=case.mask, **case.options)
+    return rc.Colorist(style_bank(case), p=1.0, seed=SEED, sampler=case.sampler, mask=case.mask, **case.options)
+
+
+def _key(case: Case) -> str:
+    """Return the name under which the routes of files draw for the content."""
+    return f"content{suffix_of(case)}"
 
 
 def _call(case: Case, _: Path) -> NDArray[Any]:
-    return np.asarray(_colorist(case)(content_of(case), index=5))
+    return np.asarray(_colorist(case)(content_of(case), key=_key(case), epoch=0))
 
 
 def _params(case: Case, _: Path) -> NDArray[Any]:
     aug, content = _colorist(case), content_of(case)
-    return np.asarray(aug.apply(content, aug.params(content, index=5)))
+    return np.asarray(aug.apply(content, aug.params(content, key=_key(case), epoch=0)))
 
 
 def _limited(case: Case, _: Path) -> NDArray[Any]:
-    aug = rc.Colorist(style_bank(case), p=1.0, seed=3, mask=case.mask, max_clip=1.0, **case.options)
-    return np.asarray(aug(content_of(case), index=5))
+    options = case.options | {"sampler": case.sampler, "mask": case.mask, "max_clip": 1.0}
+    aug = rc.Colorist(style_bank(case), p=1.0, seed=SEED, **options)
+    return np.asarray(aug(content_of(case), key=_key(case), epoch=0))
 
 
 def _harmoniser(case: Case) -> rc.Harmoniser:
@@ -158,13 +173,9 @@ def _unmasked(case: Case) -> NDArray[Any]:
 # ---- files -------------------------------------------------------------------------------------------------------------------
 
 
-def _suffix(case: Case) -> str:
-    return ".npy" if case.dtype == "float32" else ".tif"
-
-
 def _files(case: Case, folder: Path, suffix: str | None = None) -> tuple[Path, Path]:
     """Write content and style; the content lies alone in its folder. Both can be read in strips."""
-    source, style = folder / "in" / f"content{suffix or _suffix(case)}", folder / "style.tif"
+    source, style = folder / "in" / f"content{suffix or suffix_of(case)}", folder / "style.tif"
     source.parent.mkdir()
     _write(source, content_of(case))
     _write(style, style_image())
@@ -190,7 +201,7 @@ def _style_file(case: Case, folder: Path, image: Path) -> Path:
 
 def _one_file(case: Case, folder: Path, reading: Reading, suffix: str | None = None) -> NDArray[Any]:
     source, image = _files(case, folder, suffix)
-    out = folder / f"out{_suffix(case)}"
+    out = folder / f"out{suffix_of(case)}"
     options = MatchOptions(**case.options)
     collections.match_file(
         source, _style_file(case, folder, image), out, options, masks=collections.Masks(case.mask), reading=reading
@@ -205,16 +216,17 @@ def _harmonise(case: Case, folder: Path, reading: Reading, suffix: str | None = 
     result = collections.harmonise(
         source.parent, folder / "out", style, mask=case.mask, reading=reading, where=where, **case.options
     )
-    return _only(result, folder / "out" / f"content{_suffix(case)}")
+    return _only(result, folder / "out" / f"content{suffix_of(case)}")
 
 
 def _augment(case: Case, folder: Path, reading: Reading, suffix: str | None = None) -> NDArray[Any]:
     source, _ = _files(case, folder, suffix)
+    draws: dict[str, Any] = {"p": 1.0, "seed": SEED, "sampler": case.sampler, "mask": case.mask}
     where = collections.Where(jobs=1)
     result = collections.augment(
-        source.parent, folder / "out", style_bank(case), p=1.0, mask=case.mask, reading=reading, where=where, **case.options
+        source.parent, folder / "out", style_bank(case), reading=reading, where=where, **draws, **case.options
     )
-    return _only(result, folder / "out" / f"content{_suffix(case)}")
+    return _only(result, folder / "out" / f"content{suffix_of(case)}")
 
 
 def _only(result: Any, path: Path) -> NDArray[Any]:
@@ -254,27 +266,32 @@ def _words(case: Case) -> list[object]:
 
 def _match_command(case: Case, folder: Path, *more: object, suffix: str | None = None) -> NDArray[Any]:
     source, image = _files(case, folder, suffix)
-    out = folder / f"out{_suffix(case)}"
+    out = folder / f"out{suffix_of(case)}"
     _command("match", source, _style_file(case, folder, image), "--out", out, *_words(case), *more)
     return read_image(out)
 
 
-def _harmonise_command(case: Case, folder: Path, *more: object) -> NDArray[Any]:
-    source, image = _files(case, folder)
+def _harmonise_command(case: Case, folder: Path, *more: object, suffix: str | None = None) -> NDArray[Any]:
+    source, image = _files(case, folder, suffix)
     style = _style_file(case, folder, image)
     _command("harmonise", source.parent, folder / "out", "--to", style, "--gate", "off", "--jobs", 1, *_words(case), *more)
-    return read_image(folder / "out" / source.name)
+    return read_image(folder / "out" / f"content{suffix_of(case)}")
 
 
-def _augment_command(case: Case, folder: Path, *more: object) -> NDArray[Any]:
-    source, _ = _files(case, folder)
+def _augment_command(case: Case, folder: Path, *more: object, suffix: str | None = None) -> NDArray[Any]:
+    source, _ = _files(case, folder, suffix)
     bank = style_bank(case).save(folder / "style.rcb")
-    _command("augment", source.parent, folder / "out", "--bank", bank, "--p", 1, "--jobs", 1, *_words(case), *more)
-    return read_image(folder / "out" / source.name)
+    draws = ("--p", 1, "--seed", SEED, "--sampler", case.sampler)
+    _command("augment", source.parent, folder / "out", "--bank", bank, *draws, "--jobs", 1, *_words(case), *more)
+    return read_image(folder / "out" / f"content{suffix_of(case)}")
 
 
 def _command_in_strips(run: Callable[..., NDArray[Any]]) -> Run:
     return lambda case, folder: run(case, folder, "--max-pixels", _SMALL)
+
+
+def _command_of_slide(run: Callable[..., NDArray[Any]]) -> Run:
+    return lambda case, folder: run(case, folder, suffix=".svs")
 
 
 # ---- which cases each route answers ------------------------------------------------------------------------------------------
@@ -303,15 +320,21 @@ def _in_tensors(case: Case) -> bool:
     return linear and not case.alpha and case.dtype != "uint16"
 
 
+def _of_a_slide(case: Case) -> NDArray[Any]:
+    """A slide has a name of its own, for which own_style draws."""
+    return reference(case, ".svs")
+
+
+_BANK: Final = ("bank", "own")
 _NOT_APPLY_TO: Final = ("method", "space", "strength", "max_gain")
 
 ROUTES: Final = (
-    Route("match, NumPy kernels", _match_in_numpy, _any),
+    Route("match, NumPy kernels", _in_numpy(_match), _any),
     Route("match into out", _match_into, _any),
     Route("measure, plan, apply", _steps, _affine),
-    Route("Colorist", _call, _with_bank, ("bank",)),
-    Route("Colorist.params and apply", _params, _with_bank, ("bank",)),
-    Route("Colorist with max_clip", _limited, _with_bank, ("bank",)),
+    Route("Colorist", _call, _with_bank, _BANK),
+    Route("Colorist.params and apply", _params, _with_bank, _BANK),
+    Route("Colorist with max_clip", _limited, _with_bank, _BANK),
     Route("Harmoniser", _harmonise_one, _affine),
     Route("Harmoniser.decide and apply", _decide_and_apply, _affine),
     Route("match_within_batch", _within_batch, _any, ("image",), expected=_partner),
@@ -320,16 +343,26 @@ ROUTES: Final = (
     Route("match_file in strips", _strips(_one_file), _affine),
     Route("harmonise", _whole(_harmonise), _affine),
     Route("harmonise in strips", _strips(_harmonise), _affine),
-    Route("augment", _whole(_augment), _with_bank, ("bank",)),
-    Route("augment in strips", _strips(_augment), _affine, ("bank",)),
+    Route("augment", _whole(_augment), _with_bank, _BANK),
+    Route("augment in strips", _strips(_augment), _affine, _BANK),
     Route("match_file of a slide", _slide(_one_file), _affine, is_slide=True),
     Route("harmonise of a slide", _slide(_harmonise), _affine, is_slide=True),
-    Route("augment of a slide", _slide(_augment), _affine, ("bank",), is_slide=True),
+    Route("augment of a slide", _slide(_augment), _affine, _BANK, expected=_of_a_slide, is_slide=True),
     Route("recolorist match", _match_command, _bank_file_or_image),
     Route("recolorist harmonise", _harmonise_command, _affine),
-    Route("recolorist augment", _augment_command, _with_bank, ("bank",)),
+    Route("recolorist augment", _augment_command, _with_bank, _BANK),
     Route("recolorist match in strips", _command_in_strips(_match_command), _affine),
     Route("recolorist harmonise in strips", _command_in_strips(_harmonise_command), _affine),
-    Route("recolorist augment in strips", _command_in_strips(_augment_command), _affine, ("bank",)),
-    Route("recolorist match of a slide", lambda c, f: _match_command(c, f, suffix=".svs"), _affine, is_slide=True),
+    Route("recolorist augment in strips", _command_in_strips(_augment_command), _affine, _BANK),
+    Route("recolorist match of a slide", _command_of_slide(_match_command), _affine, is_slide=True),
+    Route("recolorist harmonise of a slide", _command_of_slide(_harmonise_command), _affine, is_slide=True),
+    Route(
+        "recolorist augment of a slide", _command_of_slide(_augment_command), _affine, _BANK, expected=_of_a_slide, is_slide=True
+    ),
+    Route("measure, plan, apply, NumPy kernels", _in_numpy(_steps), _affine),
+    Route("Colorist, NumPy kernels", _in_numpy(_call), _with_bank, _BANK),
+    Route("match_within_batch, NumPy kernels", _in_numpy(_within_batch), _any, ("image",), expected=_partner),
+    Route("match_file, NumPy kernels", _in_numpy(_whole(_one_file)), _bank_file_or_image),
+    Route("harmonise in strips, NumPy kernels", _in_numpy(_strips(_harmonise)), _affine),
+    Route("augment, NumPy kernels", _in_numpy(_whole(_augment)), _with_bank, _BANK),
 )

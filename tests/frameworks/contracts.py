@@ -23,6 +23,8 @@ FRAMEWORKS: Final = ("torchvision", "albumentations", "monai", "kornia", "huggin
 OPTION_SETS: Final[dict[str, dict[str, Any]]] = {
     "defaults": {},
     "strengths": {"strength": (0.2, 0.8), "sampler": "beyond"},
+    "own style": {"strength": (0.2, 0.8), "sampler": "own_style"},
+    "own style, covariance": {"sampler": "own_style", "method": "covariance"},
     "linear space": {"space": "ycbcr"},
     "other space": {"space": "lab"},
     "covariance": {"method": "covariance", "max_clip": 0.1},
@@ -30,7 +32,7 @@ OPTION_SETS: Final[dict[str, dict[str, Any]]] = {
     "other foreground": {"mask": "fundus", "max_gain": 3.0},
 }
 #: Option sets that Kornia refuses: it matches mean and deviation in linear spaces.
-NOT_IN_KORNIA: Final = frozenset({"other space", "covariance"})
+NOT_IN_KORNIA: Final = frozenset({"other space", "covariance", "own style, covariance"})
 CASES: Final = [
     pytest.param(framework, options, id=f"{framework}-{name}")
     for framework in FRAMEWORKS

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle  # noqa: TID251 - a spawned loader worker gets its transforms by it
 from importlib.metadata import version
 from typing import Any
@@ -14,6 +15,9 @@ pytest.importorskip("kornia", reason="kornia is an extra")
 import kornia.augmentation as K  # noqa: E402, N812 - skipped without the framework, and named as its users do
 
 import recolorist as rc  # noqa: E402
+from recolorist.augment.samplers import SAMPLERS, Content, Style, own_style_by  # noqa: E402
+from recolorist.core.style_change import StyleChange  # noqa: E402
+from recolorist.errors import OptionError  # noqa: E402
 from recolorist.kornia import RandomColorist  # noqa: E402
 from tests.frameworks import workers  # noqa: E402
 
@@ -73,6 +77,41 @@ class TestEqualsTheCore:
         out = change(images)
         assert torch.allclose(out, expected(images, change._params, space=space), **CLOSE)
         assert not torch.allclose(out, images, **CLOSE)
+
+    @pytest.mark.parametrize("space", ["rgb", "yiq"])
+    @pytest.mark.parametrize("shade", [1.0, 0.03])
+    def test_changes_of_the_own_style(self, space: str, shade: float) -> None:
+        """Dark samples have changes that are held to what an image can have."""
+        change = RandomColorist(BANK, p=1.0, space=space, sampler=own_style_by(3.0), blank="match")
+        images = batch(dtype=torch.float64) * shade
+        out = change(images)
+        numbers = zip(*(change._params[name].tolist() for name in ("step", "gains")), strict=True)
+        matched = []
+        for image, (step, gains) in zip(np.moveaxis(images.numpy(), 1, -1), numbers, strict=True):
+            relative = StyleChange(tuple(step), tuple(gains), tuple(map(tuple, np.diag(gains).tolist())))
+            style = relative.change(rc.measure(image), 1.0, "mean_std").style
+            matched.append(rc.match(image, style, space=space))
+        assert np.allclose(np.moveaxis(out.numpy(), 1, -1), np.stack(matched), rtol=0, atol=1e-9)
+        assert not torch.allclose(out, images, **CLOSE)
+
+    def test_changes_and_styles_in_one_batch(self) -> None:
+        """A function of the user may return either; each sample gets its own."""
+        names = itertools.cycle(["uniform", "own_style"])
+
+        def alternate(bank: rc.StyleBank, rng: np.random.Generator, content: Content) -> Style:
+            return SAMPLERS[next(names)](bank, rng, content)
+
+        change = RandomColorist(BANK, p=1.0, sampler=alternate)
+        images = batch(dtype=torch.float64)
+        out = change(images)
+        assert change._params["is_change"].tolist() == [False, True] * 3
+        styles = {name: value[::2] for name, value in change._params.items() if name in ("style_mean", "style_cov", "strength")}
+        assert torch.allclose(out[::2], expected(images[::2], styles), rtol=0, atol=1e-9)
+        step = change._params["step"][1::2, :, None, None]
+        gains = change._params["gains"][1::2, :, None, None]
+        mean = images[1::2].mean((2, 3), keepdim=True)
+        wanted = ((images[1::2] - mean) * gains + mean + step).clamp(0, 1)
+        assert torch.allclose(out[1::2], wanted, rtol=0, atol=1e-9)
 
     def test_double_is_closer(self) -> None:
         change = RandomColorist(BANK, p=1.0)
@@ -235,8 +274,9 @@ class TestCompiled:
 
     @pytest.mark.skipif(KORNIA < (0, 9), reason="Kornia traces into one graph from 0.9 on")
     @pytest.mark.parametrize("space", ["rgb", "ycbcr"])
-    def test_one_graph_with_parameters(self, space: str) -> None:
-        change = RandomColorist(BANK, p=1.0, space=space)
+    @pytest.mark.parametrize("sampler", ["uniform", "own_style"])
+    def test_one_graph_with_parameters(self, space: str, sampler: str) -> None:
+        change = RandomColorist(BANK, p=1.0, space=space, sampler=sampler)
         wanted, kept = change(batch()), copy.deepcopy(change._params)
         compiled = torch.compile(lambda images: change(images, params=kept), backend="eager", fullgraph=True)
         assert torch.allclose(compiled(batch()), wanted, rtol=0, atol=1e-6)
@@ -248,3 +288,13 @@ def test_values_that_are_no_numbers_are_called_so(value: float) -> None:
     images[1, 0, 3, 4] = value
     with pytest.raises(rc.RecoloristError, match="NaN or infinite"):
         RandomColorist(BANK, p=1.0)(images)
+
+
+def test_a_space_that_is_not_linear_is_refused_with_those_that_are() -> None:
+    bank = rc.StyleBank.build(workers.tiles(6), split="train", space="lab")
+    with pytest.raises(OptionError, match=r"space='lab' is not linear; in Kornia choose from rgb, ycbcr, .*yiq"):
+        RandomColorist(bank, space="lab")
+
+
+def test_the_module_says_what_it_draws_from() -> None:
+    assert repr(BANK) in repr(RandomColorist(BANK))

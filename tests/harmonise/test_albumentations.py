@@ -39,3 +39,14 @@ def test_is_written_and_read(by: str, tmp_path: Path) -> None:
     again = A.from_dict(json.loads(json.dumps(A.to_dict(pipeline))))
     assert np.array_equal(again(image=OTHER[1])["image"], pipeline(image=OTHER[1])["image"])
     assert "coverage=0.9" in repr(again)
+
+
+@pytest.mark.parametrize("wrong", [{"gate": "inside"}, {"method": "histogram"}, {"space": "rbg"}, {"coverage": 2.0}])
+def test_wrong_options_are_refused_when_the_transform_is_made(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Harmonise(BANK, **wrong)
+
+
+def test_it_is_always_applied_unless_asked_otherwise() -> None:
+    assert Harmonise(BANK).p == 1
+    assert np.array_equal(A.Compose([Harmonise(BANK, p=0.0)])(image=OTHER[0])["image"], OTHER[0])

@@ -15,6 +15,7 @@ from torchvision import tv_tensors  # noqa: E402
 from torchvision.transforms import v2  # noqa: E402
 
 import recolorist as rc  # noqa: E402
+from recolorist.errors import ImageError  # noqa: E402
 from tests.augment.test_harmoniser import BANK, LIKE, OTHER  # noqa: E402
 
 CORE = rc.Harmoniser(BANK, "edge")
@@ -57,3 +58,23 @@ def test_a_video_is_judged_as_a_whole() -> None:
 
 def test_its_text_has_the_options() -> None:
     assert "gate='edge'" in repr(TRANSFORM)
+
+
+def test_an_array_alone_is_refused_because_torchvision_would_pass_it_through() -> None:
+    with pytest.raises(ImageError, match=r"v2\.ToImage\(\)"):
+        TRANSFORM(OTHER[0])
+    image, depths = tv_tensors.Image(channel_first(OTHER[0])), OTHER[1]
+    out, beside = TRANSFORM(image, depths)  # beside an image it is something else, such as a map of depths
+    assert np.array_equal(out.numpy(), channel_first(CORE(OTHER[0])).numpy())
+    assert beside is depths
+
+
+def test_a_batch_is_judged_image_by_image() -> None:
+    batch = tv_tensors.Image(channel_first(np.stack([LIKE[0], OTHER[0]])))
+    expected = channel_first(np.stack([CORE(LIKE[0]), CORE(OTHER[0])]))
+    assert torch.equal(TRANSFORM(batch).as_subclass(torch.Tensor), expected)
+
+
+def test_a_video_without_frames_stays_as_it_is() -> None:
+    video = tv_tensors.Video(torch.zeros(0, 3, 8, 9, dtype=torch.uint8))
+    assert TRANSFORM(video).shape == video.shape

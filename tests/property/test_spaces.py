@@ -23,25 +23,39 @@ def match(content: Image, style: Image, space: str, method: str = "mean_std", st
 
 @pytest.mark.usefixtures("kernel")
 class TestEverySpace:
+    @pytest.mark.parametrize("method", rc.MATCHERS)
     @pytest.mark.parametrize("space", SPACES)
-    @settings(max_examples=full(8, 100))
+    @settings(max_examples=full(5, 60))
     @given(data=st.data())
-    def test_output_is_an_image_and_the_input_stays(self, space: str, data: st.DataObject) -> None:
+    def test_output_is_an_image_and_the_input_stays(self, space: str, method: str, data: st.DataObject) -> None:
         content, style = data.draw(pairs(data.draw(st.sampled_from(DTYPES)), channels=3))
         before = content.tobytes()
-        out = match(content, style, space)
+        out = match(content, style, space, method)
         assert (out.shape, out.dtype) == (content.shape, content.dtype)
         assert np.isfinite(out).all()
         assert content.dtype.kind == "u" or (out.min() >= 0 and out.max() <= 1)
         assert content.tobytes() == before
 
+    @pytest.mark.parametrize("method", rc.MATCHERS)
     @pytest.mark.parametrize("space", SPACES)
-    @settings(max_examples=full(8, 100))
+    @settings(max_examples=full(5, 60))
     @given(data=st.data())
-    def test_matched_to_itself_and_at_strength_zero_it_stays(self, space: str, data: st.DataObject) -> None:
+    def test_matched_to_itself_and_at_strength_zero_it_stays(self, space: str, method: str, data: st.DataObject) -> None:
         content, style = data.draw(pairs(data.draw(st.sampled_from(DTYPES)), channels=3))
-        assert match(content, content, space).tobytes() == content.tobytes()
-        assert match(content, style, space, strength=0.0).tobytes() == content.tobytes()
+        assert match(content, content, space, method).tobytes() == content.tobytes()
+        assert match(content, style, space, method, strength=0.0).tobytes() == content.tobytes()
+
+    @pytest.mark.parametrize("method", ["histogram", "exact_histogram"])
+    @pytest.mark.parametrize("space", SPACES)
+    @settings(max_examples=full(5, 60))
+    @given(data=st.data())
+    def test_ranks_do_not_depend_on_the_layout(self, space: str, method: str, data: st.DataObject) -> None:
+        content, style = data.draw(pairs(data.draw(st.sampled_from(DTYPES)), channels=3))
+        other = np.empty((content.shape[0] * 2, *content.shape[1:]), content.dtype)[::2]
+        other[...] = content
+        out = match(content, style, space, method)
+        assert match(other, style, space, method).tobytes() == out.tobytes()
+        assert match(content, np.asfortranarray(style), space, method).tobytes() == out.tobytes()
 
     @pytest.mark.parametrize("method", ["mean_std", "covariance"])
     @pytest.mark.parametrize("space", SPACES)
@@ -57,12 +71,13 @@ class TestEverySpace:
         other[...] = content
         assert match(other, style, space, method).tobytes() == out.tobytes()
 
+    @pytest.mark.parametrize("method", ["mean_std", "covariance", "histogram"])  # exact_histogram tells equal pixels apart
     @pytest.mark.parametrize("space", SPACES)
     @pytest.mark.parametrize("dtype", ["uint8", "float32"])
-    def test_equal_pixels_stay_equal(self, space: str, dtype: str) -> None:
+    def test_equal_pixels_stay_equal(self, space: str, dtype: str, method: str) -> None:
         content = build("uniform", SHAPE, dtype, 5)
         content[7:] = content[:6]
-        out = match(content, build("narrow", SHAPE, dtype, 6), space)
+        out = match(content, build("narrow", SHAPE, dtype, 6), space, method)
         assert out[7:].tobytes() == out[:6].tobytes()
 
     @pytest.mark.parametrize("space", SPACES)

@@ -271,7 +271,8 @@ class TestSamples:
         assert np.array_equal(original, image)
 
     @pytest.mark.parametrize("kind", ["pil", "array", "tensor", "float tensor", "bfloat16 tensor"])
-    def test_kinds_of_image(self, kind: str) -> None:
+    @pytest.mark.parametrize("sampler", ["uniform", "own_style"])
+    def test_kinds_of_image(self, kind: str, sampler: str) -> None:
         image = tiles(1)[0]
         tensor = torch.from_numpy(image).permute(2, 0, 1).contiguous()
         given: Any = {
@@ -281,7 +282,7 @@ class TestSamples:
             "float tensor": tensor / 255,
             "bfloat16 tensor": (tensor / 255).bfloat16(),
         }[kind]
-        aug = Colorist(bank_of(tiles(5, seed=1)), p=1.0, seed=2)
+        aug = Colorist(bank_of(tiles(5, seed=1)), p=1.0, sampler=sampler, seed=2)
         changed = ColoristDataset(Listed([given]), aug)[0]
         assert type(changed) is type(given)
         expected = aug(image, index=0)

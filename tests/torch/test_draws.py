@@ -25,7 +25,17 @@ def apply_map(pixels: Any, move: Affine) -> Any:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"strength": 0.5}, {"space": "ycbcr"}, {"method": "covariance"}, {"max_clip": 0.01}, {"mask": "tissue"}]
+    "options",
+    [
+        {},
+        {"strength": 0.5},
+        {"space": "ycbcr"},
+        {"method": "covariance"},
+        {"max_clip": 0.01},
+        {"mask": "tissue"},
+        {"sampler": "own_style"},
+        {"sampler": "own_style", "method": "covariance"},
+    ],
 )
 def test_the_map_does_what_the_augmentation_does(options: dict[str, Any]) -> None:
     colorist = rc.Colorist(BANK, seed=0, **options)

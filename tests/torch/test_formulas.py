@@ -73,7 +73,7 @@ def test_flat_images_take_the_mean_and_are_not_amplified() -> None:
 
 
 def test_moments_in_other_units() -> None:
-    scaled = formulas.measure(BATCH, cross=True).scaled(1 / 255)
+    scaled = formulas.measure(BATCH, cross=True).scale(1 / 255)
     np.testing.assert_allclose(scaled.cov[0].numpy(), rc.measure(TILES[0]).rescaled(1.0).cov, rtol=1e-12)
 
 

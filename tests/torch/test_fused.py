@@ -94,6 +94,8 @@ class TestBits:
             {"mask": "tissue"},
             {"mask": "tissue", "apply_to": "mask"},
             {"sampler": "gaussian"},
+            {"sampler": "own_style"},
+            {"sampler": "own_style", "method": "covariance", "max_clip": 0.001},
             {"p": 0.5},
         ],
         ids=str,

@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch", reason="needs the extra recolorist[torch]")
 import recolorist as rc  # noqa: E402 - skipped without torch
 from recolorist.errors import ImageError, OptionError, StatisticsError  # noqa: E402
 from recolorist.torch import Harmonise  # noqa: E402
+from recolorist.torch.harmonise import harmonise_tensor  # noqa: E402
 from tests.augment.test_harmoniser import BANK, BLANK, KNOWN, LIKE, OTHER  # noqa: E402
 
 ODD = np.stack([LIKE[0][..., 0], 255 - LIKE[0][..., 1], LIKE[0][..., 2]], -1)[None]  # no strength brings it inside
@@ -119,3 +120,22 @@ class TestRefusals:
             Harmonise(BANK)(torch.zeros(shape, dtype=torch.uint8))
         with pytest.raises(ImageError, match="before Normalize"):
             Harmonise(BANK)(torch.zeros((1, 3, 4, 5), dtype=torch.int32))
+
+
+class TestTensors:
+    """Images that a pipeline hands over as tensors, one by one or nested."""
+
+    def test_bfloat16_goes_through_float32(self) -> None:
+        harmoniser, half = rc.Harmoniser(BANK), channel_first(IMAGES / 255.0).to(torch.bfloat16)
+        expected = harmonise_tensor(harmoniser, half.float()).to(torch.bfloat16)
+        assert torch.equal(harmonise_tensor(harmoniser, half), expected)
+
+    def test_leading_dimensions_stay(self) -> None:
+        harmoniser, batch = rc.Harmoniser(BANK), channel_first(IMAGES[:4])
+        nested = harmonise_tensor(harmoniser, batch.unflatten(0, (2, 2)))
+        assert torch.equal(nested.flatten(0, 1), harmonise_tensor(harmoniser, batch))
+
+    @pytest.mark.parametrize("shape", [(), (5,), (4, 5)])
+    def test_no_image_is_refused(self, shape: tuple[int, ...]) -> None:
+        with pytest.raises(ImageError, match=r"accepted are images \(\.\.\., C, H, W\)"):
+            harmonise_tensor(rc.Harmoniser(BANK), torch.zeros(shape))

@@ -40,6 +40,8 @@ def colorist(**options: Any) -> Colorist:
         {"max_clip": 0.001},
         {"mask": "tissue"},
         {"strength": (0.1, 0.9)},
+        {"sampler": "own_style"},
+        {"sampler": "own_style", "method": "covariance"},
         {"p": 0.0},
     ],
     ids=str,

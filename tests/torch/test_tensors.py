@@ -102,3 +102,15 @@ def test_planes_are_rounded_half_to_even_and_clipped() -> None:
     target = np.empty((2, 1, 2), np.uint8).transpose(1, 2, 0)  # channel first in memory
     write_planes(pixels, target, Affine([0.5, 2.0], [0.0, -1.0], 255.0))
     assert target.tolist() == [[[0, 0], [2, 255]]]
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+def test_signed_numbers_beyond_sixteen_bits_are_matched_in_float64_and_rounded(dtype: Any) -> None:
+    colorist = rc.Colorist(CORE.bank, seed=1, data_range=2.0**20)
+    draw = colorist.draw_from(stream(0, 0))
+    levels = BATCH[0].to(dtype) * 4099
+    changed = recolour_tensor(colorist, levels, draw)
+    expected = colorist.recolour(channels_last(levels.double()), draw)
+    assert changed.dtype == dtype
+    np.testing.assert_array_equal(channels_last(changed), np.rint(expected))
+    assert int(changed.max()) > 2**16

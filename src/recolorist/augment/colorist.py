@@ -5,17 +5,18 @@ from __future__ import annotations
 import inspect
 import math
 import os
-import warnings
 from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.augment import streams
+from recolorist.augment.bank_checks import pixels_of_histograms, refuse_unfit_bank, warn_of_preparation
 from recolorist.augment.counts import BlankCounts
 from recolorist.augment.decisions import Decision, Draw, Recolouring
 from recolorist.augment.epochs import SharedEpoch
 from recolorist.augment.masks import MaskRule, find_mask, open_rule
+from recolorist.augment.read_options import ReadOptions
 from recolorist.augment.samplers import SAMPLERS, Content, Sampler, Style
 from recolorist.bank.making import MaskCheck, PreprocessingWarning
 from recolorist.bank.style_bank import StyleBank
@@ -28,17 +29,17 @@ from recolorist.core.match import StylePixels, match_opened, plan_opened
 from recolorist.core.moments import Moments
 from recolorist.core.options import Blank, match_options
 from recolorist.core.plan import Plan
-from recolorist.errors import ImageError, OptionError, StatisticsError
+from recolorist.core.style_change import StyleChange
+from recolorist.errors import ImageError, StatisticsError
 
 __all__ = ["Colorist", "Decision", "Draw", "MaskRule", "PreprocessingWarning", "Recolouring"]
 
 Mask = NDArray[np.bool_] | None
-NOTHING_KNOWN: Final = Content()
-
+_NOTHING_KNOWN: Final = Content()
 _TRIES: Final = 4  # styles tried where a limit is exceeded, before the last one is weakened
 
 
-class Colorist:
+class Colorist(ReadOptions):
     """With probability ``p``, give an image the colour statistics of a style drawn from a bank.
 
     Where a style exceeds ``max_clip`` or ``max_loss`` others are tried; the last one then gives less of its contrast and, if that
@@ -114,11 +115,10 @@ class Colorist:
         self.data_range, self.preprocessing, self.allow_split = data_range, preprocessing, allow_split
         self._sequence, self._epoch = streams.Sequence(self.seed), SharedEpoch()
         self._names = (sampler if isinstance(sampler, str) else getattr(sampler, "__name__", repr(sampler)), mask)
-        self._refuse_unfit_bank()
-        self._warned = styles.size is None
-        self._blank_counts = BlankCounts()
+        refuse_unfit_bank(self.bank, self.options)
+        self._warned, self._blank_counts = styles.size is None, BlankCounts()
         if preprocessing is not None and preprocessing != styles.preprocessing:
-            self._warn(f"prepared as {styles.preprocessing!r}", f"prepared as {preprocessing!r}")
+            warn_of_preparation(f"prepared as {styles.preprocessing!r}", f"prepared as {preprocessing!r}")
         self.mask_check = MaskCheck(styles.mask, mask)
 
     @classmethod
@@ -144,41 +144,6 @@ class Colorist:
         from recolorist.augment.recipe import RECOMMENDED
 
         return cls(bank, **{**RECOMMENDED, **options})
-
-    @property
-    def method(self) -> str:
-        """The method of matching."""
-        return self.options.method
-
-    @property
-    def space(self) -> str:
-        """The colour space of matching."""
-        return self.options.space
-
-    @property
-    def max_gain(self) -> float:
-        """The largest factor on a channel."""
-        return self.options.max_gain
-
-    @property
-    def max_clip(self) -> float | None:
-        """The largest share of values that may be clipped."""
-        return self.options.max_clip
-
-    @property
-    def max_loss(self) -> float | None:
-        """The largest share of patches that may lose more than half of their detail."""
-        return self.options.max_loss
-
-    @property
-    def apply_to(self) -> str:
-        """Which pixels are changed: all, or those of the mask."""
-        return self.options.apply_to
-
-    @property
-    def blank(self) -> Blank:
-        """What happens to blank images: they are kept as they are, or matched like all others."""
-        return self.options.blank
 
     @property
     def blank_images(self) -> int:
@@ -275,7 +240,7 @@ class Colorist:
         rng = self._stream(key, index, epoch)
         return None if rng.random() >= self.p else self.draw_from(rng, self._content(key, index, label, domain))
 
-    def draw_from(self, rng: np.random.Generator, content: Content = NOTHING_KNOWN) -> Draw:
+    def draw_from(self, rng: np.random.Generator, content: Content = _NOTHING_KNOWN) -> Draw:
         """Return a style and a strength, whatever ``p`` is.
 
         Args:
@@ -309,11 +274,13 @@ class Colorist:
     def recolour_opened(self, opened: check.Opened, mask: Mask, draw: Draw, target: NDArray[Any]) -> Recolouring:
         """Give one opened image what was drawn for it, written to ``target``; returns what was done."""
         if self.options.needs_pixels:
-            style: Moments | StylePixels = StylePixels(check.open_image(self._pixels_of(draw.style)))
+            style: Moments | StyleChange | StylePixels = StylePixels(
+                check.open_image(pixels_of_histograms(self.bank, draw.style, self.method))
+            )
         else:
-            style = draw.style.moments
+            style = draw.style.goal
         options = self.options.at_strength(draw.strength)
-        applied = match_opened(opened, mask, style, target, options, [other.moments for other in draw.alternatives])
+        applied = match_opened(opened, mask, style, target, options, [other.goal for other in draw.alternatives])
         is_blank = applied is not None and applied.is_blank
         self._blank_counts.add(is_blank=is_blank)
         if applied is None:
@@ -345,8 +312,8 @@ class Colorist:
             if not opened.is_batch and self.is_kept(opened, inside):
                 return Decision(False, plan=blank_map(opened).plan())
             return Decision(True, draw.style.name, draw.style.row, draw.strength)
-        styles = [style.moments for style in draw.alternatives]
-        fit = plan_opened(opened, inside, draw.style.moments, self.options.at_strength(draw.strength), styles)
+        styles = [style.goal for style in draw.alternatives]
+        fit = plan_opened(opened, inside, draw.style.goal, self.options.at_strength(draw.strength), styles)
         self._blank_counts.add(is_blank=fit is None)
         return Decision(False, plan=blank_map(opened).plan()) if fit is None else self.decision_of(draw, fit)
 
@@ -420,27 +387,6 @@ class Colorist:
             self.mask_check.see(mask)
         return find_mask(self.mask, image, self.data_range, or_all=self.blank == "match") if mask is None else mask
 
-    def _pixels_of(self, style: Style) -> NDArray[np.uint8]:
-        """A column of pixels with the style's histograms, in ascending order: all that a histogram method looks at."""
-        if style.row is None or self.bank.histograms is None:
-            raise OptionError(f"method={self.method!r} needs styles that are images; use another sampler")
-        counts = self.bank.histograms[style.row]
-        levels = np.arange(counts.shape[1], dtype=np.uint8)
-        return np.stack([np.repeat(levels, channel) for channel in counts], axis=-1)[:, None]
-
-    def _refuse_unfit_bank(self) -> None:
-        needed = self.options.measured_space
-        if self.options.needs_pixels:
-            if self.bank.histograms is None or self.space != "rgb":
-                raise OptionError(
-                    f"method={self.method!r} with a bank needs its histograms and space='rgb'; build it with with_histograms=True"
-                )
-        elif self.bank.space != needed:
-            raise OptionError(
-                f"the bank holds moments of {self.bank.space!r}, and space={self.space!r} needs those of {needed!r}; build it "
-                f"with space={needed!r}"
-            )
-
     def warn_once_of_size(self, image: Any) -> None:
         """Say, once, if images come in another size than the bank's had."""
         if self._warned:
@@ -448,15 +394,7 @@ class Colorist:
         self._warned = True
         size = (image.height, image.width) if hasattr(image, "height") else image.shape[-3:-1] if image.ndim > 2 else image.shape
         if tuple(size) != self.bank.size and self.bank.size is not None:
-            self._warn("{} x {}".format(*self.bank.size), "{} x {}".format(*size))
-
-    def _warn(self, bank: str, pipeline: str) -> None:
-        warnings.warn(
-            f"the bank's images were {bank} and these are {pipeline}. Resizing changes deviations: build the bank from images "
-            "as they come to this step.",
-            PreprocessingWarning,
-            stacklevel=3,
-        )
+            warn_of_preparation("{} x {}".format(*self.bank.size), "{} x {}".format(*size))
 
 
 _OPTIONS: Final = tuple(inspect.signature(Colorist).parameters)[1:]

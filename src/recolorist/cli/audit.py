@@ -55,7 +55,7 @@ def audit(
     if html is not None:
         from recolorist.collections.audit_page import audit_page
 
-        common.write_text(html, audit_page(result, source, reading, split=select.split, root=select.root), force=force)
+        common.write_text(html, audit_page(result, source, reading, select), force=force)
     if not as_json:
         _print(result, is_piped=is_piped)
     finish({**result.summary, "images_flagged": _list_flagged(result)}, result.failures, result.ignored, as_json=as_json)

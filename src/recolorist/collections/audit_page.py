@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from recolorist._version import __version__
 from recolorist.collections.flags import FLAGS, flags_of_summary
-from recolorist.collections.items import Item, open_collection
+from recolorist.collections.items import Item, Source, open_collection
 from recolorist.collections.load import load
 from recolorist.collections.options import SourceOptions
 from recolorist.errors import RecoloristError
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["audit_page"]
 
+_EVERYTHING: Final = SourceOptions()
 _SHOWN: Final = 12  # pictures per flag
 _FEW: Final = 3  # so many pictures fill half of the page's width
 _SIDE: Final = 176
@@ -47,24 +47,21 @@ _STYLE: Final = """
 """
 
 
-def audit_page(
-    result: AuditResult, source: str | Path, reading: Reading, *, split: str | None = None, root: str | Path | None = None
-) -> str:
+def audit_page(result: AuditResult, source: Source, reading: Reading, select: SourceOptions = _EVERYTHING) -> str:
     """Make the page of an audit.
 
     Args:
         result: The audit.
         source: The collection that was audited; its flagged images are read again for their pictures.
         reading: How its images are read.
-        split: The split that was audited.
-        root: The folder that paths of a manifest start from.
+        select: Which images of the source were audited.
 
     Returns:
         The page as HTML, with all pictures inside.
     """
     summary = result.summary
     flagged = summary["images"] - summary["unflagged"]
-    with open_collection(source, SourceOptions(split=split, root=root)) as images:
+    with open_collection(source, select) as images:
         items = {item.key: item for item in images.items}
         name = display_path(images.name)
         galleries = [_gallery(flag, result.lines, items, reading) for flag in FLAGS if summary["flags"].get(flag)]
@@ -175,7 +172,8 @@ def _failures(result: AuditResult) -> list[str]:
     if not result.failures:
         return []
     rows = "".join(
-        f"<li><code>{escape(display_path(one.key))}</code>: {escape(one.message)}</li>" for one in result.failures[:_LISTED]
+        f"<li><code>{escape(display_path(failure.key))}</code>: {escape(failure.message)}</li>"
+        for failure in result.failures[:_LISTED]
     )
     more = len(result.failures) - _LISTED
     note = f'<p class="muted small">and {more:,} more</p>' if more > 0 else ""

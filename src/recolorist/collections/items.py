@@ -18,12 +18,13 @@ from typing import Any, Final
 import numpy as np
 
 from recolorist import optional
+from recolorist.bank.names import folder_name
 from recolorist.collections.options import SourceOptions
 from recolorist.errors import ImageError, OptionError, RecoloristError
 from recolorist.io.images import list_folder
 from recolorist.io.listing import Ignored
 from recolorist.io.npy import npy_header, npy_stack, refuse_bomb
-from recolorist.io.reading import display_path
+from recolorist.io.reading import display_path, refuse_packed_rows
 
 Source = str | Path | Sequence[str | Path]
 
@@ -116,7 +117,8 @@ def _list_folder(folder: Path, select: SourceOptions) -> Collection:
     items = []
     for name in listing.names:
         path = start + (name if os.sep == "/" else name.replace("/", os.sep))
-        items.append(Item(name, path, *_labels(name.split("/")[:-1], select)))
+        folders = name.split("/")[:-1]
+        items.append(Item(name, path, folder_name(folders, select.label_from), folder_name(folders, select.domain_from)))
     return Collection(tuple(items), folder.resolve().name, select.split, ignored=listing.ignored)
 
 
@@ -128,7 +130,8 @@ def _list_paths(paths: Sequence[Path], root: str | Path | None, select: SourceOp
     for path in paths:
         full = path if path.is_absolute() else base / path
         relative = inside(full, base)
-        items.append(Item(relative.as_posix(), str(full), *_labels(relative.parts[:-1], select)))
+        label, domain = (folder_name(relative.parts[:-1], level) for level in (select.label_from, select.domain_from))
+        items.append(Item(relative.as_posix(), str(full), label, domain))
     _refuse_repeats(items)
     return Collection(tuple(items), base.resolve().name, select.split)
 
@@ -167,15 +170,6 @@ def inside(path: Path, root: Path) -> Path:
             f"{display_path(path)} does not lie below {display_path(root)}; name the common folder with root='FOLDER'"
         )
     return relative
-
-
-def _labels(folders: Sequence[str], select: SourceOptions) -> tuple[str | None, str | None]:
-    """Return label and domain, as the sub-folders name them."""
-    return _level(folders, select.label_from), _level(folders, select.domain_from)
-
-
-def _level(folders: Sequence[str], level: int | None) -> str | None:
-    return None if level is None or not -len(folders) <= level < len(folders) else folders[level]
 
 
 def _read_manifest(path: Path, root: Path, split: str | None) -> Collection:
@@ -218,6 +212,7 @@ def _parquet_rows(path: Path) -> list[dict[str, Any]]:
     optional.load("pyarrow", "read Parquet manifests")
     parquet: Any = optional.load("pyarrow.parquet", "read Parquet manifests")
     try:
+        refuse_packed_rows(parquet.read_metadata(path), path.stat().st_size)
         columns = [name for name in ("path", "label", "domain", "split") if name in parquet.read_schema(path).names]
         rows: list[dict[str, Any]] = parquet.read_table(path, columns=columns).to_pylist()
     except Exception as error:  # Arrow has its own errors

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from recolorist.collections.target import OutputError, Target, output_errors
+from recolorist.collections.target import OutputError, Target, output_error
 from recolorist.io.files import atomic_write
 from recolorist.io.reading import display_path
 
@@ -44,8 +44,10 @@ class Journal:
         Args:
             lines: One line for each output.
         """
-        with output_errors(JOURNAL):
+        try:
             self._file.write("".join(f"{line}\n" for line in lines).encode())
+        except OSError as error:
+            raise output_error(JOURNAL, error) from error
 
     def close(self, lines: Iterable[str] | None) -> None:
         """Write the final list and drop the journal; None keeps the journal for a resume.

@@ -32,7 +32,7 @@ from recolorist.io.images import FORMATS, HugeError, Reading, open_strips, read_
 from recolorist.io.reading import display_path
 from recolorist.io.write import encode, format_of
 
-__all__ = ["MatchResult", "match_file", "open_style", "style_of"]
+__all__ = ["MatchResult", "match_file", "open_style"]
 
 Mask = NDArray[np.bool_] | None
 _OPTIONS: Final = MatchOptions()
@@ -127,36 +127,21 @@ def open_style(name: str | Path, reading: Reading, space: str, mask: str | None 
 
     Returns:
         A bank, or the moments of an image.
-    """
-    bank_name = _find_bank(name)
-    if bank_name is None:
-        return style_of(name, reading, space, mask)
-    file, domain = bank_name
-    bank = StyleBank.open(file)
-    return bank if domain is None else bank.subset(domain=domain)
-
-
-def style_of(name: str | Path, reading: Reading, space: str, mask: str | None = None) -> Moments:
-    """Return the moments of a style given as an image of any size, a bank, or ``bank:domain``.
-
-    Args:
-        name: An image, a bank, or ``bank:domain``.
-        reading: The options of reading.
-        space: The space of the moments.
-        mask: A foreground rule or a mask file for an image.
-
-    Returns:
-        The moments.
 
     Example:
         >>> import tempfile
         >>> from PIL import Image
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     Image.new("L", (8, 8), 7).save(f"{folder}/a.png")
-        ...     style_of(f"{folder}/a.png", Reading(), "rgb").mean.tolist()
+        ...     open_style(f"{folder}/a.png", Reading(), "rgb").mean.tolist()
         [7.0]
     """
-    return _style(name, reading, MeasureOptions(space=space).measured_space, mask)[0]
+    bank_name = _find_bank(name)
+    if bank_name is None:
+        return _style(name, reading, MeasureOptions(space=space).measured_space, mask)[0]
+    file, domain = bank_name
+    bank = StyleBank.open(file)
+    return bank if domain is None else bank.subset(domain=domain)
 
 
 def _style(

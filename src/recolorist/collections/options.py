@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from recolorist.augment.harmoniser import GATES, Gate
 from recolorist.bank.drift import ALPHA, COVERAGE
@@ -259,6 +259,7 @@ class HarmoniseOptions:
     gate: Gate | None = None
     coverage: float = COVERAGE
     blank: Blank = "keep"
+    copies: ClassVar[int] = 1  #: of each image, as with augmenting
 
     def __post_init__(self) -> None:
         """Check the rule, the gate and the method."""

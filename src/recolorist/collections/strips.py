@@ -26,8 +26,9 @@ from recolorist.core.disc import Disc, Outline, find_disc, find_outline
 from recolorist.core.limits import Fit, fit_to_limits, sampled_loss
 from recolorist.core.moments import Moments, measure_opened
 from recolorist.core.options import MatchOptions
-from recolorist.core.plan import ChannelMap, Plan, decide
+from recolorist.core.plan import ChannelMap, Plan, plan_map
 from recolorist.core.spaces import SPACES
+from recolorist.core.style_change import StyleChange, resolve_style
 from recolorist.errors import ImageError
 from recolorist.io.strips import Strips
 from recolorist.io.write import refuse_suffix_of_bands, write_bands
@@ -62,9 +63,13 @@ def write_strips(
         plan: The map.
         mask: The pixels that count; None: all.
         pyramid: Whether smaller levels are added.
+
+    Raises:
+        ImageError: The mask has another size, or the image lies on its side.
     """
-    if isinstance(mask, Strips):
-        _refuse_other_size(source, mask)
+    if isinstance(mask, Strips) and mask.shape[:2] != source.shape[:2]:
+        sizes = " and the image ".join(f"{part.shape[0]} x {part.shape[1]}" for part in (mask, source))
+        raise ImageError(f"the mask is {sizes}; they must agree")
     if source.orientation != 1:
         raise ImageError("it is stored lying on its side, which is not turned in strips; turn it upright first")
     suffix = Path(name).suffix.lower()
@@ -197,12 +202,12 @@ class StripLimits:
     def __call__(self, numbers: ChannelMap | Plan) -> bool:
         """Say whether a map keeps the limits."""
         plan = numbers if isinstance(numbers, Plan) else numbers.plan()
-        if self.options.max_clip is not None and self.clipped(plan) > self.options.max_clip:
+        if self.options.max_clip is not None and self.count_clipped(plan) > self.options.max_clip:
             return False
         return self.options.max_loss is None or self.loss(plan).share <= self.options.max_loss
 
-    def clipped(self, plan: Plan) -> float:
-        """Return the share of values that a plan clips: from the levels where they are enough, else by another pass.
+    def count_clipped(self, plan: Plan) -> float:
+        """Count the share of values that a plan clips: from the levels where they are enough, else by another pass.
 
         Args:
             plan: The map.
@@ -286,7 +291,7 @@ class MeasuredStrips:
         """What says whether a map keeps the limits of the options."""
         return StripLimits(self.source, self.changed, self.options)
 
-    def fit(self, styles: Sequence[Moments], options: MatchOptions) -> Fit:
+    def fit(self, styles: Sequence[Moments | StyleChange], options: MatchOptions) -> Fit:
         """Plan the map to the first of the styles that keeps the limits, else to the last one as closely as they allow.
 
         Args:
@@ -296,9 +301,11 @@ class MeasuredStrips:
         Returns:
             The map, and what was given up for the limits.
         """
+        data_range = self.moments.data_range
+        goals = [resolve_style(style, self.moments, data_range, options) for style in styles]
         if options.is_limited:
-            return fit_to_limits(self.moments, styles, options, self.moments.data_range, self.limits)
-        return Fit(decide(self.moments, styles[0], options), options.strength)
+            return fit_to_limits(self.moments, goals, options, data_range, self.limits)
+        return Fit(plan_map(self.moments, goals[0], options, data_range), options.strength)
 
 
 def _read_bands(
@@ -335,14 +342,6 @@ def _mask_rows(mask: Strips, opened: check.Opened, start: int) -> NDArray[np.boo
     """The rows of a mask file that belong to a band."""
     rows = mask.rows(start, start + opened.array.shape[0])
     return check.open_mask(rows[..., 0] if rows.shape[-1] == 1 else rows, opened)
-
-
-def _refuse_other_size(source: Strips, mask: Strips | None) -> None:
-    """A mask belongs to its image."""
-    if mask is not None and mask.shape[:2] != source.shape[:2]:
-        raise ImageError(
-            f"the mask is {mask.shape[0]} x {mask.shape[1]} and the image {source.shape[0]} x {source.shape[1]}; they must agree"
-        )
 
 
 def _add_moments(inside: list[Moments], everything: list[Moments], source: Strips) -> Moments:

@@ -10,8 +10,8 @@ import errno
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -20,7 +20,7 @@ from recolorist.errors import ImageError, OptionError, RecoloristError
 from recolorist.io.files import HAS_OPEN_FOLDERS, PART_SUFFIX, atomic_path, write_into
 from recolorist.io.reading import display_path
 
-__all__ = ["OutputError", "Target", "close_folders", "file_digest", "output_errors"]
+__all__ = ["OutputError", "Target", "close_folders", "file_digest", "output_error"]
 
 _NO_LINKS: Final = getattr(os, "O_NOFOLLOW", 0)
 _FOLDER: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINKS
@@ -81,7 +81,7 @@ class Target:
             OptionError: The name leads elsewhere.
             OutputError: The disk is full or read-only.
         """
-        with output_errors(name):
+        try:
             folder, last = self._open_parent(name)
             try:
                 is_written = write_into(folder, last, data, replace=self.force, flush=False)
@@ -89,8 +89,10 @@ class Target:
                 if self.force or error.errno not in _NO_HARD_LINKS:
                     raise
                 is_written = not self.exists(name) and write_into(folder, last, data, replace=True, flush=False)
-            if not is_written and _read(folder, last) != data:
-                raise ImageError(f"{display_path(last)} exists in the target with other content; pass force=True to replace it")
+        except OSError as error:
+            raise output_error(name, error) from error
+        if not is_written and _read(folder, last) != data:
+            raise ImageError(f"{display_path(last)} exists in the target with other content; pass force=True to replace it")
 
     def place_made(self, name: str, make: Callable[[Path], None]) -> None:
         """Write one large file or folder through a function.
@@ -105,7 +107,7 @@ class Target:
             OutputError: The disk is full or read-only.
         """
         final = Path(self.folder) / name
-        with output_errors(name):
+        try:
             self._open_parent(name)  # makes the folders and refuses links among them
             with atomic_path(final) as temporary:
                 make(temporary)
@@ -113,6 +115,8 @@ class Target:
                     raise ImageError(f"{display_path(name)} exists in the target; pass force=True to replace it")
                 if final.is_dir() and not final.is_symlink():
                     shutil.rmtree(final)
+        except OSError as error:
+            raise output_error(name, error) from error
 
     def digest(self, name: str) -> str | None:
         """Return the SHA-256 of the file of this name; None if there is none, or a link.
@@ -155,7 +159,8 @@ class Target:
                     f"{display_path(parent)} leads out of the target folder; remove the link, or choose another target"
                 )
             return str(parent), last
-        key = (os.path.abspath(self.folder), folder)  # noqa: PTH100 - a relative path means another folder after a chdir
+        # a relative path means another folder after a chdir
+        key = (self.folder if os.path.isabs(self.folder) else os.path.abspath(self.folder), folder)  # noqa: PTH100, PTH117
         if key not in _folders:
             if len(_folders) >= _MOST_FOLDERS:
                 close_folders()
@@ -218,25 +223,22 @@ def _refuse_odd(name: str, name_part: str) -> None:
         raise OptionError(f"{display_path(name)!r} cannot be the name of an output; use a relative path without '..'")
 
 
-@contextmanager
-def output_errors(name: str) -> Iterator[None]:
-    """Turn an error of the system into one that names the output.
+def output_error(name: str, error: OSError) -> RecoloristError:
+    """Return the error to raise for an output that the system did not let us write.
 
     Args:
         name: The path below the target.
+        error: What the system said.
 
-    Yields:
-        Nothing; what is done inside the block is watched.
+    Returns:
+        An ImageError where this file alone is concerned, an OutputError where no file can be written there.
 
-    Raises:
-        ImageError: This file cannot be written.
-        OutputError: No file can be written there, because the disk is full or read-only.
+    Example:
+        >>> output_error("a.png", OSError(errno.ENOSPC, "No space left on device"))
+        OutputError('a.png was not written: No space left on device')
     """
-    try:
-        yield
-    except OSError as error:
-        message = f"{display_path(name)} was not written: {error.strerror or error}"
-        raise (OutputError(message) if error.errno in _FATAL else ImageError(message)) from error
+    message = f"{display_path(name)} was not written: {error.strerror or error}"
+    return OutputError(message) if error.errno in _FATAL else ImageError(message)
 
 
 def file_digest(path: str | Path) -> str:

@@ -177,7 +177,7 @@ def write_harmonised(
         pooled, bad = _pool_moments(images.items, measure, where) if options.pool else (None, [])
         work = Harmonise(Target(str(out), output.force), reading, output, identity, options, harmoniser, pooled)
         failed = {failure.key for failure in bad}
-        usable = replace(images, items=tuple(item for item in images.items if item.key not in failed))
+        usable = replace(images, items=tuple(item for item in images.items if item.key not in failed)) if bad else images
         result = _write_all(work, usable, source, where)
         return replace(result, failures=[*bad, *result.failures])
 
@@ -287,16 +287,17 @@ def _in_order(results: Iterable[tuple[int, Any]], count: int) -> list[Any]:
 
 def _write_all(work: Recolour, images: Collection, source: Source, where: Where) -> RunResult:
     """Do the work on every image that is not done yet, note each output, and list all of them at the end."""
-    target, numbers = work.target, [None] if work.copies == 1 else range(1, work.copies + 1)
+    target, numbers = work.target, [None] if work.options.copies == 1 else range(1, work.options.copies + 1)
     names = {item.key: [name_of(item, number) for number in numbers] for item in images.items}
-    resume = work.output.resume
     _refuse_clash(names, source, target)
     earlier = {record["output"]: record for record in read_records(target)}
-    if not resume and not target.force:
+    if not work.output.resume and not target.force:
         _refuse_overwriting(target, names)
     target.prepare()
     target.sweep()
-    items = [_add_earlier(item, names[item.key], earlier if resume else {}, work.run) for item in images.items]
+    items: Sequence[Item] = images.items
+    if work.output.resume:
+        items = [_add_earlier(item, names[item.key], earlier, work.run) for item in items]
     journal = Journal(target)
     try:
         values = _record(run(work, items, where), journal, len(items))

@@ -35,7 +35,6 @@ from recolorist.core.clipping import maps_levels
 from recolorist.core.limits import Fit, measure_loss
 from recolorist.core.match import AffineMap, leave_blank, write_map
 from recolorist.core.moments import Moments
-from recolorist.core.options import MatchOptions
 from recolorist.core.plan import Plan, decide
 from recolorist.errors import ImageError, OptionError
 from recolorist.io.images import Reading
@@ -104,11 +103,11 @@ class WrittenFile(NamedTuple):
     """One output: its names and digests, and what was done."""
 
     facts: dict[str, Any]
-    done: Outcome
+    outcome: Outcome
 
     def line(self, run: str) -> str:
         """Return its line of provenance, with the identity of the run."""
-        style, row, strength, plan, audit, facts, contrast = self.done
+        style, row, strength, plan, audit, facts, contrast = self.outcome
         choices = {"style": style, "row": row, "strength": strength, "contrast": contrast, "audit": audit, **facts, "run": run}
         return f'{as_line(self.facts | choices)[:-1]}, "plan": {"null" if plan is None else plan.to_json()}}}'
 
@@ -121,6 +120,7 @@ class Recolour(ABC):
     reading: Reading
     output: OutputOptions
     run: str  #: identifies the options; a record of another run is not taken for done
+    options: AugmentOptions | HarmoniseOptions
 
     def __call__(self, item: Item) -> list[WrittenFile] | KeptItem:
         """Read once, write every copy; returns what is known of each."""
@@ -128,30 +128,34 @@ class Recolour(ABC):
             return KeptItem(tuple(output for output, _, _ in item.done))
         loaded = load(item, self.reading, digest=True)
         if loaded.strips is None:
-            return [self._copy(item, loaded, copy) for copy in range(self.copies)]
+            return [self._copy(item, loaded, copy) for copy in range(self.options.copies)]
         with loaded.strips as source:
-            measured = MeasuredStrips(source, self.rule, self.match)
-            return [self._copy(item, loaded, copy, measured) for copy in range(self.copies)]
+            measured = MeasuredStrips(source, self.options.mask, self.options.match)
+            return [self._copy(item, loaded, copy, measured) for copy in range(self.options.copies)]
 
     def _copy(self, item: Item, loaded: Loaded, copy: int, measured: MeasuredStrips | None = None) -> WrittenFile:
-        name = name_of(item, None if self.copies == 1 else copy + 1)
+        name = name_of(item, None if self.options.copies == 1 else copy + 1)
         if measured is not None:
             decision, facts = self.plan_strips(item, measured, copy)
-            blank = decision.applied and self.may_keep(item) and are_strips_blank(measured.source, self.rule, measured.moments)
+            blank = (
+                decision.applied
+                and self.may_keep(item)
+                and are_strips_blank(measured.source, self.options.mask, measured.moments)
+            )
             decision = Decision(False) if blank else decision
-            mask = measured.changed if decision.applied and self.rule is not None else None
+            mask = measured.changed if decision.applied and self.options.mask is not None else None
             write_strips(self.target, name, measured.source, decision.plan, mask)
             audit = _describe_blank(measured.source.shape[2]) if blank else self._audit_strips(measured, decision)
-            done = Outcome(decision.style, decision.row, decision.strength, decision.plan, audit, facts, decision.contrast)
+            outcome = Outcome(decision.style, decision.row, decision.strength, decision.plan, audit, facts, decision.contrast)
             digest = self.target.digest(name)
         else:
-            done, pixels = self.match_loaded(item, loaded, copy)
+            outcome, pixels = self.match_loaded(item, loaded, copy)
             icc = loaded.icc if self.output.keep_icc else None
             data = encode(pixels, "." + name.rpartition(".")[2], icc=icc, quality=self.output.quality)
             self.target.place(name, data)
             digest = hashlib.sha256(data).hexdigest()
         facts = {"source": item.key, "output": name, "copy": copy, "source_sha256": loaded.digest, "sha256": digest}
-        return WrittenFile(facts, done)
+        return WrittenFile(facts, outcome)
 
     def finish(self, values: list[Any]) -> list[Any]:
         """Return one line of provenance for each copy; cheaper for many in a row than each between two images."""
@@ -160,38 +164,40 @@ class Recolour(ABC):
     def match_loaded(self, item: Item, loaded: Loaded, copy: int) -> tuple[Outcome, NDArray[Any]]:
         """Return what was done to an image in memory, and the pixels after it."""
         opened = loaded.opened
-        mask = check.open_mask(rule_mask(opened, self.rule, or_all=self.match.blank == "match"), opened)
+        mask = check.open_mask(rule_mask(opened, self.options.mask, or_all=self.options.match.blank == "match"), opened)
         result, target = make_target(opened, None)
-        done, facts = self.recolour(item, opened, mask, copy, target)
-        if done is None:
+        recolouring, facts = self.recolour(item, opened, mask, copy, target)
+        if recolouring is None:
             return Outcome(None, None, 0.0, None, _UNTOUCHED, facts), loaded.pixels  # type: ignore[return-value]
-        if done.map is not None and done.map.is_blank:
+        if recolouring.map is not None and recolouring.map.is_blank:
             return Outcome(None, None, 0.0, None, _describe_blank(opened.channels), facts), loaded.pixels  # type: ignore[return-value]
-        audit = self._audit(opened, target, mask, done.map)
-        contrast = 1.0 if done.map is None else done.map.contrast
-        return Outcome(done.style.name, done.style.row, done.strength, done.map, audit, facts, contrast), result
+        audit = self._audit(opened, target, mask, recolouring.map)
+        contrast = 1.0 if recolouring.map is None else recolouring.map.contrast
+        return Outcome(
+            recolouring.style.name, recolouring.style.row, recolouring.strength, recolouring.map, audit, facts, contrast
+        ), result
 
-    def _audit(self, opened: check.Opened, target: NDArray[Any], mask: Mask, done: AffineMap | None) -> dict[str, Any]:
+    def _audit(self, opened: check.Opened, target: NDArray[Any], mask: Mask, applied: AffineMap | None) -> dict[str, Any]:
         """Return exact figures of what was written; those that look at all pixels again only where they are needed or wanted."""
-        short = done is not None and not self.output.full_audit and done.content.is_integer
-        if done is not None and short and (self.match.by_channel or maps_levels(done.content, done.plan())):
-            clipped = done.clipped_share()
-            loss = measure_loss(done.content, done.numbers, done.mask)
-            flags = [list(flag) for flag in add_loss(done.flags, loss)]
+        short = applied is not None and not self.output.full_audit and applied.content.is_integer
+        if applied is not None and short and (self.options.match.by_channel or maps_levels(applied.content, applied.plan())):
+            clipped = applied.clipped_share()
+            loss = measure_loss(applied.content, applied.numbers, applied.mask)
+            flags = [list(flag) for flag in add_loss(applied.flags, loss)]
             figures: dict[str, Any] = {"clipped": clipped, "clipped_overall": sum(clipped) / len(clipped), "flags": flags}
             return figures | loss.figures()
-        keep = (mask if self.match.apply_to == "mask" else None) if done is None else done.mask
-        plan = None if done is None else done.plan()
+        keep = (mask if self.options.match.apply_to == "mask" else None) if applied is None else applied.mask
+        plan = None if applied is None else applied.plan()
         figures = json.loads(audit_written(opened, target, plan, keep).to_json())
         return figures if self.output.full_audit else {name: figures[name] for name in figures if name != "loss"}
 
     def _audit_strips(self, measured: MeasuredStrips, decision: Decision) -> dict[str, Any] | None:
         """Return the figures of an image in strips where they are known or wanted; they cost another pass over the file."""
-        if decision.plan is None or not (self.match.is_limited or self.output.full_audit):
+        if decision.plan is None or not (self.options.match.is_limited or self.output.full_audit):
             return None
         loss = measured.limits.loss(decision.plan)
         flags = [list(flag) for flag in add_loss(decision.plan.flags, loss)]
-        return {"clipped_overall": measured.limits.clipped(decision.plan), "flags": flags} | loss.figures()
+        return {"clipped_overall": measured.limits.count_clipped(decision.plan), "flags": flags} | loss.figures()
 
     def may_keep(self, item: Item) -> bool:  # noqa: ARG002 - for tiles that are mapped with their slide
         """Return whether this image stays as it is if it is blank.
@@ -199,7 +205,7 @@ class Recolour(ABC):
         Args:
             item: The image.
         """
-        return self.match.blank == "keep"
+        return self.options.match.blank == "keep"
 
     @abstractmethod
     def recolour(
@@ -231,21 +237,6 @@ class Recolour(ABC):
             The decision, and facts to record.
         """
 
-    @property
-    @abstractmethod
-    def match(self) -> MatchOptions:
-        """How an image is matched to its style."""
-
-    @property
-    @abstractmethod
-    def rule(self) -> str | None:
-        """The foreground rule that chooses the pixels to measure."""
-
-    @property
-    def copies(self) -> int:
-        """Copies of each image."""
-        return 1
-
     def _is_verified(self, item: Item) -> bool:
         """Whether outputs and source are what was recorded; an output that was changed since is nobody's to replace."""
         for output, digest, _ in item.done:
@@ -265,21 +256,6 @@ class Augment(Recolour):
     options: AugmentOptions
     bank: StyleBank
 
-    @property
-    def match(self) -> MatchOptions:
-        """How an image is matched to the drawn style."""
-        return self.options.match
-
-    @property
-    def rule(self) -> str | None:
-        """The foreground rule that chooses the pixels to measure."""
-        return self.options.mask
-
-    @property
-    def copies(self) -> int:
-        """Copies of each image, each in another style."""
-        return self.options.copies
-
     def recolour(
         self, item: Item, opened: check.Opened, mask: Mask, copy: int, target: NDArray[Any]
     ) -> tuple[Recolouring | None, dict[str, Any]]:
@@ -291,13 +267,15 @@ class Augment(Recolour):
     def plan_strips(self, item: Item, measured: MeasuredStrips, copy: int) -> tuple[Decision, dict[str, Any]]:
         """Draw as the augmentation does, and plan from moments."""
         aug = _colorist(self)
-        if self.match.needs_pixels:
-            raise OptionError(f"method={self.match.method!r} needs the image in memory; raise max_pixels, or use another method")
+        if self.options.match.needs_pixels:
+            raise OptionError(
+                f"method={self.options.match.method!r} needs the image in memory; raise max_pixels, or use another method"
+            )
         draw = aug.draw(item.key, epoch=copy, label=item.label, domain=item.domain)
         if draw is None:
             return Decision(False), {}
-        styles = [style.moments for style in (draw.style, *draw.alternatives)]
-        return aug.decision_of(draw, measured.fit(styles, self.match.at_strength(draw.strength))), {}
+        styles = [style.goal for style in (draw.style, *draw.alternatives)]
+        return aug.decision_of(draw, measured.fit(styles, self.options.match.at_strength(draw.strength))), {}
 
     def refuse_early(self) -> None:
         """Refuse options that fit neither each other nor the bank before any file is read."""
@@ -311,7 +289,7 @@ def _colorist(work: Augment) -> Colorist:
         warnings.simplefilter("ignore", PreprocessingWarning)
         aug = Colorist(work.bank, **work.options.for_colorist())
         probe = np.zeros((size[0] + 1, size[1], work.bank.channels), np.uint8)
-        if not work.match.needs_pixels:
+        if not work.options.match.needs_pixels:
             aug.decide(probe, Draw(Style("", None, work.bank.moments(0)), 0.0))
     return aug
 
@@ -324,16 +302,6 @@ class Harmonise(Recolour):
     harmoniser: Harmoniser
     pooled: Mapping[str, Moments] | None = None
 
-    @property
-    def match(self) -> MatchOptions:
-        """How an image is matched to the style."""
-        return self.options.match
-
-    @property
-    def rule(self) -> str | None:
-        """The foreground rule that chooses the pixels to measure."""
-        return self.options.mask
-
     def recolour(
         self,
         item: Item,
@@ -344,13 +312,13 @@ class Harmonise(Recolour):
     ) -> tuple[Recolouring | None, dict[str, Any]]:
         """Harmonise the image, by its own moments or by those of its group."""
         if self.pooled is None:
-            judgement, done = self.harmoniser.harmonise_opened(opened, mask, target)
+            judgement, applied = self.harmoniser.harmonise_opened(opened, mask, target)
         else:
-            judgement, done = self._map_with_group(item, opened, mask, target)
+            judgement, applied = self._map_with_group(item, opened, mask, target)
         facts = {"gate": self.harmoniser.facts_of(judgement)}
-        if done is None:
+        if applied is None:
             return None, facts
-        return Recolouring(Style(self.options.style_name, None, self.harmoniser.style), done.strength, done), facts
+        return Recolouring(Style(self.options.style_name, None, self.harmoniser.style), applied.strength, applied), facts
 
     def _map_with_group(
         self, item: Item, opened: check.Opened, mask: Mask, target: NDArray[Any]
@@ -364,7 +332,7 @@ class Harmonise(Recolour):
         if plan is None:
             return judgement, None
         inside = None if mask is not None and not mask.any() else mask
-        return judgement, AffineMap(plan, opened, write_map(opened, inside, plan, target, self.match))
+        return judgement, AffineMap(plan, opened, write_map(opened, inside, plan, target, self.options.match))
 
     def may_keep(self, item: Item) -> bool:
         """Say whether this image stays as it is if it is blank; a tile of a slide that is not goes with its slide."""
@@ -377,7 +345,7 @@ class Harmonise(Recolour):
         facts = {"gate": self.harmoniser.facts_of(judgement)}
         if judgement.keeps:
             return Decision(False), facts
-        options = self.match.at_strength(judgement.strength)
+        options = self.options.match.at_strength(judgement.strength)
         if self.pooled is None:
             fit = measured.fit([self.harmoniser.style], options)
         else:

@@ -13,11 +13,24 @@ from recolorist.core import image as check
 from recolorist.core import kernels
 from recolorist.core.converted import map_pixels
 from recolorist.core.kernels import fallback as kernels_numpy
-from recolorist.core.moments import finite_pixels
 from recolorist.core.plan import Plan
 from recolorist.errors import ImageError, OptionError, StatisticsError
 
-__all__ = ["apply", "apply_opened", "finished", "keep_outside", "limits", "make_target", "usable_pixels", "write_affine"]
+__all__ = [
+    "apply",
+    "apply_opened",
+    "finished",
+    "keep_outside",
+    "limits",
+    "make_target",
+    "refuse_other_channels",
+    "refuse_overflow",
+    "refuse_unclipped_integers",
+    "unit_pixels",
+    "usable_pixels",
+    "write_affine",
+    "write_floats",
+]
 
 _STAGE: Final = 32_768  # values worked on at a time where pixels cannot go straight through the loops
 
@@ -66,11 +79,12 @@ def apply(
     check.option(on_nonfinite, ("raise", "mask"), "on_nonfinite")
     refuse_unclipped_integers(opened, clip=check.truth(clip, "clip"))
     result, target = make_target(opened, out, mask)
-    for one, goal, decided, part in _each(opened, target, plan, inside):
-        if one.is_integer:
-            check.refuse_levels_above(one)
-        keep = part if one.is_integer else usable_pixels(one, part, on_nonfinite, checked_range=clip)
-        apply_opened(one, decided, goal, keep, clip=clip)
+    for single, output, single_plan, changed in _iterate_images(opened, target, plan, inside):
+        if single.is_integer:
+            check.refuse_levels_above(single)
+        else:
+            changed = usable_pixels(single, changed, on_nonfinite, checked_range=clip)  # noqa: PLW2901 - without what is not finite
+        apply_opened(single, single_plan, output, changed, clip=clip)
     return finished(opened, result, out)
 
 
@@ -78,15 +92,14 @@ def apply_opened(opened: check.Opened, plan: Plan, target: NDArray[Any], mask: N
     """Write one image through a plan; ``target`` is shaped (H, W, C) like ``opened.array``."""
     refuse_other_channels(opened, plan)
     bounds = limits(opened, clip=clip)
-    gain, offset = plan.matrix.ravel().tolist(), plan.offset.tolist()
-    step = plan.channels + 1
-    if not any(value for place, value in enumerate(gain) if place % step):  # once, for a small image takes hardly longer
-        gain = gain[::step]
-        if not any(offset) and gain == [1.0] * plan.channels:
-            target[...] = opened.array
-            return
+    gain, offset = plan.numbers
+    if gain.count(1.0) == plan.channels == len(gain) and not any(offset):
+        target[...] = opened.array
+        return
     if not plan.is_linear_space:
-        _through_space(opened, plan, target, bounds)
+        _write_through_space(opened, plan, target, bounds)
+    elif opened.data_range == plan.data_range:
+        write_affine(opened, target, gain, offset, bounds)
     else:
         write_affine(opened, target, gain, plan.offset_for(opened.data_range).tolist(), bounds)
     keep_outside(opened, target, mask)
@@ -109,7 +122,7 @@ def refuse_overflow(opened: check.Opened, target: NDArray[Any]) -> None:
 
 
 def limits(opened: check.Opened, *, clip: bool) -> tuple[float, float]:
-    """The interval outputs are clipped to; an undeclared range clips nothing."""
+    """Return the interval that outputs are clipped to; an undeclared range clips nothing."""
     return (0.0, opened.data_range) if clip and not math.isinf(opened.data_range) else (-math.inf, math.inf)
 
 
@@ -121,53 +134,52 @@ def write_affine(
     bounds: tuple[float, float],
 ) -> None:
     """Write ``gain · pixel + offset``: straight through the loops where memory allows, else by small copies."""
-    source, kind, depth = opened.array, opened.kind, opened.array.shape[-1]
+    source, kind, channels = opened.array, opened.kind, opened.channels
+    depth, diagonal = source.shape[-1], len(gain) == channels
     straight = kind != "e" and source.dtype.isnative
-    diagonal = len(gain) == opened.channels
-    loops = kernels.loops if diagonal or opened.channels == 3 else kernels_numpy
+    loops = kernels.loops if diagonal or channels == 3 else kernels_numpy
     if straight and source.flags.c_contiguous and target.flags.c_contiguous:
-        if depth == opened.channels:
+        if depth == channels:
             loops.affine(source, target, kind, depth, gain, offset, *bounds)
             return
         if diagonal and bounds[1] == check.NATURAL_RANGE.get(kind):  # alpha goes along with gain 1: exact for integers
             loops.affine(source, target, kind, depth, [*gain, 1.0], [*offset, 0.0], *bounds)
             return
     if straight and diagonal and source[..., 0].flags.c_contiguous and target[..., 0].flags.c_contiguous:
-        for c in range(opened.channels):  # channel-first memory seen channel-last: one plane after another
+        for c in range(channels):  # channel-first memory seen channel-last: one plane after another
             loops.affine(source[..., c], target[..., c], kind, 1, gain[c : c + 1], offset[c : c + 1], *bounds)
     else:
         work = np.float64 if kind == "e" else source.dtype.newbyteorder("=")
-        for piece, goal in _rows(opened.colour, target[..., : opened.channels]):
+        for piece, output in _iterate_strips(opened.colour, target[..., :channels]):
             native = np.ascontiguousarray(piece, dtype=work)
             mapped = np.empty_like(native)
-            loops.affine(native, mapped, "d" if kind == "e" else kind, opened.channels, gain, offset, *bounds)
+            loops.affine(native, mapped, "d" if kind == "e" else kind, channels, gain, offset, *bounds)
             with np.errstate(over="ignore"):
-                goal[...] = mapped
+                output[...] = mapped
     _keep_alpha(opened, target)
 
 
-def _through_space(opened: check.Opened, plan: Plan, target: NDArray[Any], bounds: tuple[float, float]) -> None:
+def _write_through_space(opened: check.Opened, plan: Plan, target: NDArray[Any], bounds: tuple[float, float]) -> None:
     """Convert, map and convert back."""
     check.refuse_unknown_white(opened, plan.space)
-    gain = plan.matrix.diagonal() if plan.is_diagonal else plan.matrix.ravel()
-    if not map_pixels(opened, target, plan.space, (gain.tolist(), plan.offset.tolist()), bounds):
+    if not map_pixels(opened, target, plan.space, plan.numbers, bounds):
         raise StatisticsError(f"the plan drives colours of {plan.space!r} beyond what numbers hold; measure and plan again")
     _keep_alpha(opened, target)
 
 
 def unit_pixels(opened: check.Opened, pixels: NDArray[Any]) -> NDArray[np.float64]:
-    """Pixels in [0, 1] for a conversion; those that are not finite, which the caller puts back, as zero."""
+    """Return pixels in [0, 1] for a conversion; those that are not finite, which the caller puts back, as zero."""
     unit = pixels.astype(np.float64) / opened.data_range
     if not opened.is_integer:
         unit[~np.isfinite(unit)] = 0.0
     return unit
 
 
-def write_floats(opened: check.Opened, goal: NDArray[Any], values: NDArray[np.float64], bounds: tuple[float, float]) -> None:
+def write_floats(opened: check.Opened, target: NDArray[Any], values: NDArray[np.float64], bounds: tuple[float, float]) -> None:
     """Clip, round if the image has integers, and store."""
     values = np.clip(values, *bounds)
     with np.errstate(over="ignore"):
-        goal[...] = np.rint(values) if opened.is_integer else values
+        target[...] = np.rint(values) if opened.is_integer else values
 
 
 def keep_outside(opened: check.Opened, target: NDArray[Any], mask: NDArray[np.bool_] | None) -> None:
@@ -204,7 +216,7 @@ def make_target(opened: check.Opened, out: NDArray[Any] | None, *inputs: Any) ->
 
 
 def _overlaps_itself(array: NDArray[Any]) -> bool:
-    """Whether elements may share memory: a step along one axis must pass over all that the finer axes span."""
+    """Return whether elements may share memory: a step along one axis must pass over all that the finer axes span."""
     span = array.itemsize
     for step, size in sorted((abs(step), size) for step, size in zip(array.strides, array.shape, strict=True) if size > 1):
         if step < span:
@@ -214,7 +226,7 @@ def _overlaps_itself(array: NDArray[Any]) -> bool:
 
 
 def finished(opened: check.Opened, result: NDArray[Any], out: NDArray[Any] | None) -> Any:
-    """PIL in, PIL out; arrays as they are."""
+    """Return the result as the caller gave the image: a PIL image for one, else the array."""
     if not opened.from_pil:
         return result if out is None else out
     from PIL import Image  # a PIL image came, so it is loaded already
@@ -225,7 +237,7 @@ def finished(opened: check.Opened, result: NDArray[Any], out: NDArray[Any] | Non
 def usable_pixels(
     opened: check.Opened, mask: NDArray[np.bool_] | None, on_nonfinite: str, *, checked_range: bool
 ) -> NDArray[np.bool_] | None:
-    """Check floats for finiteness and range; returns the pixels to change."""
+    """Check floats for finiteness and range, and return the pixels to change."""
     if (
         opened.kind in "fd"
         and opened.array.shape[-1] == opened.channels
@@ -242,7 +254,7 @@ def usable_pixels(
         if not finite.all():
             if on_nonfinite == "raise":
                 check.refuse_nonfinite()
-            mask = finite_pixels(opened, mask, "image")
+            mask = check.finite_pixels(opened, mask, "image")
         if checked_range:
             low, high = opened.colour.min(where=finite, initial=math.inf), opened.colour.max(where=finite, initial=-math.inf)
             check.refuse_outside(float(low), float(high), opened.data_range)
@@ -250,7 +262,7 @@ def usable_pixels(
 
 
 def refuse_unclipped_integers(opened: check.Opened, *, clip: bool) -> None:
-    """Integers have nowhere to go beyond their range."""
+    """Refuse integers without clipping: they cannot hold values beyond their range."""
     if opened.is_integer and not clip:
         raise OptionError(
             "clip=False is for float images; integers cannot hold values beyond their range. Convert to float first."
@@ -258,19 +270,21 @@ def refuse_unclipped_integers(opened: check.Opened, *, clip: bool) -> None:
 
 
 def _keep_alpha(opened: check.Opened, target: NDArray[Any]) -> None:
+    """Copy the alpha channel, if there is one."""
     if opened.array.shape[-1] > opened.channels:
         target[..., opened.channels :] = opened.array[..., opened.channels :]
 
 
-def _rows(source: NDArray[Any], target: NDArray[Any]) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+def _iterate_strips(source: NDArray[Any], target: NDArray[Any]) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    """Yield rows of the source with those of the target, a few at a time."""
     step = max(1, _STAGE // max(1, source[0].size))
     return ((source[i : i + step], target[i : i + step]) for i in range(0, len(source), step))
 
 
-def _each(
+def _iterate_images(
     opened: check.Opened, target: NDArray[Any], plan: Plan | Sequence[Plan], mask: NDArray[np.bool_] | None
 ) -> Iterator[tuple[check.Opened, NDArray[Any], Plan, NDArray[np.bool_] | None]]:
-    """One image, its part of the output, its plan and its mask at a time."""
+    """Yield each image with its part of the output, its plan and its mask."""
     if isinstance(plan, Plan) and not opened.is_batch:
         yield opened, target, plan, mask
         return
@@ -283,5 +297,5 @@ def _each(
     if not opened.is_batch:
         yield opened, target, plans[0], mask
         return
-    for i, decided in enumerate(plans):
-        yield opened[i], target[i], decided, None if mask is None else mask[i]
+    for i, single_plan in enumerate(plans):
+        yield opened[i], target[i], single_plan, None if mask is None else mask[i]

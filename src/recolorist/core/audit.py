@@ -19,8 +19,8 @@ from recolorist.core.clipping import clipped_values, colour_values, level_counts
 from recolorist.core.detail import DetailLoss, compare_patches, lay_patches, sample_mask, sample_pixels
 from recolorist.core.gains import Flags
 from recolorist.core.limits import measure_loss
-from recolorist.core.moments import Pairs, exact_pairs
 from recolorist.core.plan import Plan
+from recolorist.core.sums import Pairs, exact_pairs
 from recolorist.errors import ImageError, StatisticsError
 
 __all__ = ["DETAIL_LOST", "Array", "Audit", "Mask", "add_loss", "audit", "audit_written"]
@@ -150,7 +150,7 @@ def _as_opened(content: check.Opened, target: NDArray[Any]) -> check.Opened:
 
 
 def _are_plans(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) and all(isinstance(one, Plan) for one in value)
+    return isinstance(value, (list, tuple)) and all(isinstance(entry, Plan) for entry in value)
 
 
 def _plans_for(opened: check.Opened, plans: Any) -> Sequence[Plan | None]:
@@ -299,7 +299,7 @@ def _assembled(
 def add_loss(flags: Flags, loss: DetailLoss) -> Flags:
     """Add ``detail_lost`` to the flags of the channels that lost detail in too many patches."""
     pairs = zip(flags, loss.by_channel.tolist(), strict=True)
-    return Flags((*own, "detail_lost") if lost > DETAIL_LOST and "collapsed" not in own else own for own, lost in pairs)
+    return Flags((*names, "detail_lost") if lost > DETAIL_LOST and "collapsed" not in names else names for names, lost in pairs)
 
 
 def _estimated_clipping(before: Array, after: Array, high: float) -> float:

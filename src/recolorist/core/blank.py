@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from recolorist.core import image
 from recolorist.core.clipping import level_counts
 from recolorist.core.gains import Flags, Pairs, mean_and_variance
-from recolorist.core.moments import Moments, integer_pairs, measure_opened
+from recolorist.core.moments import Moments, measure_opened
 from recolorist.core.options import MatchOptions
 from recolorist.core.plan import ChannelMap
+from recolorist.core.sums import integer_pairs
 
 __all__ = ["BAND", "SHARE", "STYLE_DEVIATION", "are_blank_levels", "are_blank_styles", "blank_map", "is_blank", "is_low"]
 
@@ -49,7 +50,7 @@ def is_blank(opened: image.Opened, mask: Mask = None, measured: Pairs | Moments 
     """
     if mask is not None and not mask.any():
         return True
-    pairs = _pairs_of(opened, mask, measured)
+    pairs = _measure_pairs(opened, mask, measured)
     if math.isinf(opened.data_range):
         return all(variance == 0 for _, variance in pairs)
     band = BAND * opened.data_range
@@ -99,16 +100,15 @@ def are_blank_styles(cov: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.asarray((np.diagonal(cov, axis1=1, axis2=2) < STYLE_DEVIATION**2).all(axis=1))
 
 
-def blank_map(opened: image.Opened, measured: Pairs | Moments | None = None) -> ChannelMap:
+def blank_map(opened: image.Opened) -> ChannelMap:
     """Return the map of a blank image, which changes nothing and has the flag ``blank``."""
-    own = mean_and_variance(measured) if isinstance(measured, Moments) and measured.space == "rgb" else measured
-    pairs = own if isinstance(own, list) else _pairs_of(opened, None, None)
+    pairs = _measure_pairs(opened, None, None)
     channels = len(pairs)
     flags = Flags([("blank",)] * channels)
     return ChannelMap([1.0] * channels, [0.0] * channels, flags, _UNCHANGED, opened.data_range, pairs, pairs)
 
 
-def _pairs_of(opened: image.Opened, mask: Mask, measured: Pairs | Moments | None) -> Pairs:
+def _measure_pairs(opened: image.Opened, mask: Mask, measured: Pairs | Moments | None) -> Pairs:
     """Return mean and variance of each channel in RGB, in the units of the image."""
     if isinstance(measured, list):
         return measured

@@ -1,7 +1,7 @@
 """Counting what a map clips: from the levels of an integer image where that is enough, else from all pixels.
 
 A value is one channel of one pixel. It is clipped if a limit changed it: in a linear space that of the range, in the other
-spaces also those of the conversion back to RGB (see :mod:`recolorist.core.gamut`). All shares here are shares of values.
+spaces also those of the conversion back to RGB (see :func:`to_unlimited_rgb`). All shares here are shares of values.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from recolorist.core import image, kernels
 from recolorist.core.apply import apply_opened
 from recolorist.core.gains import clipped_levels
-from recolorist.core.gamut import to_unlimited_rgb
 from recolorist.core.plan import ChannelMap, Plan
-from recolorist.core.spaces import SPACES
+from recolorist.core.spaces import SPACES, Pixels
 from recolorist.core.sums import staged
 
 __all__ = [
@@ -28,6 +27,7 @@ __all__ = [
     "maps_levels",
     "outside_range",
     "predicted_share",
+    "to_unlimited_rgb",
     "unclipped_values",
 ]
 
@@ -126,6 +126,38 @@ def unclipped_values(values: Array, content: image.Opened, plan: Plan) -> Array:
     else:
         free = np.concatenate([_unlimited(piece, content, plan) for piece in _pieces(values)])
     return np.rint(free) if content.is_integer else free
+
+
+def to_unlimited_rgb(space: str, values: Pixels) -> Pixels:
+    """Convert colours of a space to RGB that may leave 0 to 1.
+
+    The conversions of :mod:`recolorist.core.spaces` hold chroma, saturation and the lightness of LUV to their limits, whatever a
+    map made of the colour. To count what that changed, the same conversions are continued beyond these limits.
+
+    Args:
+        space: A key of :data:`recolorist.SPACES`.
+        values: Colours in the units of that space.
+
+    Returns:
+        RGB, equal to the space's own inverse where no limit is reached. Colours that no number stands for are infinite.
+
+    Example:
+        >>> bool((to_unlimited_rgb("lab", np.array([[[120.0, 0.0, 0.0]]])) > 1).all())
+        True
+    """
+    inverse, first, second, third = SPACES[space].inverse, *np.moveaxis(values, -1, 0)
+    with np.errstate(all="ignore"):
+        if space in ("hsv", "hsi"):  # red, green and blue are straight lines in the saturation
+            full = inverse(np.stack([first, np.ones_like(second), third], axis=-1))
+            rgb = third[..., None] + second[..., None] * (full - third[..., None])
+        elif space == "lch":  # a negative chroma is one of the opposite hue
+            rgb = inverse(np.stack([first, np.abs(second), np.where(second < 0, third + np.pi, third)], axis=-1))
+        elif space == "luv":  # below black, the mirror image of what lies above
+            sign = np.where(first < 0, -1.0, 1.0)[..., None]
+            rgb = sign * inverse(sign * values)
+        else:
+            rgb = inverse(values)
+    return np.where(np.isnan(rgb), np.inf, rgb)
 
 
 def _map_values(values: Array, content: image.Opened, plan: Plan, *, clip: bool) -> Array:

@@ -16,7 +16,7 @@ from recolorist.core import image as check
 from recolorist.core import kernels
 from recolorist.errors import ImageError
 
-__all__ = ["are_levels", "join_pixels", "level_sums", "map_pixels"]
+__all__ = ["are_levels", "join_pixels", "level_sums", "map_pixels", "refuse_other_depth"]
 
 _CHUNK: Final = 512  # pixels whose mean is joined with the others, as the loops have it
 _STAGE: Final = 65_536  # values copied at a time where pixels are masked, strided or byte-swapped

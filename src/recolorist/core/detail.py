@@ -54,8 +54,8 @@ class Patches(NamedTuple):
     def box(self, patch: int) -> tuple[int, int, int, int]:
         """Return left, top, right and bottom of a patch, in pixels."""
         row, column = divmod(patch, self.columns)
-        left, right = (round((column + k) * self.width / self.columns) for k in (0, 1))
-        top, bottom = (round((row + k) * self.height / self.rows) for k in (0, 1))
+        left, right = round(column * self.width / self.columns), round((column + 1) * self.width / self.columns)
+        top, bottom = round(row * self.height / self.rows), round((row + 1) * self.height / self.rows)
         return left, top, right, bottom
 
 
@@ -158,7 +158,7 @@ def compare_patches(
     floor = 0.0 if math.isinf(before.data_range) else (_FLOOR * before.data_range) ** 2
     limits = (floor, 0 if mask is None else _ENOUGH)
     counts = None if mask is None else np.maximum(mask.sum(axis=0, dtype=np.int64), 1)
-    source, written = (_inside(part, mask) for part in (before.array, after))
+    source, written = _inside(before.array, mask), _inside(after, mask)
     if isinstance(expected, np.ndarray):
         expected = _inside(expected, mask)
     by_level = before.kind == "B" and after.dtype == np.uint8 and not isinstance(expected, np.ndarray)

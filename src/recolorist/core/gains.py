@@ -4,22 +4,39 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from math import sqrt
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.core import kernels
-from recolorist.core.moments import Moments, Pairs
+from recolorist.core.moments import Moments
 from recolorist.core.options import MatchOptions
 from recolorist.core.spaces import Mixing, Rows
+from recolorist.core.sums import Pairs
 from recolorist.errors import StatisticsError
 
-__all__ = ["Flags", "MapNumbers", "Pairs", "by_covariance", "by_mixed_deviation", "diagonal_map", "gain_of", "gains_of"]
+__all__ = [
+    "Flags",
+    "MapNumbers",
+    "Pairs",
+    "by_covariance",
+    "by_mixed_deviation",
+    "clipped_levels",
+    "diagonal_map",
+    "gain_of",
+    "gains_of",
+    "mean_and_deviation",
+    "mean_and_variance",
+    "refuse_collapse",
+    "rescaled_pairs",
+]
 
 Array = NDArray[np.float64]
 
 _PAPER_EPSILON: Final = 1e-8  # equation (1) of the paper
+_IDENTITY: Final = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 _NOISE: Final = 1e-13  # a mixed channel with this small a share of its terms' variance is flat but for rounding
 
 
@@ -38,25 +55,25 @@ class Flags(tuple[Any, ...]):  # of tuples of names; Any, or type checkers would
     __slots__ = ()
 
     def __contains__(self, name: object) -> bool:
-        """Whether any channel carries this flag."""
+        """Return whether any channel carries this flag."""
         return any(name in channel for channel in self)
 
     def __bool__(self) -> bool:
-        """Whether anything was flagged."""
+        """Return whether anything was flagged."""
         return any(len(channel) for channel in self)
 
 
 class MapNumbers(NamedTuple):
-    """The numbers of a plan."""
+    """The numbers of a plan, the matrix row by row."""
 
-    matrix: Array
-    offset: Array
-    gain: Array
+    matrix: list[float]
+    offset: list[float]
+    gain: list[float]
     flags: Flags
 
 
 def mean_and_variance(moments: Moments, data_range: float | None = None) -> Pairs:
-    """The two numbers per channel that mean–std matching in RGB looks at, in the units of another image if its range is given."""
+    """Return mean and variance per channel, in the units of another image if its range is given."""
     if data_range is None or data_range == moments.data_range:
         return moments.pairs
     if math.isinf(data_range) or math.isinf(moments.data_range):
@@ -70,38 +87,38 @@ def mean_and_variance(moments: Moments, data_range: float | None = None) -> Pair
 
 
 def mean_and_deviation(pairs: Pairs) -> tuple[list[float], list[float]]:
-    """The means, and the square roots of the variances.
+    """Return the means, and the square roots of the variances.
 
-    >>> mean_and_deviation([(1.0, 4.0), (2.0, 9.0)])
-    ([1.0, 2.0], [2.0, 3.0])
+    Example:
+        >>> mean_and_deviation([(1.0, 4.0), (2.0, 9.0)])
+        ([1.0, 2.0], [2.0, 3.0])
     """
     return [mean for mean, _ in pairs], [math.sqrt(variance) for _, variance in pairs]
 
 
 def rescaled_pairs(mean: Array, variance: Array, ratio: float) -> Pairs:
-    """Mean and variance per channel in other units: the numbers of ``Moments.rescaled`` without making one."""
+    """Return mean and variance per channel in other units: the numbers of ``Moments.rescaled`` without making one."""
     square = ratio * ratio
     return [(m * ratio, v * square) for m, v in zip(mean.tolist(), variance.tolist(), strict=True)]
 
 
 def gain_of(content_variance: float, style_variance: float, max_gain: float, eps_mode: str) -> tuple[float, tuple[str, ...]]:
-    """The factor for one channel and its flags; the rule every route shares.
+    """Return the factor for one channel and its flags; the rule every route shares.
 
-    >>> gain_of(4.0, 1.0, 10.0, "exact")
-    (0.5, ())
-    >>> gain_of(0.0, 1.0, 10.0, "exact")
-    (0.0, ('flat',))
+    Example:
+        >>> gain_of(4.0, 1.0, 10.0, "exact")
+        (0.5, ())
+        >>> gain_of(0.0, 1.0, 10.0, "exact")
+        (0.0, ('flat',))
     """
+    deviation, style_deviation = sqrt(content_variance), sqrt(style_variance)
     if eps_mode == "paper":
-        return math.sqrt(style_variance) / (math.sqrt(content_variance) + _PAPER_EPSILON), ()
+        return style_deviation / (deviation + _PAPER_EPSILON), ()
+    if 0.0 < style_deviation <= max_gain * deviation:
+        return style_deviation / deviation, ()
     if content_variance == 0:
         return 0.0, ("flat",)
-    if style_variance == 0:
-        return 0.0, ("collapsed",)
-    deviation = math.sqrt(content_variance)
-    if math.sqrt(style_variance) > max_gain * deviation:
-        return max_gain, ("gain_capped",)
-    return math.sqrt(style_variance) / deviation, ()
+    return (0.0, ("collapsed",)) if style_variance == 0 else (max_gain, ("gain_capped",))
 
 
 def gains_of(content_std: Array, style_std: Array, max_gain: float) -> tuple[Array, NDArray[np.bool_]]:
@@ -123,7 +140,7 @@ def diagonal_map(
     style: Sequence[tuple[float, float]],
     options: MatchOptions,
 ) -> tuple[list[float], list[float], Flags]:
-    """Gain, offset and flags per channel from (mean, variance) pairs.
+    """Return gain, offset and flags per channel from (mean, variance) pairs.
 
     Plain floats, because arrays of three numbers would cost more than the pixels of a small image.
 
@@ -132,20 +149,21 @@ def diagonal_map(
     """
     gains, offsets, flags = [], [], []
     strength, max_gain, eps_mode = options.strength, options.max_gain, options.eps_mode
-    same = eps_mode == "exact" and content == style  # matched to itself it stays as it is, also where it is flat
     for (mean, variance), (style_mean, style_variance) in zip(content, style, strict=True):
         gain, flag = gain_of(variance, style_variance, max_gain, eps_mode)
-        gain, offset = (1.0, 0.0) if same else (gain, style_mean - gain * mean)
-        if strength < 1:  # full strength is left untouched by the rounding of this blend
-            gain, offset = 1.0 + strength * (gain - 1.0), strength * offset
         gains.append(gain)
-        offsets.append(offset)
+        offsets.append(style_mean - gain * mean)
         flags.append(flag)
+    if eps_mode == "exact" and content == style:  # matched to itself it stays as it is, also where it is flat
+        gains, offsets = [1.0] * len(gains), [0.0] * len(gains)
+    if strength < 1:  # full strength is left untouched by the rounding of this blend
+        gains = [1.0 + strength * (gain - 1.0) for gain in gains]
+        offsets = [strength * offset for offset in offsets]
     return gains, offsets, Flags(flags)
 
 
 def clipped_levels(gain: Any, offset: Any, high: int) -> NDArray[np.bool_]:
-    """For each channel and level from 0 to ``high``, whether a diagonal map drives it out of that range.
+    """Return, for each channel and level from 0 to ``high``, whether a diagonal map drives it out of that range.
 
     >>> clipped_levels([2.0], [-1.0], 3).tolist()
     [[True, False, False, True]]
@@ -155,7 +173,7 @@ def clipped_levels(gain: Any, offset: Any, high: int) -> NDArray[np.bool_]:
 
 
 def refuse_collapse(flags: Flags) -> None:
-    """What ``strict`` does."""
+    """Refuse a style with a flat channel, for ``strict``."""
     if "collapsed" in flags:
         raise StatisticsError(
             "the style has a flat channel, so the output would be constant there; choose another style or drop strict"
@@ -165,20 +183,37 @@ def refuse_collapse(flags: Flags) -> None:
 def by_mixed_deviation(content: Moments, style: Moments, basis: Mixing, options: MatchOptions) -> MapNumbers:
     """Plan mean–std matching in a linear space: ``M⁻¹ D M``, with the gains D of that space.
 
-    Plain floats in a fixed order: library routines for such small matrices give other last bits on other processors.
+    Plain floats in a fixed order: library routines for such small matrices give other last bits on other processors, and arrays
+    of nine numbers take longer than the pixels of a small image.
+
+    Args:
+        content: The moments of the content, in RGB.
+        style: Those of the style, in the content's units.
+        basis: The rows of the space, up to scale.
+        options: How to match.
+
+    Returns:
+        The numbers of the plan.
+
+    Raises:
+        StatisticsError: The variances are too large to be mixed.
     """
     rows, inverse = basis.numbers
-    r0, r1, r2 = rows
-    variances = zip(_variances(content.cov.tolist(), rows), _variances(style.cov.tolist(), rows), strict=True)
-    gains, flags = zip(*(gain_of(c, s, options.max_gain, options.eps_mode) for c, s in variances), strict=True)
-    d0, d1, d2 = change = [options.strength * (gain - 1.0) for gain in gains]
+    (a0, a1, a2), (b0, b1, b2), (c0, c1, c2) = rows
+    changes, flags, strength = [], [], options.strength
+    for content_variance, style_variance in zip(_variances(content.rows, rows), _variances(style.rows, rows), strict=True):
+        gain, flag = gain_of(content_variance, style_variance, options.max_gain, options.eps_mode)
+        changes.append(strength * (gain - 1.0))
+        flags.append(flag)
+    d0, d1, d2 = changes
+    matrix = []
+    for a, b, c in inverse:
+        a, b, c = a * d0, b * d1, c * d2  # noqa: PLW2901 - from here on times the change
+        matrix += [a * a0 + b * b0 + c * c0, a * a1 + b * b1 + c * c1, a * a2 + b * b2 + c * c2]
     # identity plus a change, so that equal deviations give exactly the identity
-    matrix = [
-        [float(i == j) + (a * d0 * r0[j] + b * d1 * r1[j] + c * d2 * r2[j]) for j in (0, 1, 2)]
-        for i, (a, b, c) in enumerate(inverse)
-    ]
-    offset = _offset(matrix, content, style, options.strength)
-    return MapNumbers(np.array(matrix), offset, np.array([1.0 + value for value in change]), Flags(flags))
+    matrix = [unit + change for unit, change in zip(_IDENTITY, matrix, strict=True)]
+    offset = _offset(matrix, content, style, strength)
+    return MapNumbers(matrix, offset, [1.0 + change for change in changes], Flags(flags))
 
 
 def _ordered_sum(terms: Iterable[float]) -> float:
@@ -190,52 +225,69 @@ def _ordered_sum(terms: Iterable[float]) -> float:
 
 
 def by_covariance(content: Moments, style: Moments, basis: Mixing | None, strength: float, max_gain: float) -> MapNumbers:
-    """Plan the Monge–Kantorovich map: of all linear maps that give the style's covariance, the one that moves least."""
+    """Plan the Monge–Kantorovich map: of all linear maps that give the style's covariance, the one that moves least.
+
+    Args:
+        content: The moments of the content.
+        style: Those of the style, in the content's units.
+        basis: The matrix of a linear space; None for the channels themselves.
+        strength: 0 leaves the image as it is, 1 matches it fully.
+        max_gain: Largest factor on any direction.
+
+    Returns:
+        The numbers of the plan.
+
+    Raises:
+        StatisticsError: The variances are too large to be mixed.
+    """
     channels = content.channels
+    start, end = [value for row in content.rows for value in row], [value for row in style.rows for value in row]
     if basis is None:
-        variances = zip(content.cov.diagonal().tolist(), style.cov.diagonal().tolist(), strict=True)
+        variances = zip(start[:: channels + 1], end[:: channels + 1], strict=True)
     else:
         rows, _ = basis.numbers
-        variances = zip(_variances(content.cov.tolist(), rows), _variances(style.cov.tolist(), rows), strict=True)
-    flags = Flags(gain_of(c, s, math.inf, "exact")[1] for c, s in variances)
-    identity = np.eye(channels)
-    if np.array_equal(content.cov, style.cov):
-        move, capped = identity, False
-    elif basis is None:
-        move, capped = _optimal_transport(content.cov, style.cov, max_gain)
-    else:
-        move, capped = _optimal_transport(
-            _product(basis.rows, content.cov, basis.rows.T), _product(basis.rows, style.cov, basis.rows.T), max_gain
-        )
+        variances = zip(_variances(content.rows, rows), _variances(style.rows, rows), strict=True)
+    flags = Flags([gain_of(c, s, math.inf, "exact")[1] for c, s in variances])
+    is_same, capped = start == end, False
+    change = [0.0] * len(start)
+    if not is_same:
+        if basis is not None:
+            mixing, transposed = basis.rows.ravel().tolist(), basis.rows.T.ravel().tolist()
+            start, end = (kernels.loops.product(mixing, cov, transposed) for cov in (start, end))
+        move, capped = _optimal_transport(start, end, channels, max_gain)
+        diagonal = channels + 1
+        change = [strength * (value - 1.0 if k % diagonal == 0 else value) for k, value in enumerate(move)]
     if capped:
         flags = Flags((*channel, "gain_capped") for channel in flags)
-    change = strength * (move - identity)
-    matrix = identity + (change if basis is None else _product(basis.inverse, change, basis.rows))
-    return MapNumbers(matrix, _offset(matrix.tolist(), content, style, strength), 1.0 + change.diagonal(), flags)
+    gain = [1.0 + value for value in change[:: channels + 1]]
+    if basis is not None:
+        change = kernels.loops.product(basis.inverse.ravel().tolist(), change, basis.rows.ravel().tolist())
+    matrix = [(1.0 if k % (channels + 1) == 0 else 0.0) + value for k, value in enumerate(change)]
+    return MapNumbers(matrix, _offset(matrix, content, style, strength), gain, flags)
 
 
-def _product(first: Array, second: Array, third: Array) -> Array:
-    """Multiply three 3 x 3 matrices, summed in order: a library would choose its own, by processor."""
-    return np.array(kernels.loops.product(*(matrix.ravel().tolist() for matrix in (first, second, third)))).reshape(3, 3)
-
-
-def _offset(matrix: list[list[float]], content: Moments, style: Moments, strength: float) -> Array:
-    """What carries the content's mean to its goal: the style's, or at part strength a point on the way there."""
-    mean, goal = content.mean.tolist(), style.mean.tolist()
+def _offset(matrix: Sequence[float], content: Moments, style: Moments, strength: float) -> list[float]:
+    """Return what carries the content's mean to the style's, or at part strength to a point on the way there."""
+    start, end = [mean for mean, _ in content.pairs], [mean for mean, _ in style.pairs]
     if strength < 1:
-        goal = [start + strength * (end - start) for start, end in zip(mean, goal, strict=True)]
-    if len(mean) == 3:
-        x, y, z = mean
-        return np.array([end - ((a * x + b * y) + c * z) for end, (a, b, c) in zip(goal, matrix, strict=True)])
-    moved = [_ordered_sum(factor * value for factor, value in zip(row, mean, strict=True)) for row in matrix]
-    return np.array([end - reached for end, reached in zip(goal, moved, strict=True)])
+        end = [before + strength * (after - before) for before, after in zip(start, end, strict=True)]
+    if len(start) == 3:
+        (x, y, z), (a, b, c, d, e, f, g, h, i) = start, matrix
+        return [end[0] - ((a * x + b * y) + c * z), end[1] - ((d * x + e * y) + f * z), end[2] - ((g * x + h * y) + i * z)]
+    channels = len(start)
+    rows = [matrix[k : k + channels] for k in range(0, len(matrix), channels)]
+    moved = [_ordered_sum(factor * value for factor, value in zip(row, start, strict=True)) for row in rows]
+    return [after - reached for after, reached in zip(end, moved, strict=True)]
 
 
-def _optimal_transport(content: Array, style: Array, max_gain: float) -> tuple[Array, bool]:
+def _optimal_transport(
+    start: Sequence[float], end: Sequence[float], channels: int, max_gain: float
+) -> tuple[Sequence[float], bool]:
     """Σc^-½ (Σc^½ Σs Σc^½)^½ Σc^-½ on the directions in which the content varies, zero on the others."""
-    if len(content) == 3:
-        numbers, capped = kernels.loops.transport(content.ravel().tolist(), style.ravel().tolist(), max_gain, _NOISE)
-        return np.array(numbers).reshape(3, 3), capped
+    if channels == 3:
+        numbers, capped = kernels.loops.transport(start, end, max_gain, _NOISE)
+        return numbers, capped
+    content, style = (np.array(cov).reshape(channels, channels) for cov in (start, end))
     spread, axes = np.linalg.eigh((content + content.T) / 2)
     varies = spread > spread[-1] * _NOISE
     root = np.where(varies, np.sqrt(np.maximum(spread, 0.0)), 0.0)
@@ -247,7 +299,7 @@ def _optimal_transport(content: Array, style: Array, max_gain: float) -> tuple[A
     move = unhalf @ middle @ unhalf
     factors, directions = np.linalg.eigh((move + move.T) / 2)
     held = np.clip(factors, 0.0, max_gain)
-    return directions * held @ directions.T, bool((factors > max_gain).any())
+    return (directions * held @ directions.T).ravel().tolist(), bool((factors > max_gain).any())
 
 
 def _variances(cov: list[list[float]], rows: Rows) -> list[float]:

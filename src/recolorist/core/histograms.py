@@ -36,6 +36,7 @@ __all__ = [
 Mask = NDArray[np.bool_] | None
 Channel = NDArray[np.float64]
 
+_NARROW: Final = 2**31  # whole numbers from its negative on and below it fit into 32 bits
 _NOISE: Final = 1e-7  # of the largest value: coefficients are published to eight digits, and 16-bit levels lie further apart
 
 
@@ -185,27 +186,27 @@ def working_channels(opened: Opened, space: str) -> list[WorkingChannel]:
     else:
         planes = np.moveaxis(mix_channels(unit_pixels(opened, colour), chosen.basis.rows), -1, 0)
     channels = [WorkingChannel(plane, 1.0) for plane in planes]
-    if opened.is_integer and space == "hsv":
-        largest = np.maximum(np.maximum(colour[..., 0], colour[..., 1]), colour[..., 2])  # ten times as fast as a reduction
-        channels[2] = WorkingChannel(largest.astype(np.int64), high)
+    if opened.is_integer and space == "hsv":  # the largest channel as it is
+        channels[2] = WorkingChannel(planes[2].astype(np.int64), high)
     elif opened.is_integer and space == "hsi":
-        total = _mix_whole(opened, [[1, 1, 1]])[0]
-        smallest = np.minimum(np.minimum(colour[..., 0], colour[..., 1]), colour[..., 2])
-        share = np.multiply(smallest, 3.0)
-        share /= np.maximum(total, 1)  # one quotient of whole numbers: equal ratios give equal bits
-        channels[1] = WorkingChannel(np.subtract(1.0, share, out=share, where=total > 0), 1.0)  # black stays at 0
+        native, total = _native_pixels(opened), np.empty(planes.shape[1:], np.int64)
+        kernels.loops.hsi_levels(native, native.dtype.itemsize, native.shape[-1], planes[1], total)
         channels[2] = WorkingChannel(total, 3 * high)
     return channels
 
 
 def _mix_whole(opened: Opened, rows: list[list[int]]) -> NDArray[np.int64]:
     """Return whole-number combinations of the channels of an integer image, shaped (rows, H, W)."""
-    array = opened.array
-    native = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
-    planes = np.empty((len(rows), *array.shape[:2]), np.int64)
+    native = _native_pixels(opened)
+    planes = np.empty((len(rows), *native.shape[:2]), np.int64)
     for row, plane in zip(rows, planes, strict=True):
-        kernels.loops.mix_whole(native, native.dtype.itemsize, array.shape[-1], tuple(row), plane)
+        kernels.loops.mix_whole(native, native.dtype.itemsize, native.shape[-1], tuple(row), plane)
     return planes
+
+
+def _native_pixels(opened: Opened) -> NDArray[Any]:
+    """Return contiguous pixels in the byte order of the machine."""
+    return np.ascontiguousarray(opened.array, dtype=opened.array.dtype.newbyteorder("="))
 
 
 def _split_pixels(opened: Opened, space: str) -> NDArray[np.float64]:
@@ -262,13 +263,18 @@ def match_levels(values: NDArray[Any], inside: Mask, style: NDArray[Any], unit: 
         >>> match_levels(np.array([[3, 1], [2, 9]]), None, np.array([10, 20, 30, 40])).tolist()
         [[30.0, 10.0], [20.0, 40.0]]
     """
-    taken = _for_loops(values if inside is None else values[inside])
-    if is_flat(taken.min(), taken.max(), unit):
+    taken, goals = _for_loops(values if inside is None else values[inside]), _for_loops(style)
+    low, high = taken.min(), taken.max()
+    if is_flat(low, high, unit):
         levels, counts = np.unique(style, return_counts=True)
         return np.full(values.shape, np.average(levels.astype(np.float64), weights=counts))
     matched = np.empty(taken.shape)
-    goal = np.sort(_for_loops(style), axis=None)
-    kernels.loops.match_shares(taken, _kind_of(taken), goal, _kind_of(goal), matched, np.empty(taken.size, np.uint64))
+    is_whole = taken.dtype.kind == "i" and goals.dtype.kind == "i"
+    if not (is_whole and int(high) - int(low) < taken.size and kernels.loops.match_counts(taken, goals, matched)):
+        if is_whole and goals.min() >= -_NARROW and goals.max() < _NARROW:
+            goals = goals.astype(np.int32)  # sorted in half the time
+        ranked = np.sort(goals, axis=None)
+        kernels.loops.match_shares(taken, _kind_of(taken), ranked, _kind_of(ranked), matched, np.empty(taken.size, np.uint64))
     if inside is None:
         return matched
     levels, first = np.unique(taken, return_index=True)
@@ -326,5 +332,5 @@ def _for_loops(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _kind_of(values: NDArray[Any]) -> str:
-    """Return the letter by which the loops know int64 and float64."""
-    return "d" if values.dtype.kind == "f" else "q"
+    """Return the letter by which the loops know float64, int64 and int32."""
+    return "d" if values.dtype.kind == "f" else "q" if values.dtype.itemsize == 8 else "i"

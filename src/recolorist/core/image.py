@@ -13,13 +13,32 @@ from numpy.typing import NDArray
 
 from recolorist.errors import ImageError, OptionError
 
-__all__ = ["NATURAL_RANGE", "OnNonFinite", "Opened", "is_number", "number", "open_image", "open_mask", "option", "truth"]
+__all__ = [
+    "MAX_CHANNELS",
+    "NATURAL_RANGE",
+    "OnNonFinite",
+    "Opened",
+    "finite_pixels",
+    "is_number",
+    "number",
+    "number_range",
+    "open_image",
+    "open_mask",
+    "option",
+    "refuse_empty",
+    "refuse_levels_above",
+    "refuse_nonfinite",
+    "refuse_outside",
+    "refuse_unknown_white",
+    "truth",
+]
 
 OnNonFinite = Literal["raise", "mask"]
 
 MAX_CHANNELS = 512  # more would make the covariance larger than most images; it is nearly always a transposed array
 NATURAL_RANGE = {"B": 255.0, "H": 65535.0}  # by kind; floats have none and declare theirs
-_KINDS = {("u", 1): "B", ("u", 2): "H", ("f", 2): "e", ("f", 4): "f", ("f", 8): "d"}
+_NATURAL_OR_ONE = {"e": 1.0, "f": 1.0, "d": 1.0} | NATURAL_RANGE
+_KINDS = frozenset("BHefd")  # NumPy's letters for uint8, uint16, float16, float32 and float64, in any byte order
 _PIL_MODES = {"L": False, "LA": True, "RGB": False, "RGBA": True, "I;16": False, "I;16B": False, "F": False}
 _MOST_FLOAT = 1e30  # squares of such values still fit into float64 with room to spare
 _MOST_HALF = 65504.0
@@ -41,7 +60,7 @@ class Opened:
 
     @property
     def is_integer(self) -> bool:
-        """Integer images are measured exactly and rounded."""
+        """Whether the pixels are integers, which are measured exactly and rounded."""
         return self.kind in "BH"
 
     @property
@@ -55,9 +74,9 @@ class Opened:
         return self.array[..., : self.channels]
 
     def __getitem__(self, index: int) -> Opened:
-        """One image of a batch."""
-        one = self.array[index]
-        return Opened(one, self.channels, self.kind, self.data_range, one.shape, from_pil=False)
+        """Return one image of a batch."""
+        array = self.array[index]
+        return Opened(array, self.channels, self.kind, self.data_range, array.shape, from_pil=False)
 
 
 def open_image(image: Any, data_range: float | None = None, alpha: bool | None = None, name: str = "image") -> Opened:
@@ -66,14 +85,17 @@ def open_image(image: Any, data_range: float | None = None, alpha: bool | None =
     >>> open_image(np.zeros((4, 5, 3), np.uint8)).data_range
     255.0
     """
-    from_pil = not isinstance(image, np.ndarray) and _is_pil(image)
-    if from_pil:
+    from_pil = False
+    if type(image) is np.ndarray:
+        array = image
+    elif isinstance(image, np.ndarray) or not _is_pil(image):
+        array = _plain_array(image, name)
+    else:
+        from_pil = True
         array = _from_pil(image, name)
         alpha = _PIL_MODES[image.mode]
-    else:
-        array = _plain_array(image, name)
-    kind = _KINDS.get((array.dtype.kind, array.dtype.itemsize))
-    if kind is None:
+    kind = array.dtype.char
+    if kind not in _KINDS:
         raise ImageError(
             f"{name} has dtype {array.dtype}; {_ACCEPTED}. Convert it first, saying how its range maps: "
             "for example (x / 4095).astype(np.float32) for signed 12-bit data."
@@ -81,10 +103,11 @@ def open_image(image: Any, data_range: float | None = None, alpha: bool | None =
     shape = array.shape
     if not array.flags.aligned:  # memory-mapped behind an odd header, or a field of a record: the loops read whole numbers
         array = array.copy(order="K")
-    if array.ndim == 2:
+    if len(shape) == 2:
         array = array[:, :, None]
-    channels = _count_channels(array, shape, alpha, name)
-    return Opened(array, channels, kind, _range(kind, data_range, name), shape, from_pil)
+    channels = _count_channels(array.shape, shape, alpha, name)
+    largest = _NATURAL_OR_ONE[kind] if data_range is None else _declared_range(kind, data_range, name)
+    return Opened(array, channels, kind, largest, shape, from_pil)
 
 
 def open_mask(mask: Any, opened: Opened, name: str = "mask") -> NDArray[np.bool_] | None:
@@ -103,6 +126,15 @@ def open_mask(mask: Any, opened: Opened, name: str = "mask") -> NDArray[np.bool_
     return np.broadcast_to(array.astype(bool, copy=False), expected)
 
 
+def finite_pixels(opened: Opened, mask: NDArray[np.bool_] | None, name: str) -> NDArray[np.bool_]:
+    """Return the pixels inside the mask whose channels are all finite."""
+    finite = np.isfinite(opened.colour).all(axis=-1)
+    inside: NDArray[np.bool_] = finite if mask is None else finite & mask
+    if not inside.any():
+        raise ImageError(f"{name} has no pixel that is finite in every channel; nothing is left to measure")
+    return inside
+
+
 def refuse_outside(low: float, high: float, data_range: float, name: str = "image") -> None:
     """Refuse floats beyond the declared range: it is declared, never guessed."""
     if not math.isinf(data_range) and (low < 0 or high > data_range):
@@ -115,25 +147,25 @@ def refuse_outside(low: float, high: float, data_range: float, name: str = "imag
 
 
 def refuse_levels_above(opened: Opened, name: str = "image") -> None:
-    """Integers with a declared range below that of their dtype, 12 bits in 16 say, must keep to it."""
+    """Refuse integers above a declared range that is below that of their dtype, 12 bits in 16 for example."""
     if opened.data_range < NATURAL_RANGE[opened.kind]:
         refuse_outside(0, float(opened.colour.max()), opened.data_range, name)
 
 
 def refuse_empty(mask: NDArray[np.bool_] | None, name: str = "image") -> None:
-    """A mask must leave something to measure."""
+    """Refuse a mask that leaves nothing to measure."""
     if mask is not None and not mask.any():
         raise ImageError(f"the mask of {name} selects no pixel; check that True or 255 marks the inside")
 
 
 def refuse_unknown_white(opened: Opened, space: str, name: str = "image") -> None:
-    """Conversions that are not linear must know which value is white."""
+    """Refuse an undeclared range for conversions that are not linear: they must know which value is white."""
     if math.isinf(opened.data_range):
         raise ImageError(f"{name} has no declared range, and space={space!r} must know where white is; declare data_range")
 
 
 def refuse_nonfinite(name: str = "image") -> None:
-    """Say what NaN and infinity do here."""
+    """Refuse an image with NaN or infinite values."""
     raise ImageError(
         f"{name} holds NaN or infinite values, or values so large that their sums overflow. Repair them, or pass "
         "on_nonfinite='mask': those pixels are then left out of the statistics and kept as they are."
@@ -234,10 +266,10 @@ def _plain_array(image: Any, name: str) -> NDArray[Any]:
     return np.asarray(image)
 
 
-def _count_channels(array: NDArray[Any], shape: tuple[int, ...], alpha: bool | None, name: str) -> int:
-    if array.ndim not in (3, 4):
+def _count_channels(stored: tuple[int, ...], shape: tuple[int, ...], alpha: bool | None, name: str) -> int:
+    if len(stored) not in (3, 4):
         raise ImageError(f"{name} has shape {shape}; {_ACCEPTED}")
-    height, width, depth = array.shape[-3:]
+    height, width, depth = stored[-3:]
     if not height * width * depth:
         raise ImageError(f"{name} has shape {shape}, so it has no pixels; pass an image of at least 1 x 1")
     if depth > MAX_CHANNELS or (depth > 16 and height in (1, 3, 4)):
@@ -251,13 +283,11 @@ def _count_channels(array: NDArray[Any], shape: tuple[int, ...], alpha: bool | N
         alpha = truth(alpha, "alpha")
     if alpha and depth < 2:
         raise ImageError(f"{name} has {depth} channel and alpha=True; alpha needs a colour channel beside it")
-    return int(depth) - 1 if alpha else int(depth)
+    return depth - 1 if alpha else depth
 
 
-def _range(kind: str, data_range: float | None, name: str) -> float:
+def _declared_range(kind: str, data_range: float, name: str) -> float:
     natural = NATURAL_RANGE.get(kind)
-    if data_range is None:
-        return natural or 1.0
     most = natural or (_MOST_HALF if kind == "e" else _MOST_FLOAT)
     least = 1.0 if natural else 1.0 / _MOST_FLOAT
     value = float(data_range) if is_number(data_range) else math.nan  # half precision could not be compared with the limits

@@ -22,10 +22,10 @@ from recolorist.core.moments import Moments
 from recolorist.core.options import MatchOptions
 from recolorist.core.plan import ChannelMap, Plan, plan_map
 
-__all__ = ["Fit", "ImageLimits", "Keeps", "fit_to_limits", "measure_loss", "reduce_contrast", "sampled_loss"]
+__all__ = ["Fit", "ImageLimits", "LimitCheck", "fit_to_limits", "measure_loss", "reduce_contrast", "sampled_loss"]
 
 Mask = NDArray[np.bool_] | None
-Keeps = Callable[[ChannelMap | Plan], bool]
+LimitCheck = Callable[[ChannelMap | Plan], bool]
 
 _LEAST_CONTRAST: Final = 0.5  # of the style's; measured on real pairs, see docs/loss.md
 _LEAST_GAIN: Final = 0.25  # from here on rounding alone cannot take half of the contrast from a patch with detail
@@ -54,7 +54,7 @@ class ImageLimits:
         self.content, self.changed, self.options = content, changed, options
 
     def __call__(self, numbers: ChannelMap | Plan) -> bool:
-        """Say whether a map keeps the limits."""
+        """Return whether a map keeps the limits."""
         clipped = predicted_share(self.content, numbers, self.changed)
         if self.options.max_clip is not None and clipped > self.options.max_clip:
             return False
@@ -70,7 +70,7 @@ class ImageLimits:
 
 
 def fit_to_limits(
-    content: Pairs | Moments, styles: Sequence[Pairs | Moments], options: MatchOptions, data_range: float, keeps: Keeps
+    content: Pairs | Moments, styles: Sequence[Pairs | Moments], options: MatchOptions, data_range: float, is_kept: LimitCheck
 ) -> Fit:
     """Plan the map to the first style that keeps the limits, else to the last one as closely as they allow.
 
@@ -79,7 +79,7 @@ def fit_to_limits(
         styles: The measured styles, in the order in which they are tried.
         options: How to match; its strength is the largest that is tried.
         data_range: The range of the content.
-        keeps: Says whether a map keeps the limits.
+        is_kept: Returns whether a map keeps the limits.
 
     Returns:
         The map, its strength, the share of the style's contrast that it gives, and the place of the style.
@@ -87,18 +87,18 @@ def fit_to_limits(
     strength, last = options.strength, len(styles) - 1
 
     def plan_at(style: Pairs | Moments, contrast: float = 1.0, weaker: float = strength) -> ChannelMap | Plan:
-        goal = style if contrast == 1 else reduce_contrast(style, contrast)
-        return plan_map(content, goal, options.at_strength(weaker), data_range)
+        weakened = style if contrast == 1 else reduce_contrast(style, contrast)
+        return plan_map(content, weakened, options.at_strength(weaker), data_range)
 
     for place, style in enumerate(styles):
         numbers = plan_at(style)
-        if keeps(numbers):
+        if is_kept(numbers):
             return Fit(numbers, strength, 1.0, place)
     style = styles[last]
-    if keeps(plan_at(style, _LEAST_CONTRAST)):
-        contrast = _search(_LEAST_CONTRAST, 1.0, lambda middle: keeps(plan_at(style, middle)))
+    if is_kept(plan_at(style, _LEAST_CONTRAST)):
+        contrast = _search(_LEAST_CONTRAST, 1.0, lambda middle: is_kept(plan_at(style, middle)))
         return Fit(plan_at(style, contrast), strength, contrast, last)
-    weaker = _search(0.0, strength, lambda middle: keeps(plan_at(style, _LEAST_CONTRAST, middle)))
+    weaker = _search(0.0, strength, lambda middle: is_kept(plan_at(style, _LEAST_CONTRAST, middle)))
     return Fit(plan_at(style, _LEAST_CONTRAST, weaker), weaker, _LEAST_CONTRAST, last)
 
 
@@ -139,16 +139,16 @@ def sampled_loss(sample: Opened, numbers: ChannelMap | Plan, mask: Mask, patches
     return compare_patches(sample, target, mask, patches, gain)
 
 
-def _search(low: float, high: float, keeps: Callable[[float], bool]) -> float:
-    """Return the largest number found for which the limits are kept; ``low`` keeps them."""
+def _search(low: float, high: float, is_kept: Callable[[float], bool]) -> float:
+    """Return the largest tried number for which the limits are kept; ``low`` keeps them."""
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if keeps(middle) else (low, middle)
+        low, high = (middle, high) if is_kept(middle) else (low, middle)
     return low
 
 
 def _passes_detail(numbers: ChannelMap | Plan) -> bool:
-    """Whether a map that clips nothing leaves every patch more than half of its detail."""
+    """Return whether a map that clips nothing leaves every patch more than half of its detail."""
     if isinstance(numbers, ChannelMap):
         return numbers.options.space == "rgb" and min(numbers.gain) >= _LEAST_GAIN
     return numbers.is_linear_space and numbers.is_diagonal and bool(numbers.gain.min() >= _LEAST_GAIN)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -28,13 +28,26 @@ from recolorist.core.gains import Flags, Pairs
 from recolorist.core.histograms import match_pixels
 from recolorist.core.image import OnNonFinite, Opened, open_image, open_mask
 from recolorist.core.limits import Fit, ImageLimits, fit_to_limits
-from recolorist.core.moments import Moments, float_pairs, integer_pairs, level_pairs, measure_opened
+from recolorist.core.moments import Moments, level_pairs, measure_once, measure_opened
 from recolorist.core.options import MATCHERS, EpsMode, MatchOptions, Ties, match_options
 from recolorist.core.plan import ChannelMap, Plan, plan_map
 from recolorist.core.spaces import SPACES
+from recolorist.core.style_change import StyleChange, resolve_style
+from recolorist.core.sums import float_pairs, integer_pairs
 from recolorist.errors import ImageError, StatisticsError
 
-__all__ = ["MATCHERS", "AffineMap", "StylePixels", "leave_blank", "match", "match_opened", "measure_for", "write_map"]
+__all__ = [
+    "MATCHERS",
+    "AffineMap",
+    "StylePixels",
+    "changed_pixels",
+    "leave_blank",
+    "match",
+    "match_opened",
+    "measure_for",
+    "plan_opened",
+    "write_map",
+]
 
 Mask = NDArray[np.bool_] | None
 
@@ -130,6 +143,11 @@ def match(
     Returns:
         An image of the same type, shape, dtype and memory layout as the content.
 
+    Raises:
+        ImageError: An image, a mask or ``out`` cannot be used.
+        OptionError: An option is unknown, or a number lies outside its limits.
+        StatisticsError: The style does not fit the content, the space or the method.
+
     Example:
         >>> content, style = np.random.default_rng(0).integers(60, 180, (2, 32, 48, 3), dtype=np.uint8)
         >>> bool(abs(match(content, style).mean() - style.mean()) < 0.1)
@@ -139,31 +157,32 @@ def match(
         method, space, strength, max_gain, eps_mode, strict, clip, apply_to, on_nonfinite, "match", None, None, ties
     )
     opened = open_image(content, data_range, alpha, "content")
-    inside = open_mask(mask, opened)
-    styles = _open_styles(style, style_mask, style_range, alpha, options, len(opened.array) if opened.is_batch else None)
+    inside = None if mask is None else open_mask(mask, opened)
+    count = len(opened.array) if opened.is_batch else None
+    styles = _open_styles(style, style_mask, style_range, alpha, options, count)
     result, target = make_target(opened, out, style, mask, style_mask)
-    for i, each in enumerate(styles):
-        if opened.is_batch:
+    if count is None:
+        match_opened(opened, inside, styles[0], target, options)
+    else:
+        for i, each in enumerate(styles):
             match_opened(opened[i], None if inside is None else inside[i], each, target[i], options)
-        else:
-            match_opened(opened, inside, each, target, options)
     return finished(opened, result, out)
 
 
 def match_opened(
     content: Opened,
     mask: Mask,
-    style: Moments | StylePixels,
+    style: Moments | StyleChange | StylePixels,
     target: NDArray[Any],
     options: MatchOptions,
-    alternatives: Sequence[Moments] = (),
+    alternatives: Sequence[Moments | StyleChange] = (),
 ) -> AffineMap | None:
     """Match one opened image and write it to ``target``: measure, plan, apply.
 
     Args:
         content: The image.
         mask: The pixels that are measured and, with ``apply_to="mask"``, changed.
-        style: The moments of the style, or its pixels.
+        style: The moments of the style, a change of the image's own, or the pixels of a style.
         target: Where to write, shaped like ``content.array``.
         options: How to match.
         alternatives: Styles that are tried in turn where one before exceeds a limit of the options.
@@ -179,9 +198,10 @@ def match_opened(
         >>> target.ravel().tolist(), done.plan().gain.tolist(), done.clipped_share()
         ([10, 30], [10.0], [0.0])
     """
-    refuse_unclipped_integers(content, clip=options.clip)
+    if not options.clip:
+        refuse_unclipped_integers(content, clip=False)
     if options.needs_pixels:
-        if isinstance(style, Moments):
+        if not isinstance(style, StylePixels):
             raise StatisticsError(f"method={options.method!r} needs the style's pixels, and moments were given; pass the image")
         if options.blank == "keep" and is_blank(content, mask):
             return leave_blank(content, target)
@@ -197,27 +217,32 @@ def match_opened(
 def plan_opened(
     content: Opened,
     mask: Mask,
-    style: Moments | StylePixels,
+    style: Moments | StyleChange | StylePixels,
     options: MatchOptions,
-    alternatives: Sequence[Moments] = (),
+    alternatives: Sequence[Moments | StyleChange] = (),
 ) -> Fit | None:
     """Measure one opened image and plan its map: what :func:`match_opened` does before it writes.
 
     Returns:
         The map, and what was given up to keep the limits; None for a blank image that is to be left as it is.
     """
-    if options.blank == "keep" and mask is not None and not mask.any():
+    keeps_blank = options.blank == "keep"
+    if keeps_blank and mask is not None and not mask.any():
         return None
     measured = measure_for(content, mask, options)
     in_rgb = options.measured_space == "rgb"
-    if options.blank == "keep" and is_blank(content, mask, measured if in_rgb else None):
+    if keeps_blank and is_blank(content, mask, measured if in_rgb else None):
         return None
-    goal = style if isinstance(style, Moments) else _measure_style(style, measured, content.data_range, options)
     unit = content.data_range if in_rgb else 1.0  # other spaces have units of their own
+    if isinstance(style, StylePixels):
+        goal = _measure_style(style, measured, content.data_range, options)
+    else:
+        goal = resolve_style(style, measured, unit, options)
     if not options.is_limited:
         return Fit(plan_map(measured, goal, options, unit), options.strength)
     keeps = ImageLimits(content, changed_pixels(content, mask, options), options)
-    return fit_to_limits(measured, [goal, *alternatives], options, unit, keeps)
+    others = [resolve_style(other, measured, unit, options) for other in alternatives]
+    return fit_to_limits(measured, [goal, *others], options, unit, keeps)
 
 
 def leave_blank(content: Opened, target: NDArray[Any]) -> AffineMap:
@@ -235,7 +260,7 @@ def measure_for(opened: Opened, mask: Mask, options: MatchOptions) -> Pairs | Mo
     if pairs is not None:
         return pairs
     if options.clip or not SPACES[options.space].is_linear:
-        return measure_opened(opened, mask, options.space, options.on_nonfinite, "content")
+        return measure_once(opened, mask, options, "content")
     free = Opened(opened.array, opened.channels, opened.kind, math.inf, opened.shape, opened.from_pil)  # no range to enforce
     moments = measure_opened(free, mask, options.space, options.on_nonfinite, "content")
     if moments.data_range == opened.data_range:
@@ -246,23 +271,27 @@ def measure_for(opened: Opened, mask: Mask, options: MatchOptions) -> Pairs | Mo
 def write_map(content: Opened, mask: Mask, numbers: ChannelMap | Plan, target: NDArray[Any], options: MatchOptions) -> Mask:
     """Write one image through a planned map; returns the pixels that were open to change, None for all."""
     keep = changed_pixels(content, mask, options)
-    is_integer = content.is_integer
     if isinstance(numbers, Plan) or options.space != "rgb":
         plan = numbers if isinstance(numbers, Plan) else numbers.plan()
         apply_opened(content, plan, target, keep, clip=options.clip)
-    elif not is_integer and not any(numbers.offset) and numbers.gain == [1.0] * len(numbers.gain):
+        return keep
+    gain, offset = numbers.gain, numbers.offset
+    if gain.count(1.0) == len(gain) and not any(offset) and not content.is_integer:
         target[...] = content.array  # as it is, the sign of a zero included
-    else:
-        write_affine(content, target, numbers.gain, numbers.offset, limits(content, clip=options.clip))
-        if keep is not None:
-            keep_outside(content, target, keep)
-        if math.isinf(content.data_range):
-            refuse_overflow(content, target)
+        return keep
+    bounds = limits(content, clip=options.clip)
+    write_affine(content, target, gain, offset, bounds)
+    if keep is not None:
+        keep_outside(content, target, keep)
+    if bounds[1] == math.inf:
+        refuse_overflow(content, target)
     return keep
 
 
 def changed_pixels(content: Opened, mask: Mask, options: MatchOptions) -> Mask:
     """Return the pixels that a match changes, None for all: those of the mask if it says so, and of floats the finite ones."""
+    if mask is None and options.on_nonfinite == "raise":
+        return None
     keep = mask if options.apply_to == "mask" else None
     if not content.is_integer and (options.on_nonfinite == "mask" or (mask is not None and keep is None)):
         return usable_pixels(content, keep, options.on_nonfinite, checked_range=options.clip)  # pixels that were not measured
@@ -291,12 +320,12 @@ def _measure_style(style: StylePixels, content: Pairs | Moments, data_range: flo
     pairs = None
     if isinstance(content, list) and (opened.data_range == data_range or options.measured_space != "rgb"):
         pairs = _measure_channels(opened, mask, options, "style")
-    return measure_opened(opened, mask, options.space, options.on_nonfinite, "style") if pairs is None else pairs
+    return measure_once(opened, mask, options, "style") if pairs is None else pairs
 
 
 def _open_styles(
     style: Any, style_mask: Any, style_range: float | None, alpha: bool | None, options: MatchOptions, count: int | None
-) -> Iterable[Moments | StylePixels]:
+) -> Sequence[Moments | StylePixels]:
     """Return one style for each content image; a single style for a batch is measured once."""
     if isinstance(style, (Moments, tuple, list)) and style_mask is not None:
         raise StatisticsError("style_mask was given with moments, which have no pixels to mask; measure(style, mask) instead")

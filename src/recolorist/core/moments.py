@@ -10,25 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.core import image as check
+from recolorist.core import kernels
 from recolorist.core.converted import are_levels, join_pixels, level_sums
+from recolorist.core.kernels.fallback_pairs import exact_rows
+from recolorist.core.options import MatchOptions
 from recolorist.core.spaces import SPACES
-from recolorist.core.sums import float_sums, integer_sums
-from recolorist.errors import ImageError, StatisticsError
+from recolorist.core.sums import MOST_PAIRED, Pairs, exact_pairs, float_pixels, float_sums, integer_sums, stepped_pairs
+from recolorist.errors import StatisticsError
 
 __all__ = [
     "Moments",
-    "Pairs",
-    "exact_pairs",
-    "finite_pixels",
-    "float_pairs",
-    "integer_pairs",
     "level_pairs",
     "measure",
+    "measure_once",
     "measure_opened",
     "trusted_moments",
 ]
-
-Pairs = list[tuple[float, float]]  #: mean and variance of each channel
 
 
 class Moments:
@@ -53,12 +50,13 @@ class Moments:
         True
     """
 
-    __slots__ = ("_extremes", "_sums", "count", "cov", "data_range", "mean", "pairs", "space")
+    __slots__ = ("_extremes", "_sums", "count", "cov", "data_range", "mean", "pairs", "rows", "space")
 
     count: int
     mean: NDArray[np.float64]
     cov: NDArray[np.float64]
     pairs: Pairs  #: mean and variance of each channel, as plain numbers
+    rows: list[list[float]]  #: the covariance, as plain numbers
     data_range: float
     space: str
 
@@ -86,31 +84,34 @@ class Moments:
 
     def __getattr__(self, name: str) -> Any:
         """Work out numbers when somebody asks for them first; a plan by channel needs no arrays."""
-        if name == "pairs":
-            if self._sums is None:
-                self.pairs = list(zip(self.mean.tolist(), self.cov.diagonal().tolist(), strict=True))
-            else:
-                self.pairs = _pairs_in(self.space, self.count, *self._sums)
-        elif name in ("mean", "cov") and self._sums is not None:
-            self._fill_arrays(*self._sums)
+        sums, is_rgb = self._sums, self.space == "rgb"
+        if name == "pairs" and sums is None:
+            self.pairs = list(zip(self.mean.tolist(), self.cov.diagonal().tolist(), strict=True))
+        elif name == "pairs" and sums is not None:
+            pairs = exact_pairs(self.count, *sums) if is_rgb else stepped_pairs(self.count, *sums, SPACES[self.space].bits)
+            self.pairs = pairs
+        elif name == "rows":
+            self.rows = self.cov.tolist() if sums is None else self._exact_rows(*sums)
+        elif name == "mean":
+            self.mean = np.array([mean for mean, _ in self.pairs])
+            self.mean.flags.writeable = False
+        elif name == "cov":
+            self.cov = np.array(self.rows)
+            self.cov.flags.writeable = False
         else:
             raise AttributeError(f"Moments has no attribute {name!r}")
         return getattr(self, name)
 
-    def _fill_arrays(self, sums: tuple[int, ...], products: tuple[int, ...]) -> None:
+    def _exact_rows(self, sums: tuple[int, ...], products: tuple[int, ...]) -> list[list[float]]:
         """Turn integers into the nearest float64, once: Python divides integers of any size correctly rounded."""
-        channels, square = len(sums), self.count * self.count
-        steps = None if self.space == "rgb" else [1 << bits for bits in SPACES[self.space].bits]
-        self.mean, self.cov = np.array([total / self.count for total in sums]), np.empty((channels, channels))
-        for d in range(channels):
-            for i in range(channels - d):
-                exact = self.count * products[d * channels + i] - sums[i] * sums[i + d]
-                self.cov[i, i + d] = self.cov[i + d, i] = exact / (square if steps is None else square * steps[i] * steps[i + d])
-        if steps is not None:
-            self.mean /= steps
-            self.cov[[not variance for _, variance in self.pairs]] = 0.0
-            self.cov[:, [not variance for _, variance in self.pairs]] = 0.0
-        self._freeze()
+        rows = exact_rows(self.count, sums, products)
+        if self.space == "rgb":
+            return rows
+        # sums of whole steps, two to the power of minus ``bits``; a channel that deviates by less than a step is flat
+        scale = [0.5**bits if variance else 0.0 for bits, (_, variance) in zip(SPACES[self.space].bits, self.pairs, strict=True)]
+        for row, first in zip(rows, scale, strict=True):
+            row[:] = [value * (first * second) if first and second else 0.0 for value, second in zip(row, scale, strict=True)]
+        return rows
 
     @property
     def std(self) -> NDArray[np.float64]:
@@ -120,7 +121,7 @@ class Moments:
     @property
     def channels(self) -> int:
         """Number of channels."""
-        return len(self.mean if self._sums is None else self._sums[0])
+        return len(self.pairs if self._sums is None else self._sums[0])
 
     def rescaled(self, data_range: float) -> Moments:
         """Return the moments of the same image in other units: a bank measured on uint8 serves floats and uint16.
@@ -191,7 +192,7 @@ class Moments:
     __radd__ = __add__
 
     def __eq__(self, other: object) -> bool:
-        """Equal numbers in equal units."""
+        """Return whether the numbers and their units are equal."""
         if not isinstance(other, Moments):
             return NotImplemented
         return (self.count, self.data_range, self.space) == (other.count, other.data_range, other.space) and self.has_moments_of(
@@ -204,7 +205,7 @@ class Moments:
         Args:
             other: The moments to compare with.
         """
-        return bool(self.mean.tolist() == other.mean.tolist() and self.cov.tolist() == other.cov.tolist())
+        return self.pairs == other.pairs and self.rows == other.rows
 
     __hash__ = None  # type: ignore[assignment]  # arrays inside
 
@@ -218,7 +219,7 @@ class Moments:
         return _rebuild, (self.to_dict(), self._sums, self._extremes)
 
     def _merged(self, other: Moments) -> Moments:
-        """Chan's update: weighted means, and the scatter between the two means."""
+        """Join by Chan's update: weighted means, and the scatter between the two means."""
         count = self.count + other.count
         share = other.count / count
         gap = other.mean - self.mean
@@ -282,7 +283,7 @@ def measure(
     check.option(on_nonfinite, ("raise", "mask"), "on_nonfinite")
     if opened.is_batch:
         masks = [None] * len(opened.array) if inside is None else inside
-        each = (measure_opened(opened[i], one, space, on_nonfinite) for i, one in enumerate(masks))
+        each = (measure_opened(opened[i], part, space, on_nonfinite) for i, part in enumerate(masks))
         return cast("Moments", tuple(each))  # type checkers cannot see whether an array is a batch
     return measure_opened(opened, inside, space, on_nonfinite)
 
@@ -301,27 +302,12 @@ def measure_opened(
             return _from_sums(*level_sums(opened, mask, space, name, 3), 1.0, space)
         return _measure_converted(opened, mask, space, name)
     if on_nonfinite == "mask":
-        mask = finite_pixels(opened, mask, name)
+        mask = check.finite_pixels(opened, mask, name)
     if not SPACES[space].is_linear:
         return _measure_converted(opened, mask, space, name)
-    moments, low, high = _float_moments(_gather(opened, mask), opened.data_range, name)
+    moments, low, high = _float_moments(float_pixels(opened, mask), opened.data_range, name)
     check.refuse_outside(low, high, opened.data_range, name)
     return moments
-
-
-def finite_pixels(opened: check.Opened, mask: NDArray[np.bool_] | None, name: str) -> NDArray[np.bool_]:
-    """Pixels whose channels are all finite, inside the mask."""
-    finite = np.isfinite(opened.colour).all(axis=-1)
-    inside: NDArray[np.bool_] = finite if mask is None else finite & mask
-    if not inside.any():
-        raise ImageError(f"{name} has no pixel that is finite in every channel; nothing is left to measure")
-    return inside
-
-
-def _gather(opened: check.Opened, mask: NDArray[np.bool_] | None) -> NDArray[Any]:
-    """Float pixels, contiguous and native; half precision widened."""
-    pixels = opened.colour if mask is None else opened.colour[mask]
-    return np.ascontiguousarray(pixels, dtype=np.float64 if opened.kind == "d" else np.float32)
 
 
 def _measure_converted(opened: check.Opened, mask: NDArray[np.bool_] | None, space: str, name: str) -> Moments:
@@ -336,12 +322,12 @@ def _measure_converted(opened: check.Opened, mask: NDArray[np.bool_] | None, spa
 
 def _float_moments(pixels: NDArray[Any], data_range: float, name: str) -> tuple[Moments, float, float]:
     channels = pixels.shape[-1]
-    mean, products, lows, highs = float_sums(pixels, name, diagonal=False)
+    mean, products, lows, highs = float_sums(pixels, name)
     count, cov = pixels.size // channels, np.empty((channels, channels))
-    left = iter(products)
+    following = iter(products)
     for i in range(channels):
         for j in range(i, channels):
-            cov[i, j] = cov[j, i] = next(left) / count
+            cov[i, j] = cov[j, i] = next(following) / count
     moments = trusted_moments(count, np.array(mean), cov, data_range)
     moments._extremes = np.array([lows, highs])  # noqa: SLF001 - same module
     moments._freeze()  # noqa: SLF001
@@ -349,50 +335,14 @@ def _float_moments(pixels: NDArray[Any], data_range: float, name: str) -> tuple[
     return moments, min(lows), max(highs)
 
 
-def integer_pairs(opened: check.Opened, mask: NDArray[np.bool_] | None, name: str) -> Pairs:
-    """Mean and variance per channel of an integer image: the numbers of :func:`measure` without the rest."""
-    check.refuse_empty(mask, name)
-    check.refuse_levels_above(opened, name)
-    return exact_pairs(*integer_sums(opened, mask, 1))
-
-
-def exact_pairs(count: int, sums: Sequence[int], products: Sequence[int]) -> Pairs:
-    """Mean and variance per channel from exact sums: the nearest float64, for Python divides integers of any size correctly."""
-    square = count * count
-    return [(s / count, (count * q - s * s) / square) for s, q in zip(sums, products, strict=False)]
-
-
 def level_pairs(opened: check.Opened, mask: NDArray[np.bool_] | None, space: str, name: str) -> Pairs:
-    """Mean and variance per channel of an 8-bit image in a space that is not linear."""
+    """Measure mean and variance per channel of an 8-bit image in a space that is not linear."""
     check.refuse_empty(mask, name)
-    return _pairs_in(space, *level_sums(opened, mask, space, name, 1))
-
-
-def _pairs_in(space: str, count: int, sums: tuple[int, ...], products: tuple[int, ...]) -> Pairs:
-    """Mean and variance per channel from exact sums; in a space that is not linear these are sums of whole steps.
-
-    A channel that deviates by less than a step is flat: that is the rounding of its conversion.
-    """
-    if space == "rgb":
-        return exact_pairs(count, sums, products)
-    square, pairs = count * count, []
-    for total, products_of, bits in zip(sums, products, SPACES[space].bits, strict=False):
-        spread = count * products_of - total * total
-        pairs.append((total / (count << bits), spread / (square << 2 * bits) if spread > square else 0.0))
-    return pairs
-
-
-def float_pairs(pixels: NDArray[Any], data_range: float, name: str) -> Pairs:
-    """Mean and variance per channel of contiguous float pixels: the numbers of :func:`measure` without the rest."""
-    mean, squares, lows, highs = float_sums(pixels, name, diagonal=True)
-    check.refuse_outside(min(lows), max(highs), data_range, name)
-    count = pixels.size // pixels.shape[-1]
-    numbers = zip(mean, squares, lows, highs, strict=True)
-    return [(low, 0.0) if low == high else (value, square / count) for value, square, low, high in numbers]
+    return stepped_pairs(*level_sums(opened, mask, space, name, 1), SPACES[space].bits)
 
 
 def _flatten(moments: Moments) -> None:
-    """A float channel with one value has that value as its mean and no variance, whatever rounding left over."""
+    """Give float channels with one value that value as mean and no variance, whatever rounding left over."""
     if moments._extremes is None:  # noqa: SLF001
         return
     low, high = moments._extremes  # noqa: SLF001
@@ -403,6 +353,26 @@ def _flatten(moments: Moments) -> None:
         cov[flat, :] = cov[:, flat] = 0.0
         moments.mean, moments.cov = mean, cov
         moments._freeze()  # noqa: SLF001
+
+
+def measure_once(opened: check.Opened, mask: NDArray[np.bool_] | None, options: MatchOptions, name: str) -> Moments:
+    """Measure an image for one plan: the numbers of :func:`measure`, where it is small without sums that could be added to."""
+    array = opened.array
+    if (
+        mask is None
+        and opened.kind == "B"
+        and array.size <= MOST_PAIRED
+        and array.shape[-1] == 3 == opened.channels
+        and array.flags.c_contiguous
+        and options.measured_space == "rgb"
+    ):
+        check.refuse_levels_above(opened, name)
+        moments = Moments.__new__(Moments)
+        moments.count, moments.data_range, moments.space = array.size // 3, opened.data_range, "rgb"
+        moments._sums = moments._extremes = None  # noqa: SLF001 - same module
+        moments.pairs, moments.rows = kernels.loops.rows_levels(array)
+        return moments
+    return measure_opened(opened, mask, options.space, options.on_nonfinite, name)
 
 
 def _from_sums(count: int, sums: tuple[int, ...], products: tuple[int, ...], data_range: float, space: str = "rgb") -> Moments:
@@ -416,7 +386,7 @@ def _from_sums(count: int, sums: tuple[int, ...], products: tuple[int, ...], dat
 def trusted_moments(
     count: int, mean: NDArray[np.float64], cov: NDArray[np.float64], data_range: float, space: str = "rgb"
 ) -> Moments:
-    """Moments from arrays known to be good, without the checks: for hot paths."""
+    """Return moments from arrays known to be good, without checks: for hot paths."""
     moments = Moments.__new__(Moments)
     moments.count, moments.data_range, moments.space = count, data_range, space
     moments.mean, moments.cov = mean, cov

@@ -111,6 +111,8 @@ class MatchOptions:
     measured_space: str = field(init=False, repr=False, compare=False)
     #: Whether each channel is matched on its own, from its mean and variance in RGB alone.
     by_channel: bool = field(init=False, repr=False, compare=False)
+    #: Whether a channel of the output depends on several of the input, so that plans need full covariances.
+    mixes_channels: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check every field, and work out what follows from them."""
@@ -138,6 +140,8 @@ class MatchOptions:
             )
         object.__setattr__(self, "measured_space", "rgb" if SPACES[self.space].is_linear else self.space)
         object.__setattr__(self, "by_channel", self.method == "mean_std" and self.space == "rgb")
+        is_mixed = self.space != "rgb" and SPACES[self.space].is_linear
+        object.__setattr__(self, "mixes_channels", self.method == "covariance" or is_mixed)
 
     def at_strength(self, strength: float) -> MatchOptions:
         """Return the same options with another strength; the other fields are not checked again."""

@@ -6,12 +6,15 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
+import numpy as np
+
 from recolorist import _adapters as adapters
 from recolorist.augment.harmoniser import Gate, Harmoniser
 from recolorist.bank.drift import COVERAGE
 from recolorist.errors import ImageError
 
 try:
+    import torch
     from monai.config.type_definitions import KeysCollection
     from monai.data.meta_obj import get_track_meta
     from monai.data.meta_tensor import MetaTensor
@@ -23,7 +26,7 @@ try:
 except ModuleNotFoundError as error:
     raise adapters.explain_missing("monai", error) from error
 
-__all__ = ["Harmonise", "HarmoniseD", "HarmoniseDict", "Harmonised"]
+__all__ = ["Harmonise", "HarmoniseD", "HarmoniseDict", "Harmonised", "plain_tensor"]
 
 
 class Harmonise(Transform):
@@ -94,9 +97,10 @@ class Harmonise(Transform):
         tensor = convert_to_tensor(img, track_meta=get_track_meta())
         if tensor.ndim < 3 or not tensor.numel():
             raise ImageError(f"the image has shape {tuple(tensor.shape)}; accepted are (C, H, W) and (C, H, W, D)")
-        plain = tensor.as_tensor() if isinstance(tensor, MetaTensor) else tensor
+        plain = plain_tensor(img, tensor)
         wide = plain.reshape(*plain.shape[:2], math.prod(plain.shape[2:]))  # colour statistics do not depend on places
-        return convert_to_dst_type(harmonise_tensor(self.core, wide).reshape(tensor.shape), dst=tensor)[0]
+        harmonised = harmonise_tensor(self.core, wide).to(tensor.dtype)
+        return convert_to_dst_type(harmonised.reshape(tensor.shape), dst=tensor)[0]
 
     def __repr__(self) -> str:
         """Return every option."""
@@ -154,3 +158,22 @@ class Harmonised(MapTransform):
 
 
 HarmoniseD = HarmoniseDict = Harmonised
+
+
+def plain_tensor(img: Any, tensor: Any) -> Any:
+    """Return the pixels of an image without metadata; as uint16 if they came so, of which MONAI makes int32.
+
+    Args:
+        img: The image as it came.
+        tensor: What MONAI made of it.
+
+    Returns:
+        A tensor of the type that the image had.
+
+    Example:
+        >>> import numpy as np
+        >>> plain_tensor(np.zeros((3, 4, 5), np.uint16), torch.zeros(3, 4, 5, dtype=torch.int32)).dtype
+        torch.uint16
+    """
+    plain = tensor.as_tensor() if isinstance(tensor, MetaTensor) else tensor
+    return plain.to(torch.uint16) if isinstance(img, np.ndarray) and img.dtype == np.uint16 else plain

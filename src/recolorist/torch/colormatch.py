@@ -185,7 +185,7 @@ class ColorMatch(ExactModule):
         mixes, data_range = self.space != "rgb", self._range(batch)
         content = formulas.measure(batch, cross=mixes)
         if self.has_bank:
-            style = BatchMoments(self.bank_mean, self.bank_cov).rows(draws.source).scaled(data_range)
+            style = BatchMoments(self.bank_mean, self.bank_cov).rows(draws.source).scale(data_range)
         else:
             style = content.rows(draws.source)
         basis = (self._rows, self._inverse) if mixes else None

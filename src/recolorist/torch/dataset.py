@@ -107,6 +107,9 @@ class ColoristDataset(Dataset[Any]):
     def set_epoch(self, epoch: int) -> None:
         """Begin an epoch of the Colorist: new colours for every sample, in workers that are already running too.
 
+        Args:
+            epoch: The number of the epoch.
+
         Raises:
             OptionError: It is no whole number from 0 on.
         """

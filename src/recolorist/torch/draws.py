@@ -13,7 +13,9 @@ from recolorist.augment.colorist import Colorist, Draw
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core import image as check
 from recolorist.core.gains import Pairs, diagonal_map, mean_and_variance
-from recolorist.core.moments import integer_pairs
+from recolorist.core.moments import Moments
+from recolorist.core.style_change import resolve_style
+from recolorist.core.sums import integer_pairs
 from recolorist.errors import OptionError
 
 __all__ = ["Affine", "Source", "affine_map", "is_plain", "measure_levels", "open_colorist", "plain_map"]
@@ -90,8 +92,10 @@ def plain_map(colorist: Colorist, pixels: NDArray[Any], draw: Draw) -> Affine:
     measured = integer_pairs(opened, None, "image")
     if colorist.is_kept(opened, None, measured):
         return Affine([1.0] * opened.channels, [0.0] * opened.channels, opened.data_range)
-    goal = mean_and_variance(draw.style.moments, opened.data_range)
-    gain, offset, _ = diagonal_map(measured, goal, colorist.options.at_strength(draw.strength))
+    options = colorist.options.at_strength(draw.strength)
+    style = resolve_style(draw.style.goal, measured, opened.data_range, options)
+    goal = mean_and_variance(style, opened.data_range) if isinstance(style, Moments) else style
+    gain, offset, _ = diagonal_map(measured, goal, options)
     return Affine(gain, offset, opened.data_range)
 
 

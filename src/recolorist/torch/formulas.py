@@ -12,11 +12,12 @@ import torch
 
 from recolorist.core.blank import BAND, SHARE
 from recolorist.core.spaces import Mixing
+from recolorist.core.style_change import LEAST_MEAN, MOST_MEAN
 from recolorist.errors import ImageError
 from recolorist.torch.exact import is_exporting
 from recolorist.torch.parameters import Parameters
 
-__all__ = ["MOST_PIXELS", "BatchMoments", "apply", "are_blank", "decide", "measure", "mixing_tensors"]
+__all__ = ["MOST_PIXELS", "BatchMoments", "apply", "are_blank", "change_styles", "decide", "measure", "mixing_tensors"]
 
 MOST_PIXELS: Final = 11_000_000  # pixels² · 255² must stay below 2^63
 _NOISE: Final = 1e-13  # as in recolorist.plan: below this share, a mixed channel is flat but for rounding
@@ -32,7 +33,7 @@ class BatchMoments(NamedTuple):
         """Return the moments of the images at ``index``."""
         return BatchMoments(self.mean[index], self.cov[index])
 
-    def scaled(self, ratio: float) -> BatchMoments:
+    def scale(self, ratio: float) -> BatchMoments:
         """Return the moments of the same images in other units."""
         return BatchMoments(self.mean * ratio, self.cov * (ratio * ratio))
 
@@ -110,6 +111,31 @@ def are_blank(batch: torch.Tensor, measured: BatchMoments, data_range: float, in
         share = torch.where(chosen.any(-1), share, 1.0)
         low = low | ~chosen.any(-1)
     return (low & (share >= SHARE)).all(1)
+
+
+def change_styles(content: BatchMoments, step: torch.Tensor, gains: torch.Tensor) -> BatchMoments:
+    """Change the style of each image, in a range from 0 to 1, by the rule of :class:`recolorist.core.style_change.StyleChange`.
+
+    Args:
+        content: Moments of the images.
+        step: (B, C), added to the means.
+        gains: (B, C), factors on the deviations.
+
+    Returns:
+        The styles to match the images to.
+
+    Example:
+        >>> grey = BatchMoments(torch.tensor([[0.5]]), torch.tensor([[[0.04]]]))
+        >>> [part.tolist() for part in change_styles(grey, torch.tensor([[0.25]]), torch.tensor([[0.5]]))]
+        [[[0.75]], [[[0.009999999776482582]]]]
+    """
+    own = content.mean
+    mean = (own + step).maximum(own.clamp(max=LEAST_MEAN)).minimum(own.clamp(min=MOST_MEAN))
+    cov = content.cov * (gains[:, :, None] * gains[:, None, :])
+    variance = cov.diagonal(dim1=1, dim2=2)
+    most = (mean * (1.0 - mean)).clamp(min=0.0)
+    share = torch.where(variance > most, most / variance.clamp(min=torch.finfo(variance.dtype).tiny), 1.0).amin(1)
+    return BatchMoments(mean, cov * share[:, None, None])
 
 
 def decide(

@@ -82,7 +82,17 @@ class ToNormalizedTensor:
         return (converted, *rest) if rest else converted
 
     def convert(self, image: Any, colorist: Colorist | None = None, draw: Draw | None = None, mask: Any = None) -> torch.Tensor:
-        """Apply a draw, if there is one, and convert."""
+        """Apply a draw, if there is one, and convert.
+
+        Args:
+            image: An array or PIL image.
+            colorist: The augmentation that the draw is of.
+            draw: What it drew; None leaves the colours as they are.
+            mask: The pixels to measure.
+
+        Returns:
+            The normalised image, channel-first.
+        """
         pixels = self._open(image)
         tables = self._tables
         if colorist is not None and draw is not None:

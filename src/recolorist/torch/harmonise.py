@@ -122,10 +122,10 @@ class Harmonise(ExactModule):
         strength = torch.full_like(content.mean[:, 0], self.core.options.strength)
         changes, distance = torch.ones_like(strength, dtype=torch.bool), torch.zeros_like(strength)
         if gated:
-            distance = self._distance(content.scaled(1.0 / data_range))
+            distance = self._distance(content.scale(1.0 / data_range))
             changes = distance > self.edge
             if self.core.gate == "edge":
-                strength = self._strengths_to_edge(content.scaled(1.0 / data_range))
+                strength = self._strengths_to_edge(content.scale(1.0 / data_range))
         if self.core.options.blank == "keep":
             changes = changes & ~_are_blank(batch, content, data_range)
         gain, offset = self._decide(content, strength, data_range)
@@ -138,7 +138,7 @@ class Harmonise(ExactModule):
         return repr(self.core).removeprefix("Harmoniser(").removesuffix(")")
 
     def _decide(self, content: BatchMoments, strength: torch.Tensor, data_range: float) -> tuple[torch.Tensor, torch.Tensor]:
-        style = BatchMoments(self.style_mean, self.style_cov).scaled(data_range)
+        style = BatchMoments(self.style_mean, self.style_cov).scale(data_range)
         basis = (self._rows, self._inverse) if self.core.options.space != "rgb" else None
         return formulas.decide(content, style, strength, self.core.options.max_gain, basis)
 

@@ -42,21 +42,32 @@ class Parameters(NamedTuple):
         Args:
             moves: One for each image.
             channels: The number of channels where every map is None.
+
+        Returns:
+            The maps of a batch.
         """
         channels = next((len(move.offset) for move in moves if move), channels)
         mixes = any(move is not None and len(move.gain) > channels for move in moves)
-        same = Affine([1.0] * channels, [0.0] * channels, 1.0)
-        each = [same if move is None else move for move in moves]
-        gains = [_square(move.gain, channels) if mixes else np.array(move.gain) for move in each]
+        identity = Affine([1.0] * channels, [0.0] * channels, 1.0)
+        maps = [identity if move is None else move for move in moves]
+        gains = [_square(move.gain, channels) if mixes else np.array(move.gain) for move in maps]
         return cls(
-            torch.from_numpy(np.array(gains).reshape(len(each), *([channels] * (2 if mixes else 1)))),
-            torch.tensor([move.offset for move in each], dtype=torch.float64).reshape(len(each), channels),
+            torch.from_numpy(np.array(gains).reshape(len(maps), *([channels] * (2 if mixes else 1)))),
+            torch.tensor([move.offset for move in maps], dtype=torch.float64).reshape(len(maps), channels),
             torch.tensor([move is not None for move in moves], dtype=torch.bool),
-            torch.tensor([move.data_range for move in each], dtype=torch.float64),
+            torch.tensor([move.data_range for move in maps], dtype=torch.float64),
         )
 
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> Parameters:
-        """Return the same on another device."""
+        """Return the same on another device.
+
+        Args:
+            device: The device.
+            non_blocking: Whether to return before the copy is finished, where torch can.
+
+        Returns:
+            The maps there.
+        """
         return Parameters(*(part.to(device, non_blocking=non_blocking) for part in self))
 
 

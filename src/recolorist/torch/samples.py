@@ -121,6 +121,9 @@ class ColoristMapper:
     def set_epoch(self, epoch: int) -> None:
         """Begin an epoch, in workers that are already running too.
 
+        Args:
+            epoch: The number of the epoch.
+
         Raises:
             OptionError: It is no whole number from 0 on.
         """
@@ -193,6 +196,9 @@ class ColoristIterable(IterableDataset[Any]):
 
     def set_epoch(self, epoch: int) -> None:
         """Begin an epoch; from then on passes are no longer counted.
+
+        Args:
+            epoch: The number of the epoch.
 
         Raises:
             OptionError: It is no whole number from 0 on.

@@ -9,7 +9,7 @@ import numpy as np
 
 import recolorist as rc
 from recolorist.augment.decisions import Draw
-from recolorist.augment.samplers import beyond_by, extrapolate_by
+from recolorist.augment.samplers import beyond_by, extrapolate_by, own_style_by
 from recolorist.augment.streams import stream
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core import image as check
@@ -148,7 +148,9 @@ def _bank(images: TrainingImages, space: str) -> StyleBank:
 
 
 def _sampler(options: Mapping[str, Any]) -> Any:
-    """Return the sampler of an option set; ``factor`` is for `extrapolate` only, ``spread`` for `beyond`."""
+    """Return the sampler of an option set: ``factor`` is for `extrapolate`, ``spread`` for `beyond`, the rest for `own_style`."""
+    if options["sampler"] == "own_style":
+        return own_style_by(options["scale"], options["least"], options["mix"])
     if options["sampler"] == "beyond":
         return beyond_by(check.number(options["spread"], 0, 10, "spread"))
     return extrapolate_by(options["factor"]) if options["sampler"] == "extrapolate" else options["sampler"]

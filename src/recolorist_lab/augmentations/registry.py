@@ -99,14 +99,8 @@ def _hed(part: Part, _: TrainingImages, seed: int) -> Augmentation:
     return HedJitter(part, seed)
 
 
-def _beyond(part: Part, images: TrainingImages, seed: int) -> Augmentation:
-    from recolorist_lab.augmentations.beyond import StyleChange
-
-    return StyleChange(part, images, seed)
-
-
 def _camera(part: Part, _: TrainingImages, seed: int) -> Augmentation:
-    from recolorist_lab.augmentations.beyond import Camera
+    from recolorist_lab.augmentations.camera import Camera
 
     return Camera(part, seed)
 
@@ -128,7 +122,6 @@ _BUILDERS: Final[Mapping[Family, Builder]] = MappingProxyType(
         "colorist": _colorist,
         "histogram": _histogram,
         "hed": _hed,
-        "beyond": _beyond,
         "camera": _camera,
         "plugin": _plugin,
     }

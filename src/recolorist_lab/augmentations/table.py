@@ -19,7 +19,7 @@ from recolorist_lab.runs.config import unknown
 __all__ = ["AUGMENTATIONS", "NAMES", "AugmentationEntry", "Family", "Part", "Value", "make_part", "parse"]
 
 Value = bool | int | float | str
-Family = Literal["nothing", "torchvision", "targeted", "colorist", "histogram", "hed", "beyond", "camera", "plugin"]
+Family = Literal["nothing", "torchvision", "targeted", "colorist", "histogram", "hed", "camera", "plugin"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,9 @@ _COLORIST: Final[Mapping[str, Value]] = MappingProxyType(
         "styles": "train",
         "factor": 1.5,
         "spread": 0.15,
+        "scale": 1.0,
+        "least": 0.1,
+        "mix": 0.1,
         "strength": 1.0,
         "max_gain": 10.0,
         "max_clip": 1.0,
@@ -138,11 +141,11 @@ _BUILT_IN: Final[Mapping[str, AugmentationEntry]] = MappingProxyType(
             p=0.3,
             options={**_COLORIST, "sampler": "gaussian", "space": "lab"},
         ),
-        "style_change": AugmentationEntry(
-            "beyond",
-            summary="a random step of the image's own mean and covariance, as large as the training images differ",
+        "style_change": AugmentationEntry(  # the name under which the shift study has it
+            "colorist",
+            summary="Colorist with the image's own style, changed as much as the training images differ",
             p=0.5,
-            options={"scale": 1.0, "least": 0.1, "mix": 0.1},
+            options={**_COLORIST, "sampler": "own_style", "method": "covariance"},
         ),
         "camera": AugmentationEntry(
             "camera",

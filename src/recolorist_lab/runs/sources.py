@@ -73,7 +73,7 @@ ON_REQUEST: Final = MappingProxyType(
         "recolorist.io": "images in files; synthetic ones are in memory",
         "recolorist.torch": "batches of tensors",
         "recolorist_lab.assets.weights": "networks that do not begin with random weights",
-        "recolorist_lab.augmentations.beyond": "the augmentation",
+        "recolorist_lab.augmentations.camera": "the augmentation",
         "recolorist_lab.augmentations.colour": "the augmentation",
         "recolorist_lab.augmentations.hed": "the augmentation",
         "recolorist_lab.augmentations.heuristics": "the augmentation",

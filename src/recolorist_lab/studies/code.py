@@ -1,4 +1,4 @@
-"""Which modules a configuration asks for, beside the module of its kind: they belong to the fingerprint of its code.
+"""Which modules a configuration uses besides the module of its kind: they belong to the fingerprint of its code.
 
 Modules that a kind loads for every configuration need not be named; imports are followed. A test runs cells and compares.
 """
@@ -23,8 +23,7 @@ _FAMILIES: Final[dict[Family, tuple[str, ...]]] = {
     "colorist": ("recolorist_lab.augmentations.colour", "recolorist.augment.colorist"),
     "histogram": ("recolorist_lab.augmentations.colour",),
     "hed": ("recolorist_lab.augmentations.hed",),
-    "beyond": ("recolorist_lab.augmentations.beyond",),
-    "camera": ("recolorist_lab.augmentations.beyond",),
+    "camera": ("recolorist_lab.augmentations.camera",),
     "plugin": (),  # its own module is named
 }
 _IMAGES: Final = "recolorist.io.images"
@@ -107,7 +106,7 @@ def code_of_transfer(config: Any) -> tuple[str, ...]:
 
 
 def code_of_train(config: Any) -> tuple[str, ...]:
-    """Name the code of the network that is trained, and of what it begins with.
+    """Name the code of the network that is trained, and of the weights it starts with.
 
     Args:
         config: The configuration of the cell.

@@ -39,7 +39,7 @@ def channel(spread: str, shape: tuple[int, int], seed: int) -> NDArray[Any]:
 
 
 def kind_of(values: NDArray[Any]) -> str:
-    return "d" if values.dtype == np.float64 else "q"
+    return {"float64": "d", "int64": "q", "int32": "i"}[values.dtype.name]
 
 
 @pytest.mark.parametrize("spread", SPREADS)
@@ -94,6 +94,53 @@ def test_match_shares_where_values_differ_in_their_last_bits(compiled: ModuleTyp
         loops.match_shares(values, "d", style, "d", result, np.empty(1300, np.uint64))
     assert results[0].tobytes() == results[1].tobytes()
     assert (np.diff(results[0][np.argsort(values)]) >= 0).all()
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+def test_match_shares_with_a_style_of_32_bits(compiled: ModuleType, spread: str) -> None:
+    values, style = channel(spread, (41, 37), 3), np.sort(np.random.default_rng(4).integers(-(2**31), 2**31, 300))
+    results = [np.empty(values.shape) for _ in range(3)]
+    goals: tuple[NDArray[Any], ...] = (style.astype(np.int32), style.astype(np.int32), style)
+    for loops, goal, result in zip((compiled, fallback, compiled), goals, results, strict=True):
+        loops.match_shares(values, kind_of(values), goal, kind_of(goal), result, np.empty(values.size, np.uint64))
+    assert results[0].tobytes() == results[1].tobytes() == results[2].tobytes()
+
+
+@pytest.mark.parametrize(("span", "style_span"), [(1, 1), (1, 90), (256, 700), (1499, 799), (1500, 800)])
+def test_match_counts(compiled: ModuleType, span: int, style_span: int) -> None:
+    """Counting gives what sorting gives, and is done only where there are fewer levels than values."""
+    rng = np.random.default_rng(span)
+    values, style = rng.integers(0, span, 1499) - 2**40, rng.integers(0, style_span, 799) + 7
+    values[:2], style[:2] = (-(2**40), span - 1 - 2**40), (7, style_span + 6)
+    counted, untouched, by_sorting = span <= 1499 and style_span <= 799, np.zeros(1499), np.empty(1499)
+    compiled.match_shares(values, "q", np.sort(style), "q", by_sorting, np.empty(1499, np.uint64))
+    for loops in (compiled, fallback):
+        result = np.zeros(1499)
+        assert loops.match_counts(values, style, result) == counted
+        assert result.tobytes() == (by_sorting if counted else untouched).tobytes()
+
+
+def test_match_counts_of_the_widest_span(compiled: ModuleType) -> None:
+    limits = np.iinfo(np.int64)
+    widest, narrow = np.array([limits.min, limits.max, 0]), np.array([1, 2, 2])
+    for loops in (compiled, fallback):
+        assert not loops.match_counts(widest, narrow, np.empty(3))
+        assert not loops.match_counts(narrow, widest, np.empty(3))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16"])
+@pytest.mark.parametrize("depth", [3, 5])
+def test_hsi_levels(compiled: ModuleType, dtype: str, depth: int) -> None:
+    pixels = np.random.default_rng(6).integers(0, np.iinfo(dtype).max, (77, depth), dtype=dtype, endpoint=True)
+    pixels[:3, :3] = [[0, 0, 0], [0, 9, 0], [np.iinfo(dtype).max] * 3]
+    results = [(np.empty(77), np.empty(77, np.int64)) for _ in range(2)]
+    for loops, (saturation, total) in zip((compiled, fallback), results, strict=True):
+        loops.hsi_levels(pixels, pixels.itemsize, depth, saturation, total)
+    assert results[0][0].tobytes() == results[1][0].tobytes()
+    assert results[0][1].tolist() == results[1][1].tolist() == [sum(map(int, pixel[:3])) for pixel in pixels]
+    assert results[0][0][:3].tolist() == [0, 1, 0]
+    converted = SPACES["hsi"].forward(pixels[:, :3] / np.iinfo(dtype).max)
+    np.testing.assert_allclose(results[0][0], converted[:, 1], rtol=1e-12, atol=1e-12)
 
 
 def test_interpolate_is_that_of_numpy() -> None:
@@ -171,3 +218,16 @@ def test_wrong_sizes_are_refused(compiled: ModuleType) -> None:
         compiled.strict_order(values, "q", 4, 5, None, False, np.empty(20, np.uint64))
     with pytest.raises(ValueError, match="wrong size"):
         compiled.match_shares(values, "q", values, "q", np.empty(3), np.empty(16, np.uint64))
+    with pytest.raises(ValueError, match="out of range"):
+        compiled.strict_order(values.astype(np.int32), "i", 4, 4, None, False, np.empty(16, np.uint64))
+    with pytest.raises(ValueError, match="out of range"):
+        compiled.match_shares(values.astype(np.int32), "i", values, "q", np.empty(16), np.empty(16, np.uint64))
+    with pytest.raises(ValueError, match="wrong size"):
+        compiled.match_counts(values, values, np.empty(3))
+    with pytest.raises(ValueError, match="out of range"):
+        compiled.match_counts(values[:0], values, np.empty(0))
+    pixels = np.zeros((4, 3), np.uint8)
+    with pytest.raises(ValueError, match="wrong size"):
+        compiled.hsi_levels(pixels, 1, 3, np.empty(4), np.empty(3, np.int64))
+    with pytest.raises(ValueError, match="out of range"):
+        compiled.hsi_levels(pixels, 1, 2, np.empty(4), np.empty(4, np.int64))

@@ -1,5 +1,5 @@
-/* The hot loops: exact moments, the affine map, histograms. No policy and no checks of meaning live here; kernels.py
- * holds the same loops in NumPy and the two must agree bit for bit. Built with -ffp-contract=off: a fused multiply-add
+/* The hot loops: exact moments, the affine map, histograms. Options and images are checked by the callers. fallback.py
+ * holds the same loops in NumPy, and the two must agree bit for bit. Built with -ffp-contract=off: a fused multiply-add
  * would round differently from NumPy. Pixels are interleaved, contiguous and in native byte order. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -146,13 +146,13 @@ static void moments_rgba(const uint8_t *p, size_t pixels, uint64_t *sums, uint64
 
 static size_t moments_u8_3_simd(const uint8_t *p, size_t pixels, uint64_t *sums, uint64_t *products); /* returns pixels done */
 
-/* The vectorised loops may read up to two values past the pixels they count, so the last step goes the plain way. */
+/* The vectorised loops may read up to two values past the pixels they count, so the last pixels are left to the plain loop. */
 static void moments_integer(const void *data, int itemsize, size_t pixels, int channels, int reach, uint64_t *sums,
                             uint64_t *products)
 {
     size_t steps = 0, done = 0;
     if (itemsize == 1 && channels == 3 && reach != 2) {
-        uint64_t all[9] = {0}; /* products of neighbours cost next to nothing there */
+        uint64_t all[9] = {0}; /* these loops form all products; those that were not asked for are dropped */
         done = moments_u8_3_simd(data, pixels, sums, all);
         for (int i = 0; i < 3 * reach; i++) products[i] += all[i];
     }
@@ -175,7 +175,7 @@ static void moments_integer(const void *data, int itemsize, size_t pixels, int c
         moments_any_u8((const uint8_t *)data + done * channels, pixels - done, channels, reach, sums, products);
     else
         moments_any_u16((const uint16_t *)data + done * channels, pixels - done, channels, reach, sums, products);
-    for (int d = 1; d < reach; d++) /* products across a pixel's end, which the lanes form as well, mean nothing */
+    for (int d = 1; d < reach; d++) /* the lanes also multiply across the end of a pixel; these products are left out */
         for (int i = channels - d; i < channels; i++) products[d * channels + i] = 0;
 }
 
@@ -210,7 +210,7 @@ DEFINE_DIAGONAL(diagonal_f32, float, AS_IT_IS)
 DEFINE_DIAGONAL(diagonal_f64, double, AS_IT_IS)
 
 /* Sum in channel order, offset last: the order is part of the definition. Planes of 256 pixels stay in the first cache;
- * all three channels are woven in one loop each way, or the strided accesses do not vectorise. */
+ * all three channels are split, and joined again, in one loop each; otherwise compilers do not vectorise the strided accesses. */
 #define DEFINE_MATRIX3(NAME, TYPE, FINISH)                                                                             \
     CLONED static void NAME(const TYPE *restrict p, TYPE *restrict o, size_t pixels, const Map *m)                     \
     {                                                                                                                  \
@@ -338,4 +338,5 @@ static void look_up_planes(const uint8_t *restrict p, float *restrict o, size_t 
 #include "_kernels_counts.h"
 #include "_kernels_converted.h"
 #include "_kernels_ranks.h"
+#include "_kernels_shares.h"
 #include "_kernels_module.h"

@@ -1,5 +1,5 @@
 /* Pixels of 16 bits and floats in a colour space that is not linear, in float64: measuring them, mapping them, converting them. Pixels
- * are converted a chunk at a time and never stored; whatever needs them again converts again. */
+ * are converted a chunk at a time and never stored; a second pass converts them again. */
 #include "_kernels_levels.h"
 
 #define MOST_MAPPED 1e30 /* a map that reaches further is refused by the caller */
@@ -44,6 +44,12 @@ static void read_converted(const void *data, size_t n, const Format *f, Planes x
         const double *table = level_start_64[f->space->start];
         const uint8_t *p = data;
         for (size_t k = 0; k < n; k++, p += f->depth) x[0][k] = table[p[0]], x[1][k] = table[p[1]], x[2][k] = table[p[2]];
+        f->space->forward(x, n);
+        return;
+    }
+    if (f->kind == 'B' && f->unit == 1.0 && f->space->start == UNIT) { /* the levels themselves */
+        const uint8_t *p = data;
+        for (size_t k = 0; k < n; k++, p += f->depth) x[0][k] = (double)p[0], x[1][k] = (double)p[1], x[2][k] = (double)p[2];
         f->space->forward(x, n);
         return;
     }
@@ -206,9 +212,18 @@ static void write_unit(Planes x, size_t n, const Format *f, double low, double h
 
 static void write_converted(Planes x, size_t n, const Format *f, double low, double high, void *o)
 {
+    const int start = f->space->start;
     f->space->inverse(x, n);
-    if (f->space->start == LIGHT) EACH(from_light);
-    else if (f->space->start == DENSITY) EACH(from_density);
+#ifdef HAVE_WIDE
+    if (f->kind == 'B' && f->depth == 3 && f->unit == 255.0 && low == 0.0 && high == 255.0 && start != UNIT && simd_level() == 2) {
+        const size_t done = write_exact_wide(x, n, start, o);
+        if (done == n) return;
+        for (int c = 0; c < 3; c++) memmove(x[c], x[c] + done, (n - done) * sizeof **x);
+        n -= done, o = (uint8_t *)o + 3 * done;
+    }
+#endif
+    if (start == LIGHT) EACH(from_light);
+    else if (start == DENSITY) EACH(from_density);
     write_unit(x, n, f, low, high, o);
 }
 

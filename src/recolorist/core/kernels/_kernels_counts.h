@@ -9,8 +9,8 @@ static inline int four_alike(const uint8_t *p, const int depth)
     return ((a ^ b) | (c ^ d)) == 0; /* one branch, not two */
 }
 
-/* Neighbouring pixels often share a level, and counting one up waits for the last count to be stored: four tables take turns.
- * Where all four are equal, as on an empty background, they are counted at once; stores are what this loop has to wait for.
+/* Neighbouring pixels often share a level, and an increment waits for the last one of the same level to be stored: four tables take
+ * turns. Where four pixels are equal, as on an empty background, they are counted at once.
  * `depth` is 3, or 4 where a byte that is not counted follows; it is a constant in each caller. */
 static inline void histogram_rgb(const uint8_t *p, size_t pixels, const int depth, uint64_t *counts)
 {

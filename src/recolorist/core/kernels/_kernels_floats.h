@@ -8,7 +8,7 @@ static double add_lanes(const double *lanes, int apart)
     return total;
 }
 
-/* ---- one and three channels: the lanes of all channels lie side by side as the pixels do, so nothing is unwoven --- */
+/* ---- one and three channels: the lanes of all channels lie side by side as the pixels do; no planes are needed -- */
 
 #define STEPS 16 /* of FLOAT_LANES pixels, whose deviations stay in the first cache */
 
@@ -114,7 +114,7 @@ DEFINE_WOVEN(double, f64_3, 3)
 DEFINE_PRODUCTS_WOVEN(products_woven_f32, float)
 DEFINE_PRODUCTS_WOVEN(products_woven_f64, double)
 
-/* ---- any other number of channels: a block is unwoven into planes first -------------------------------------------- */
+/* ---- any other number of channels: a block is split into planes first ---------------------------------------------- */
 
 #define DEFINE_UNWEAVE(NAME, TYPE)                                                                                     \
     CLONED static void NAME(const TYPE *p, size_t pixels, int channels, const double *shift, double *planes)           \

@@ -9,7 +9,7 @@ typedef struct {
 #define Planes NAMED(Planes)
 #define Colour NAMED(Colour)
 
-/* One function per loop: short bodies leave the processor room to work on several pixels at once. */
+/* One function per loop: of a short body the processor works on several pixels at once. */
 #define DEFINE_CHANNEL(ONE)                                                                                            \
     CLONED static void NAMED(all_##ONE)(REAL *v, size_t n)                                                             \
     {                                                                                                                  \
@@ -80,21 +80,63 @@ static inline Colour NAMED(light_of_lab)(Colour v)
 
 /* The same in cylinder form: lightness, chroma, hue as an angle. A grey has a hue too, since the rows of the matrix do not quite add
  * up to 1; so that it is not lost in rounding, u^(1/3) - v^(1/3) is taken from u - v, and that from differences of the channels. */
-static inline REAL NAMED(root_gap)(REAL u, REAL v, REAL fu, REAL fv, REAL gap)
+static inline REAL NAMED(root_gap)(REAL u, REAL v, REAL fu, REAL fv, REAL gap, const int bright)
 {
     const REAL curved = gap / ((fu * fu + fu * fv) + fv * fv), straight = K(7.787) * gap, mixed = fu - fv;
     const REAL above = v > K(0.008856) ? curved : mixed, below = v > K(0.008856) ? mixed : straight;
-    return u > K(0.008856) ? above : below;
+    return bright ? curved : u > K(0.008856) ? above : below;
 }
 
-static inline Colour NAMED(close_lab_of_light)(Colour v)
+/* Lightness, a and b of light `v`, of its white-balanced form `w` and of the roots `f` of that. */
+static inline Colour NAMED(close_lab)(Colour v, Colour w, Colour f, const int bright)
 {
-    const Colour w = NAMED(white_of_light)(v);
-    const REAL red = v.x - v.y, blue = v.z - v.y, fx = NAMED(to_root)(w.x), fy = NAMED(to_root)(w.y), fz = NAMED(to_root)(w.z);
+    const REAL red = v.x - v.y, blue = v.z - v.y;
     const REAL xy = (K(0.2212753633781182) * red + K(0.1176560339305817) * blue) + K(-1.4729554851836135e-05) * v.y;
     const REAL yz = (K(0.1949143254043331) * red + K(-0.800535646271686) * blue) + K(6.979969324875587e-05) * v.y;
-    const REAL a = K(500.0) * NAMED(root_gap)(w.x, w.y, fx, fy, xy), b = K(200.0) * NAMED(root_gap)(w.y, w.z, fy, fz, yz);
-    return (Colour){K(116.0) * fy - K(16.0), a, b};
+    const REAL a = K(500.0) * NAMED(root_gap)(w.x, w.y, f.x, f.y, xy, bright), b = K(200.0) * NAMED(root_gap)(w.y, w.z, f.y, f.z, yz, bright);
+    return (Colour){K(116.0) * f.y - K(16.0), a, b};
+}
+
+/* Returns whether no value lies on the line near black; the steps that follow are shorter then, and give the same bits. */
+CLONED static int NAMED(balance_white)(Planes x, Planes w, size_t n)
+{
+    int32_t dark = 0;
+    for (size_t k = 0; k < n; k++) {
+        const Colour c = NAMED(white_of_light)((Colour){x[0][k], x[1][k], x[2][k]});
+        w[0][k] = c.x, w[1][k] = c.y, w[2][k] = c.z;
+        dark |= !(c.x > K(0.008856)) | !(c.y > K(0.008856)) | !(c.z > K(0.008856));
+    }
+    return !dark;
+}
+
+CLONED static void NAMED(take_roots)(const REAL *restrict w, REAL *restrict f, size_t n, int bright)
+{
+    if (bright)
+        for (size_t k = 0; k < n; k++) f[k] = NAMED(cube_root)(w[k]);
+    else
+        for (size_t k = 0; k < n; k++) f[k] = NAMED(to_root)(w[k]);
+}
+
+CLONED static void NAMED(join_close_lab)(REAL *restrict x, REAL *restrict y, REAL *restrict z, Planes w, Planes f, size_t n, int bright)
+{
+    if (bright)
+        for (size_t k = 0; k < n; k++) {
+            const Colour c = NAMED(close_lab)((Colour){x[k], y[k], z[k]}, (Colour){w[0][k], w[1][k], w[2][k]}, (Colour){f[0][k], f[1][k], f[2][k]}, 1);
+            x[k] = c.x, y[k] = c.y, z[k] = c.z;
+        }
+    else
+        for (size_t k = 0; k < n; k++) {
+            const Colour c = NAMED(close_lab)((Colour){x[k], y[k], z[k]}, (Colour){w[0][k], w[1][k], w[2][k]}, (Colour){f[0][k], f[1][k], f[2][k]}, 0);
+            x[k] = c.x, y[k] = c.y, z[k] = c.z;
+        }
+}
+
+static void NAMED(to_close_lab)(Planes x, size_t n)
+{
+    Planes w, f;
+    const int bright = NAMED(balance_white)(x, w, n);
+    for (int c = 0; c < 3; c++) NAMED(take_roots)(w[c], f[c], n, bright);
+    NAMED(join_close_lab)(x[0], x[1], x[2], w, f, n, bright);
 }
 
 static inline Colour NAMED(polar_of_lab)(Colour v)
@@ -249,13 +291,10 @@ static inline Colour NAMED(cones_of_axes)(Colour v)
                     NAMED(mix)(v, K(0.5773502691896257), K(-0.816496580927726), K(0.0))};
 }
 
-DEFINE_CHANNEL(to_root)
 DEFINE_CHANNEL(to_cone)
 DEFINE_CHANNEL(from_cone)
-DEFINE_COLOURS(white_of_light)
 DEFINE_COLOURS(lab_of_roots)
 DEFINE_COLOURS(light_of_lab)
-DEFINE_COLOURS(close_lab_of_light)
 DEFINE_COLOURS(polar_of_lab)
 DEFINE_COLOURS(lab_of_polar)
 DEFINE_COLOURS(luv_of_light)
@@ -273,9 +312,15 @@ DEFINE_COLOURS(cones_of_axes)
 
 /* ---- whole conversions --------------------------------------------------------------------------------------------- */
 
-static void NAMED(to_lab)(Planes x, size_t n) { ALL(white_of_light), EACH(to_root), ALL(lab_of_roots); }
+static void NAMED(to_lab)(Planes x, size_t n)
+{
+    Planes w;
+    const int bright = NAMED(balance_white)(x, w, n);
+    for (int c = 0; c < 3; c++) NAMED(take_roots)(w[c], x[c], n, bright);
+    ALL(lab_of_roots);
+}
 static void NAMED(from_lab)(Planes x, size_t n) { ALL(light_of_lab); }
-static void NAMED(to_lch)(Planes x, size_t n) { ALL(close_lab_of_light), ALL(polar_of_lab); }
+static void NAMED(to_lch)(Planes x, size_t n) { NAMED(to_close_lab)(x, n), ALL(polar_of_lab); }
 static void NAMED(from_lch)(Planes x, size_t n) { ALL(lab_of_polar), ALL(light_of_lab); }
 static void NAMED(to_luv)(Planes x, size_t n) { ALL(luv_of_light); }
 static void NAMED(from_luv)(Planes x, size_t n) { ALL(light_of_luv); }

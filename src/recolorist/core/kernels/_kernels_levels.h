@@ -1,5 +1,5 @@
 /* 8-bit images in a colour space that is not linear, in float32: measured exactly, and mapped. Pixels
- * are converted a chunk at a time and never stored. Nothing here needs Python or a library. */
+ * are converted a chunk at a time and never stored. */
 #include "_kernels_spaces.h"
 
 #define FARTHEST_32 1e9f /* a map that reaches further is refused by the caller */

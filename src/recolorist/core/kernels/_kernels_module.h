@@ -1,6 +1,6 @@
 /* What Python sees. Every function takes contiguous buffers, which its callers have checked. */
 
-/* Items are those of the object itself: an array knows its size of item, bytes have items of one. */
+/* Takes a contiguous buffer, whose items must be aligned to their own size. */
 static int borrow(PyObject *object, Py_buffer *view, int writable)
 {
     if (PyObject_GetBuffer(object, view, PyBUF_ND | (writable ? PyBUF_WRITABLE : 0)) < 0) return -1;
@@ -285,6 +285,7 @@ static PyObject *py_planes(PyObject *self, PyObject *args)
     return result;
 }
 
+#include "_kernels_pairs.h"
 #include "_kernels_converted_module.h"
 #include "_kernels_ranks_module.h"
 #include "_kernels_transport.h"
@@ -294,6 +295,9 @@ static PyMethodDef methods[] = {
     {"moments_integer", py_moments_integer, METH_VARARGS, "Exact sums and sums of products of 8- or 16-bit pixels."},
     {"sums_float", py_sums_float, METH_VARARGS, "Sums, minima and maxima of float pixels, in fixed order."},
     {"products_float", py_products_float, METH_VARARGS, "Sums of products of deviations, in fixed order."},
+    {"pairs_levels", py_pairs_levels, METH_VARARGS, "Mean and variance of each channel of a small 8-bit image."},
+    {"rows_levels", py_rows_levels, METH_O, "Means, variances and covariances of a small 8-bit image with three channels."},
+    {"pairs_float", py_pairs_float, METH_VARARGS, "Mean and variance of each channel of float pixels, and their range."},
     {"affine", py_affine, METH_VARARGS, "Affine map of pixels, rounded half to even and clipped."},
     {"moments_rgba", py_moments_rgba, METH_O, "Exact sums and products of 8-bit colour beside a fourth channel."},
     {"clipped", py_clipped, METH_VARARGS, "Count 8-bit values that a diagonal map drives beyond the range."},
@@ -313,6 +317,8 @@ static PyMethodDef methods[] = {
     {"join", py_join, METH_VARARGS, "Join the channels of a colour space to pixels."},
     {"strict_order", py_strict_order, METH_VARARGS, "Order pixels by value, then by the sums over growing rings."},
     {"match_shares", py_match_shares, METH_VARARGS, "Give values the style's value of the same cumulative share."},
+    {"match_counts", py_match_counts, METH_VARARGS, "The same for whole numbers of a small span, by counting."},
+    {"hsi_levels", py_hsi_levels, METH_VARARGS, "HSI's saturation of integer pixels, and the sums of their channels."},
     {"mix_whole", py_mix_whole, METH_VARARGS, "Whole-number combinations of three channels."},
     {"look_up", py_look_up, METH_VARARGS, "Look 8-bit pixels up in a table for each channel."},
     {NULL, NULL, 0, NULL},

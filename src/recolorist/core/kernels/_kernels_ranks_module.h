@@ -1,15 +1,17 @@
-/* What Python sees of ranking. Channels are int64 ("q") or float64 ("d"), at most 2^32 - 1 pixels. */
+/* What Python sees of ranking. Channels are int64 ("q") or float64 ("d"), the sorted values of a style also int32 ("i"); at most 2^32 - 1
+ * pixels. */
 
-static int refuse_values(const Py_buffer *view, int kind, Py_ssize_t expected)
+static int refuse_values(const Py_buffer *view, const char *kinds, int kind, Py_ssize_t expected)
 {
-    if ((kind == 'q' || kind == 'd') && view->len % 8 == 0 && view->len / 8 <= (Py_ssize_t)UINT32_MAX && view->len &&
-        (expected < 0 || view->len == expected * 8))
+    const Py_ssize_t size = kind == 'i' ? 4 : 8;
+    if (kind && strchr(kinds, kind) && view->len % size == 0 && view->len / size <= (Py_ssize_t)UINT32_MAX && view->len &&
+        (expected < 0 || view->len == expected * size))
         return 0;
     PyErr_SetString(PyExc_ValueError, "kind or size of the values out of range");
     return -1;
 }
 
-/* Lets NumPy sort the numbers: no plain loop keeps up with its vector instructions. */
+/* Sorts by NumPy, which has vector instructions for it and is faster than sort_numbers. */
 static int sort_array(PyObject *numbers)
 {
     PyObject *done = PyObject_CallMethod(numbers, "sort", NULL);
@@ -38,7 +40,7 @@ static PyObject *py_strict_order(PyObject *self, PyObject *args)
     Py_ssize_t height, width;
     if (!PyArg_ParseTuple(args, "OCnnOpO", &values, &kind, &height, &width, &mask, &by_position, &numbers)) return NULL;
     if (borrow(values, &view, 0) < 0) return NULL;
-    if (refuse_values(&view, kind, height * width) == 0 && (mask == Py_None || borrow(mask, &inside, 0) == 0)) {
+    if (refuse_values(&view, "qd", kind, height * width) == 0 && (mask == Py_None || borrow(mask, &inside, 0) == 0)) {
         if (borrow(numbers, &places, 1) == 0) {
             const uint8_t *chosen = inside.buf;
             const size_t pixels = (size_t)(height * width), room = (size_t)places.len / 8;
@@ -80,9 +82,10 @@ static PyObject *py_match_shares(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "OCOCOO", &values, &kind, &style, &style_kind, &into, &numbers)) return NULL;
     if (borrow(values, &view, 0) < 0) return NULL;
     if (borrow(style, &goal, 0) == 0) {
-        if (refuse_values(&view, kind, -1) == 0 && refuse_values(&goal, style_kind, -1) == 0 && borrow(into, &target, 1) == 0) {
+        if (refuse_values(&view, "qd", kind, -1) == 0 && refuse_values(&goal, "qdi", style_kind, -1) == 0 && borrow(into, &target, 1) == 0) {
             if (borrow(numbers, &places, 1) == 0) {
-                const Values content = {view.buf, kind == 'd', (size_t)view.len / 8}, goals = {goal.buf, style_kind == 'd', (size_t)goal.len / 8};
+                const Values content = {view.buf, kind, (size_t)view.len / 8};
+                const Values goals = {goal.buf, style_kind, (size_t)goal.len / (style_kind == 'i' ? 4 : 8)};
                 const size_t n = content.count;
                 const int place_bits = bit_length(n - 1);
                 uint64_t *a = places.buf;
@@ -101,6 +104,34 @@ static PyObject *py_match_shares(PyObject *self, PyObject *args)
                     }
                 }
                 PyBuffer_Release(&places);
+            }
+            PyBuffer_Release(&target);
+        }
+        PyBuffer_Release(&goal);
+    }
+    PyBuffer_Release(&view);
+    return result;
+}
+
+/* match_counts(values, style, target) -> whether int64 values were matched by counting; not if their span is larger than their number. The
+ * style need not be sorted. */
+static PyObject *py_match_counts(PyObject *self, PyObject *args)
+{
+    Py_buffer view, goal, target;
+    PyObject *values, *style, *into, *result = NULL;
+    if (!PyArg_ParseTuple(args, "OOO", &values, &style, &into)) return NULL;
+    if (borrow(values, &view, 0) < 0) return NULL;
+    if (borrow(style, &goal, 0) == 0) {
+        if (refuse_values(&view, "q", 'q', -1) == 0 && refuse_values(&goal, "q", 'q', -1) == 0 && borrow(into, &target, 1) == 0) {
+            const size_t n = (size_t)view.len / 8, m = (size_t)goal.len / 8;
+            int done = 0;
+            if (target.len == view.len) {
+                Py_BEGIN_ALLOW_THREADS
+                done = match_counts(view.buf, n, goal.buf, m, target.buf);
+                Py_END_ALLOW_THREADS
+                result = done < 0 ? PyErr_NoMemory() : PyBool_FromLong(done);
+            } else {
+                PyErr_SetString(PyExc_ValueError, "target has the wrong size");
             }
             PyBuffer_Release(&target);
         }
@@ -137,6 +168,40 @@ static PyObject *py_mix_whole(PyObject *self, PyObject *args)
             PyErr_SetString(PyExc_ValueError, "target has the wrong size");
         }
         PyBuffer_Release(&target);
+    }
+    PyBuffer_Release(&view);
+    return result;
+}
+
+/* hsi_levels(pixels, itemsize, depth, saturation, total): of integer pixels, HSI's saturation as float64 and the sum of the channels as
+ * int64 */
+static PyObject *py_hsi_levels(PyObject *self, PyObject *args)
+{
+    Py_buffer view, share, total;
+    PyObject *pixels, *saturation, *sums, *result = NULL;
+    int itemsize, depth;
+    if (!PyArg_ParseTuple(args, "OiiOO", &pixels, &itemsize, &depth, &saturation, &sums)) return NULL;
+    if (depth < 3 || depth > MAX_CHANNELS || (itemsize != 1 && itemsize != 2)) {
+        PyErr_SetString(PyExc_ValueError, "depth or itemsize out of range");
+        return NULL;
+    }
+    if (borrow(pixels, &view, 0) < 0) return NULL;
+    if (borrow(saturation, &share, 1) == 0) {
+        if (borrow(sums, &total, 1) == 0) {
+            const size_t n = (size_t)view.len / itemsize / depth;
+            if ((size_t)share.len == n * sizeof(double) && total.len == share.len) {
+                Py_BEGIN_ALLOW_THREADS
+                if (itemsize == 1) hsi_levels_u8(view.buf, n, depth, share.buf, total.buf);
+                else hsi_levels_u16(view.buf, n, depth, share.buf, total.buf);
+                Py_END_ALLOW_THREADS
+                result = Py_None;
+                Py_INCREF(result);
+            } else {
+                PyErr_SetString(PyExc_ValueError, "saturation or total has the wrong size");
+            }
+            PyBuffer_Release(&total);
+        }
+        PyBuffer_Release(&share);
     }
     PyBuffer_Release(&view);
     return result;

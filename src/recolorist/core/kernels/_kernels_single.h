@@ -1,4 +1,4 @@
-/* The functions of _kernels_math.h in float32, which 8-bit images are converted in: twice as many values at once. The same rules hold:
+/* The functions of _kernels_math.h in float32, for 8-bit images: a vector holds twice as many values. The same rules hold:
  * + - * / and square roots in the order written here, and whole numbers made of the bits. fallback_single.py holds the same
  * functions. Relative errors are below 3e-7. */
 
@@ -50,10 +50,10 @@ static inline float power_of_e_32(float v)
 
 static inline float angle_of_32(float y, float x)
 {
-    float ax = x < 0.0f ? -x : x, ay = y < 0.0f ? -y : y;
+    float ax = from_bits_32(bits_of_32(x) & 0x7FFFFFFF), ay = from_bits_32(bits_of_32(y) & 0x7FFFFFFF);
     float high = ax > ay ? ax : ay, low = ax > ay ? ay : ax;
     float below = high + 0.4142135679721832f * low;
-    float t = (low - 0.4142135679721832f * high) / (below > 0.0f ? below : 1.0f), z = t * t;
+    float t = (low - 0.4142135679721832f * high) / below, z = t * t;
     float p = 0.1997472494840622f + z * (-0.13854457437992096f + z * 0.0799364224076271f);
     float a = 0.39269909262657166f + t * (1.0f + z * (-0.3333280682563782f + z * p));
     a = a > 0.0f ? a : 0.0f;

@@ -1,5 +1,5 @@
 /* The Monge-Kantorovich map between two covariances of three channels, by Jacobi's rotations: only + - * / and sqrt in the order written
- * here, so that C, NumPy and JavaScript give the same bits, where a library would choose its own. fallback_transport.py holds the same. */
+ * here, so that C, NumPy and JavaScript give the same bits; linear algebra libraries choose an order of their own. fallback_transport.py holds the same. */
 
 enum { SWEEPS = 60 };
 typedef double Matrix3[3][3];

@@ -1,6 +1,6 @@
-/* Faster 8-bit maps for x86, used where the processor has them. Compilers of today turn the plain loop into three times as many
- * instructions as AVX2 needs, and seven times as many as AVX-512 VBMI. RECOLORIST_SIMD in the environment ("avx2", "none") holds
- * back the newer ones, so that each can be tested on one machine. */
+/* Faster 8-bit maps for x86 processors with AVX2 or AVX-512 VBMI. Compilers turn the plain loop into three times as many instructions as
+ * AVX2 needs, and seven times as many as AVX-512 VBMI. RECOLORIST_SIMD in the environment ("avx2", "none") switches the newer
+ * instructions off, so that each route can be tested on one machine. */
 #include <immintrin.h>
 
 static int simd_level(void)
@@ -55,8 +55,8 @@ static int reproduces(float gain, float offset, const uint8_t *table)
     return !wrong;
 }
 
-/* float32 is not float64: try it on all 256 inputs of every channel and believe it only if nothing differs. Where a value
- * falls within float32's error of a rounding boundary, a nudge of the offset usually moves it to the right side. */
+/* Returns whether the map in float32 gives the outputs of the float64 formula for all 256 inputs of every channel. Where a value lies
+ * so close to a rounding boundary that float32 errs, a small change of the offset is tried, which usually corrects it. */
 static int fit_float32(Float32Map *f, int channels, const uint8_t *tables, const Map *m)
 {
     static const float nudges[] = {0.0f, 4e-5f, -4e-5f};
@@ -70,8 +70,8 @@ static int fit_float32(Float32Map *f, int channels, const uint8_t *tables, const
     return 1;
 }
 
-/* AVX-512 VBMI: whole 256-entry tables fit into registers, so the exact table itself is the fastest map and nothing needs
- * fitting. `channels` is a constant in each caller; unrolled, the masks become constants too. */
+/* AVX-512 VBMI: whole 256-entry tables fit into registers, so looking up the exact table is the fastest map and float32
+ * is not needed. `channels` is a constant in each caller; unrolled, the masks become constants too. */
 #define VBMI __attribute__((target("avx512f,avx512bw,avx512vbmi")))
 VBMI static inline __attribute__((always_inline)) void look_up_vbmi(const uint8_t *p, uint8_t *o, size_t steps,
                                                                     const uint8_t *tables, const int channels)

@@ -2,6 +2,8 @@
  * which takes longer than the conversion itself. The bits are those of the plain loops: tables are the same, and where a computed
  * power lies close to a threshold the threshold decides. */
 
+#include <float.h>
+
 #define WIDE __attribute__((target("avx512f,avx512bw,avx512dq,avx512vbmi")))
 
 static uint8_t start_bytes[3][4][256]; /* level_start, the first bytes of all numbers first */
@@ -51,6 +53,12 @@ WIDE static size_t read_starts_wide(const uint8_t *p, size_t n, int start, Plane
     return n / 64 * 64;
 }
 
+/* The level of light or of a density in float64. */
+static uint8_t level_of(double v, int start)
+{
+    return (uint8_t)TO_INTEGER(clip((start == LIGHT ? from_light(v) : from_density(v)) * 255.0, 0.0, 255.0));
+}
+
 /* 255 times the power that leads from linear light to RGB, to a thousandth of a level: by halves of the number's two parts. */
 WIDE static inline __attribute__((always_inline)) __m512 level_of_light_wide(__m512 v)
 {
@@ -75,7 +83,10 @@ WIDE static inline __attribute__((always_inline)) __m512 level_of_density_wide(_
     return _mm512_scalef_ps(_mm512_mul_ps(p, _mm512_set1_ps(255.0f)), n);
 }
 
-WIDE static inline __attribute__((always_inline)) void find_levels_wide(const float *v, size_t n, uint8_t *o, const int start)
+/* Computes levels, and finds again those that lie close to a threshold: by `find_level`, or where `exact` holds the values in float64 by
+ * taking the power of these. */
+WIDE static inline __attribute__((always_inline)) void find_levels_wide(const float *v, const double *exact, size_t n, uint8_t *o,
+                                                                        const int start)
 {
     for (size_t k = 0; k < n; k += 16) {
         const __m512 x = _mm512_loadu_ps(v + k), w = _mm512_min_ps(_mm512_max_ps(x, _mm512_setzero_ps()), _mm512_set1_ps(1.0f));
@@ -84,9 +95,24 @@ WIDE static inline __attribute__((always_inline)) void find_levels_wide(const fl
         const __m512 gap = _mm512_abs_ps(_mm512_sub_ps(y, _mm512_cvtepi32_ps(level)));
         _mm_storeu_si128((__m128i *)(o + k), _mm512_cvtepi32_epi8(level));
         __mmask16 close = _mm512_cmp_ps_mask(gap, _mm512_set1_ps(0.498f), _CMP_GT_OQ);
+        if (exact) close |= _mm512_cmp_ps_mask(_mm512_abs_ps(x), _mm512_set1_ps(FLT_MAX), _CMP_NLE_UQ); /* infinite, or no number */
         for (; close; close &= close - 1) {
             const int j = __builtin_ctz(close);
-            o[k + j] = find_level(v[k + j], start);
+            o[k + j] = exact ? level_of(exact[k + j], start) : find_level(v[k + j], start);
+        }
+    }
+}
+
+/* Joins whole blocks of 64 levels of three planes to pixels. */
+WIDE static void interleave_wide(uint8_t y[3][CHUNK], size_t whole, uint8_t *o)
+{
+    __m512i order[3];
+    for (int v = 0; v < 3; v++) order[v] = _mm512_loadu_si512(put_order[v]);
+    for (size_t k = 0; k < whole; k += 64, o += 192) {
+        const __m512i r = _mm512_loadu_si512(y[0] + k), g = _mm512_loadu_si512(y[1] + k), b = _mm512_loadu_si512(y[2] + k);
+        for (int v = 0; v < 3; v++) {
+            const __m512i early = _mm512_permutex2var_epi8(r, order[v], g);
+            _mm512_storeu_si512(o + 64 * v, _mm512_mask_permutexvar_epi8(early, _mm512_movepi8_mask(order[v]), order[v], b));
         }
     }
 }
@@ -97,18 +123,25 @@ WIDE static size_t write_starts_wide(Planes_32 x, size_t n, int start, uint8_t *
     uint8_t y[3][CHUNK];
     const size_t whole = n / 64 * 64;
     for (int c = 0; c < 3; c++)
-        if (start == LIGHT) find_levels_wide(x[c], whole, y[c], LIGHT);
-        else if (start == DENSITY) find_levels_wide(x[c], whole, y[c], DENSITY);
+        if (start == LIGHT) find_levels_wide(x[c], NULL, whole, y[c], LIGHT);
+        else if (start == DENSITY) find_levels_wide(x[c], NULL, whole, y[c], DENSITY);
         else round_levels(x[c], whole, y[c]);
-    __m512i order[3];
-    for (int v = 0; v < 3; v++) order[v] = _mm512_loadu_si512(put_order[v]);
-    for (size_t k = 0; k < whole; k += 64, o += 192) {
-        const __m512i r = _mm512_loadu_si512(y[0] + k), g = _mm512_loadu_si512(y[1] + k), b = _mm512_loadu_si512(y[2] + k);
-        for (int v = 0; v < 3; v++) {
-            const __m512i early = _mm512_permutex2var_epi8(r, order[v], g);
-            _mm512_storeu_si512(o + 64 * v, _mm512_mask_permutexvar_epi8(early, _mm512_movepi8_mask(order[v]), order[v], b));
-        }
+    interleave_wide(y, whole, o);
+    return whole;
+}
+
+/* The same for light or densities in float64. */
+WIDE static size_t write_exact_wide(Planes_64 x, size_t n, int start, uint8_t *o)
+{
+    uint8_t y[3][CHUNK];
+    float v[CHUNK];
+    const size_t whole = n / 64 * 64;
+    for (int c = 0; c < 3; c++) {
+        for (size_t k = 0; k < whole; k += 8) _mm256_storeu_ps(v + k, _mm512_cvtpd_ps(_mm512_loadu_pd(x[c] + k)));
+        if (start == LIGHT) find_levels_wide(v, x[c], whole, y[c], LIGHT);
+        else find_levels_wide(v, x[c], whole, y[c], DENSITY);
     }
+    interleave_wide(y, whole, o);
     return whole;
 }
 

@@ -22,7 +22,8 @@ from recolorist.core.kernels.fallback_converted import (
     moments_levels,
     split,
 )
-from recolorist.core.kernels.fallback_ranks import match_shares, mix_whole, strict_order
+from recolorist.core.kernels.fallback_pairs import exact_pairs, exact_rows, float_pairs
+from recolorist.core.kernels.fallback_ranks import hsi_levels, match_counts, match_shares, mix_whole, strict_order
 from recolorist.core.kernels.fallback_transport import product, transport
 
 __all__ = [
@@ -32,20 +33,25 @@ __all__ = [
     "convert",
     "gather",
     "histogram",
+    "hsi_levels",
     "join",
     "look_up",
     "map_counts",
     "map_moments",
+    "match_counts",
     "match_shares",
     "mix_whole",
     "moments_converted",
     "moments_integer",
     "moments_levels",
     "moments_rgba",
+    "pairs_float",
+    "pairs_levels",
     "patch_losses",
     "planes",
     "product",
     "products_float",
+    "rows_levels",
     "split",
     "strict_order",
     "sums_float",
@@ -120,6 +126,25 @@ def products_float(
             for k, (i, j) in enumerate(pairs):
                 totals[k] += _sum_lanes((deviations[:, i] * deviations[:, j])[:, None])[0]
     return tuple(totals.tolist())
+
+
+def pairs_levels(pixels: NDArray[Any], channels: int) -> list[tuple[float, float]]:
+    """Mean and variance of each channel of 8-bit pixels."""
+    return exact_pairs(pixels.size // channels, *moments_integer(pixels, 1, channels, 1))
+
+
+def rows_levels(pixels: NDArray[Any]) -> tuple[list[tuple[float, float]], list[list[float]]]:
+    """Means, variances and covariances of 8-bit pixels with three channels."""
+    sums = moments_integer(pixels, 1, 3, 3)
+    return exact_pairs(pixels.size // 3, *sums), exact_rows(pixels.size // 3, *sums)
+
+
+def pairs_float(pixels: NDArray[Any], itemsize: int, channels: int) -> tuple[list[tuple[float, float]], float, float] | None:
+    """Mean and variance of each channel, the smallest and the largest value; None if a sum is not finite."""
+    count = pixels.size // channels
+    sums, lows, highs = sums_float(pixels, itemsize, channels)
+    means = [total / count for total in sums]
+    return float_pairs(count, means, products_float(pixels, itemsize, channels, means, True), lows, highs)
 
 
 def affine(

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["interpolate", "match_shares", "mix_whole", "ring_sums", "strict_order"]
+__all__ = ["hsi_levels", "interpolate", "match_counts", "match_shares", "mix_whole", "ring_sums", "strict_order"]
 
 # Coltuc's neighbourhoods grow by these rings; comparing means over growing discs in turn is comparing ring sums in turn
 _RINGS: Final = (
@@ -78,7 +78,7 @@ def match_shares(
         values: The channel, int64 or float64.
         kind: ``"q"`` or ``"d"``.
         style: The values of the style, sorted.
-        style_kind: The same for the style.
+        style_kind: The same for the style, which may be int32, ``"i"``, too.
         target: Where to write.
         numbers: A number for each value, to work in.
     """
@@ -87,6 +87,18 @@ def match_shares(
     shares = [np.cumsum(part) / part.sum() for part in (counts, style_counts)]
     curve = interpolate(shares[0], shares[1], levels.astype(np.float64))
     target[...] = curve[places].reshape(target.shape)
+
+
+def match_counts(values: NDArray[np.int64], style: NDArray[np.int64], target: NDArray[np.float64]) -> bool:
+    """Do what :func:`match_shares` does for whole numbers of a small span, in any order.
+
+    Returns:
+        Whether it was done; not if the span of either is as large as the number of its values.
+    """
+    if any(int(part.max()) - int(part.min()) >= part.size for part in (values, style)):
+        return False
+    match_shares(values, "q", style, "q", target, np.empty(0, np.uint64))
+    return True
 
 
 def interpolate(x: NDArray[Any], known: NDArray[Any], goals: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -110,6 +122,21 @@ def mix_whole(pixels: NDArray[Any], itemsize: int, depth: int, row: tuple[int, i
     np.multiply(flat[:, 0], row[0], out=out, dtype=np.int64)
     for c in (1, 2):
         out += np.multiply(flat[:, c], row[c], dtype=np.int64)
+
+
+def hsi_levels(
+    pixels: NDArray[Any],
+    itemsize: int,  # noqa: ARG001 - for the compiled loops
+    depth: int,
+    saturation: NDArray[np.float64],
+    total: NDArray[np.int64],
+) -> None:
+    """Write HSI's saturation, from one quotient of whole numbers, and the sum of the channels of integer pixels."""
+    red, green, blue = (pixels.reshape(-1, depth)[:, c].astype(np.int64) for c in range(3))
+    sums = red + green + blue
+    share = 3.0 * np.minimum(np.minimum(red, green), blue) / np.maximum(sums, 1)
+    saturation.reshape(-1)[...] = np.where(sums > 0, 1.0 - share, 0.0)
+    total.reshape(-1)[...] = sums
 
 
 def _order_keys(keys: list[NDArray[Any]]) -> NDArray[np.intp]:

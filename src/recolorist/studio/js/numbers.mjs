@@ -81,7 +81,7 @@ export function tableRows(result) {
     plan && isDiagonal(plan) && plan.dataRange === 255
       ? [row("α gain", "alpha", plan.matrix.map((line, c) => line[c]), 4), row("β offset", "beta", plan.offset, 2)]
       : [],
-    [cells("clipped", "clipped", report.clipped, percent), cells("Pearson", "pearson", report.pearson, (v) => shown(v, 5))],
+    [cells("clipped", "clipped", report.clipped, percent), cells("correlation", "pearson", report.pearson, (v) => shown(v, 5))],
   ];
   return groups.filter((rows) => rows.length).map((rows) => element("tbody", {}, ...rows));
 }
