@@ -120,13 +120,15 @@ clean: ## remove the environments and everything that was built
 	@touch $@
 
 # colorist-aug and the stain normalisers pin versions that collide with everyone else's, so they come without their dependencies, and
-# the benchmark says so if one is missing or does not run.
+# the benchmark says so if one is missing or does not run. HistomicsTK imports five small packages more. tiatoolbox imports over fifty,
+# transformers and timm among them, and is left without them.
 .venv-bench/.bench: .venv-bench/.made $(INPUTS) constraints.txt
 	@echo "Installing recolorist and its neighbours (torch is large; some minutes the first time)"
 	@.venv-bench/bin/python $(INSTALL) -c constraints.txt -e '.[bench]'
 	@.venv-bench/bin/python $(INSTALL) --no-deps colorist-aug || echo "colorist-aug could not be installed; its rows will be missing"
-	@for peer in torchstain torch-staintools kornia kornia_rs tiatoolbox histomicstk; do \
-	  .venv-bench/bin/python $(INSTALL) --no-deps $$peer || echo "$$peer could not be installed; its row will be missing"; done
+	@for peer in torchstain torch-staintools kornia kornia_rs tiatoolbox histomicstk large-image cachetools shapely ctk-cli \
+	    girder-slicer-cli-web; do \
+	  .venv-bench/bin/python $(INSTALL) --no-deps $$peer || echo "$$peer could not be installed; a row will be missing"; done
 	@touch $@
 
 .venv-release/.tools: .venv-release/.made pyproject.toml

@@ -19,7 +19,7 @@ from PIL import Image
 from skimage.metrics import structural_similarity
 
 import recolorist as rc
-from recolorist.core.gamut import to_unlimited_rgb
+from recolorist.core.clipping import to_unlimited_rgb
 
 __all__ = ["RULES", "main", "match_held"]
 

@@ -54,7 +54,11 @@ CALLS: Final[dict[str, Callable[[Case], Callable[[], object]]]] = {
     "match, covariance": ours.covariance,
     "measure": ours.measure_only,
 }
-_SPACES: Final = {f"match, {space}": partial(ours.match_in, space=space) for space in rc.SPACES}
+_SPACES: Final = {
+    f"match, {space}, {method}": partial(ours.match_in, space=space, method=method)
+    for method in rc.MATCHERS
+    for space in rc.SPACES
+}
 
 
 def peaks(
@@ -64,9 +68,10 @@ def peaks(
     return [_in_fresh_process(call, dtype, size, kernel) for kernel in forced for dtype in dtypes for call in CALLS]
 
 
-def space_peaks(size: int = 2048, dtypes: tuple[str, ...] = ("uint8", "float32")) -> list[Peak]:
-    """Measure mean–std with both images in every colour space, with the loops that are active by default."""
-    return [_in_fresh_process(call, dtype, size, "") for dtype in dtypes for call in _SPACES]
+def space_peaks(method: str, size: int = 2048, dtypes: tuple[str, ...] = ("uint8", "float32")) -> list[Peak]:
+    """Measure one method with both images in every colour space, with the loops that are active by default."""
+    calls = [f"match, {space}, {method}" for space in rc.SPACES]
+    return [_in_fresh_process(call, dtype, size, "") for dtype in dtypes for call in calls]
 
 
 def _in_fresh_process(call: str, dtype: str, size: int, kernel: str) -> Peak:

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks import collections_report, loader_report
+from benchmarks import spaces as spaces_benchmark
 from benchmarks.arms import AUDIT, PUBLIC_CALL, THREE_STEPS
+from benchmarks.memory import MIB
 from benchmarks.report import losses
 from recolorist_lab.report.pages import fill
 from recolorist_lab.report.table import Column, Table, label
@@ -211,7 +213,7 @@ def lost() -> str:
         where = f"at {sizes[0]} pixels" if len(sizes) == 1 else f"from {min(sizes)} to {max(sizes)} pixels"
         span = f"{min(shares):.2f}" if len(shares) == 1 else f"{min(shares):.2f} to {max(shares):.2f}"
         lines.append(f"- {arm}, {dtype}, {where}: {span} of our time.\n")
-    return "".join(lines)
+    return "".join(lines) or "Nowhere in this run.\n"
 
 
 def loader() -> str:
@@ -246,6 +248,29 @@ def collections() -> str:
             body.append([f"{arm}, {found['folder']}", yardstick, *shares, f"{least:.2f}"])
     head = ["command, images", "beside a loop that does", "throughput, one process", "all cores", "aim"]
     return f"{text_table(head, body)}\nMore in `{_page_of(path)}`.\n"
+
+
+def spaces() -> str:
+    """Return what every space and method costs, stain normalisers beside CIELAB, and the targets that were missed."""
+    newer = newest(BENCHMARKS / "spaces")
+    if newer is None:
+        return ""
+    path, plain = newer
+    figures = {(space, name): value for space, name, value in ((*key.split(" ", 1), us) for key, us in plain["cpu_us"].items())}
+    judged = spaces_benchmark.goals(figures)
+    missed = [goal for goal in judged if goal.is_met is False]
+    lines = [f"- {goal.text}: {goal.value:.3g}, aim {'≤' if goal.at_most else '≥'} {goal.limit:g}" for goal in missed]
+    memory: dict[str, float] = {}
+    for key, extra in plain["bytes_beyond_output_at_2048"].items():  # such as "match, lab, histogram uint8"
+        method = key.rpartition(" ")[0].rpartition(", ")[2]
+        memory[method] = max(memory.get(method, 0.0), extra / MIB)
+    limit = spaces_benchmark.MEMORY_LIMIT
+    lines += [
+        f"- MiB beyond the output, 2048², {name}: {most:.0f}, aim ≤ {limit}" for name, most in memory.items() if most > limit
+    ]
+    count = len(judged) + len(memory)
+    words = f"{plain['about']}; `{_page_of(path)}` has every target. Of {count} targets these were missed:"
+    return "\n".join([*spaces_benchmark.space_table(figures), "", words, "", *lines, ""])
 
 
 def shift() -> str:
@@ -293,7 +318,7 @@ def _timed() -> tuple[Path, Plain]:
 PARTS: Final[Mapping[Path, Mapping[str, Callable[[], str]]]] = {
     README: {"shift": shift, "speed": speed_in_short},
     RECIPE: {"gains": recipe},
-    SPEED: {"machine": machine, "speed": speed, "lost": lost, "loader": loader, "collections": collections},
+    SPEED: {"machine": machine, "speed": speed, "lost": lost, "spaces": spaces, "loader": loader, "collections": collections},
 }
 
 

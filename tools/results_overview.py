@@ -32,18 +32,23 @@ def rows_of(name: str) -> list[Any]:
 def shift() -> str:
     """Summarise the unseen laboratories, stains and clinics."""
     scores = shift_scores.collect(shift_page.whole_seeds(rows_of("shift")))
-    found = {
-        (method, scored): [100 * (scores.mean(method, scored, network=network) or 0.0) for network in shift_scores.NETWORKS]
-        for method in ("Baseline", "Colorist", "colorist+randaugment")
-        for scored in ("test", "test_gated")
-    }
-    says = {key: f"{scratch:.1f} and {frozen:.1f} %" for key, (scratch, frozen) in found.items()}
     words = _wrapped(
-        "Nine targets of three tasks that no training image comes from. Balanced accuracy from scratch and with frozen features: "
-        f"{says['Baseline', 'test']} without augmentation, {says['Colorist', 'test']} with Colorist, "
-        f"{says['colorist+randaugment', 'test']} with Colorist and RandAugment. With test images outside the bank harmonised: "
-        f"{says['Baseline', 'test_gated']}, {says['Colorist', 'test_gated']} and {says['colorist+randaugment', 'test_gated']}."
+        "Nine targets of three tasks that no training image comes from: mean balanced accuracy, in per cent. *Harmonised* means "
+        "that test images outside the bank were matched to it first."
     )
+    table = ["| trained with | from scratch | harmonised | frozen features | harmonised |", "|:---|---:|---:|---:|---:|"]
+    for title, method in (
+        ("no augmentation", "Baseline"),
+        ("Colorist", "Colorist"),
+        ("Colorist + RandAugment", "colorist+randaugment"),
+    ):
+        values = [
+            100 * (scores.mean(method, scored, network=network) or 0.0)
+            for network in shift_scores.NETWORKS
+            for scored in ("test", "test_gated")
+        ]
+        table.append(" | ".join([f"| {title}", *(f"{value:.1f}" for value in values)]) + " |")
+    words += "\n" + "\n".join(table) + "\n"
     return f"{words}\n![Gains of every method on unseen domains](results/shift_gains.png)\n"
 
 

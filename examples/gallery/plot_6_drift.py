@@ -2,7 +2,7 @@
 Has the scanner changed?
 ========================
 
-The bank of the training split also tells whether new images look like it. The same numbers, no second model.
+The bank of the training split also tells whether new images look like those it was made from. No second model is needed.
 """
 
 # %%
@@ -44,6 +44,8 @@ for place, new in enumerate(months.values()):
     axis.scatter(place + np.linspace(-0.2, 0.2, len(new)), distances, s=36, c=colours, edgecolors="#1b1b1b", linewidths=0.5)
 axis.axhline(region.threshold, color="#1b1b1b", linestyle="--", linewidth=1)
 axis.set_yscale("log")
+axis.set_yticks([2, 5, 10, 20, 40], ["2", "5", "10", "20", "40"])
+axis.minorticks_off()
 axis.set_xticks(range(len(months)), months)
 axis.set_ylabel("distance to the bank")
 plt.show()

@@ -27,7 +27,9 @@ torch.manual_seed(2)
 
 def plot(rows: dict[str, list[torch.Tensor]]) -> None:
     """Show images (C, H, W) in named rows, masks in grey."""
-    figure, axes = plt.subplots(len(rows), max(map(len, rows.values())), figsize=(11, 2.1 * len(rows)), squeeze=False)
+    columns = max(map(len, rows.values()))
+    side = min(11 / columns, 2.2)
+    figure, axes = plt.subplots(len(rows), columns, figsize=(side * columns, (side + 0.2) * len(rows)), squeeze=False)
     for line, (name, images) in zip(axes, rows.items(), strict=True):
         line[0].set_title(name, fontsize=9, loc="left")
         for axis, picture in zip(line, images, strict=False):
@@ -62,7 +64,7 @@ sample = {
 }
 out = pipeline(sample)
 print(out["boxes"].tolist(), out["label"], out["image"].dtype)
-plot({"before": [sample["image"], sample["mask"]], "after": [out["image"], out["mask"]]})
+plot({"image and mask, before and after": [sample["image"], sample["mask"], out["image"], out["mask"]]})
 
 # %%
 # A batch takes one style in a call, and each image is measured by itself. The frames of a video are measured together, so that it
