@@ -141,7 +141,7 @@ _BUILT_IN: Final[Mapping[str, AugmentationEntry]] = MappingProxyType(
             p=0.3,
             options={**_COLORIST, "sampler": "gaussian", "space": "lab"},
         ),
-        "style_change": AugmentationEntry(  # the name under which the shift study has it
+        "own_style": AugmentationEntry(
             "colorist",
             summary="Colorist with the image's own style, changed as much as the training images differ",
             p=0.5,

@@ -117,7 +117,7 @@ def test_a_copy_for_another_process_draws_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", EVERY)
 def test_images_need_not_be_square(name: str) -> None:
     image = images().pixels(3)[:20]
-    if name in ("randstainna", "style_change") or "colorist" in name:
+    if name in ("randstainna", "own_style") or "colorist" in name:
         pytest.skip("the bank says, with a warning, that images of another size are not what it measured")
     for epoch in range(8):
         assert built(name)(np.ascontiguousarray(image), index=3, epoch=epoch).shape == (20, 32, 3)

@@ -68,15 +68,15 @@ def test_randstainna_draws_styles_nobody_has_in_lab() -> None:
 
 def test_the_change_of_the_own_style_is_the_sampler_of_the_library() -> None:
     """The study's name, and the line that a user would write, give the same images."""
-    core = core_of("style_change", p=1.0, scale=2.0, mix=0.2)
+    core = core_of("own_style", p=1.0, scale=2.0, mix=0.2)
     draw = core.draw(core.bank.keys[2], index=2, epoch=4)
     assert draw is not None
     assert draw.style.name == "own_style(2, 0.1, 0.2)"
-    assert (core.method, AUGMENTATIONS["style_change"].p) == ("covariance", 0.5)
+    assert (core.method, AUGMENTATIONS["own_style"].p) == ("covariance", 0.5)
     image = images().pixels(2)
     ours, theirs = (
         build(text, images(), seed=7)(image, index=2, epoch=4)
-        for text in ("style_change(p=1.0)", "colorist(sampler='own_style', method='covariance', p=1.0)")
+        for text in ("own_style(p=1.0)", "colorist(sampler='own_style', method='covariance', p=1.0)")
     )
     assert np.array_equal(ours, theirs)
     assert not np.array_equal(ours, image)
@@ -85,7 +85,7 @@ def test_the_change_of_the_own_style_is_the_sampler_of_the_library() -> None:
 @pytest.mark.parametrize("option", ["scale", "least", "mix"])
 def test_sizes_of_the_change_outside_their_limits_are_refused(option: str) -> None:
     with pytest.raises(OptionError, match=option):
-        build("style_change", images(), seed=1, options={option: -1.0})
+        build("own_style", images(), seed=1, options={option: -1.0})
 
 
 def test_an_image_that_is_not_of_the_split_is_refused() -> None:

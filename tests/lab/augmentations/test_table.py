@@ -41,7 +41,7 @@ def test_the_papers_rows_and_ours_are_all_there() -> None:
         "histogram",
         "hed_jitter",
         "randstainna",
-        "style_change",
+        "own_style",
         "camera",
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["BASELINE_NAME", "group_of", "method_name", "target_name"]
+__all__ = ["BASELINE_NAME", "group_of", "method_name", "source_name", "target_name"]
 
 BASELINE_NAME: Final = "no augmentation"
 _STRONG: Final = "color_jitter(brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1)"
@@ -17,7 +17,12 @@ _PARTS: Final = MappingProxyType(
         "colorist(sampler='beyond', p=0.8, method='covariance', spread=0.3)": "beyond (covariance, p = 0.8, spread 0.3)",
         "colorist(sampler='beyond', p=0.8, method='covariance')": "beyond (covariance, p = 0.8)",
         "colorist(sampler='beyond', p=0.5, method='covariance')": "beyond (covariance)",
-        "style_change(p=0.8, scale=2.0)": "style_change (p = 0.8, scale 2)",
+        "colorist(sampler='beyond', p=0.3, method='covariance')": "beyond (covariance, p = 0.3)",
+        "own_style(p=0.8, scale=2.0)": "own_style (p = 0.8, scale 2)",
+        "own_style(p=0.3, scale=0.5)": "own_style (p = 0.3, scale 0.5)",
+        "own_style(p=0.3, method='mean_std')": "own_style (p = 0.3, mean_std)",
+        "own_style(p=0.3)": "own_style (p = 0.3)",
+        "own_style(p=0.2)": "own_style (p = 0.2)",
         "colorist(sampler='beyond', p=0.5, spread=0.3)": "beyond (spread 0.3)",
         "colorist(sampler='beyond', p=0.8)": "beyond (p = 0.8)",
         "colorist(sampler='beyond', p=0.5)": "beyond",
@@ -82,6 +87,22 @@ def target_name(dataset: str) -> str:
     return (
         f"{task}: {' and '.join(_SOURCES.get(source, source) for source in sources.split('-'))} → {_SOURCES.get(target, target)}"
     )
+
+
+def source_name(dataset: str) -> str:
+    """Return the task and the domains that train.
+
+    Args:
+        dataset: The dataset as a configuration names it.
+
+    Returns:
+        The name for people.
+
+    Example:
+        >>> source_name("blood-acevedo20-bccd-to-zheng18_tecom-48")
+        'blood: A and B'
+    """
+    return target_name(dataset).partition(" → ")[0]
 
 
 def group_of(dataset: str) -> str:

@@ -30,7 +30,7 @@ __all__ = [
     "with_range",
 ]
 
-CHOSEN: Final = "style_change+randaugment"  #: on the targets for choosing
+CHOSEN: Final = "own_style+randaugment"  #: on the targets for choosing
 BEYOND: Final = "colorist(sampler='beyond', p=0.5, method='covariance')+randaugment"  #: the like of it in the library
 TOGETHER: Final = "colorist+randaugment"
 _POINTS: Final = Digits(1)
@@ -262,11 +262,11 @@ def finding(rows: Sequence[Row]) -> str:
     words = (
         f"On nine unseen targets, Colorist + RandAugment gained {both(gain(TOGETHER))} points over no augmentation, from scratch "
         f"and with frozen features; RandAugment alone gained {both(gain('RandAugment'), _short)}, Colorist alone "
-        f"{both(gain('Colorist'), _short)}. `style_change` + RandAugment, chosen on four other targets, gained "
+        f"{both(gain('Colorist'), _short)}. `own_style` + RandAugment, chosen on four other targets, gained "
         f"{both(gain(CHOSEN))}, and changed the accuracy at the source by {both(gain(CHOSEN, 'source'), _short)}. With test "
         f"images harmonised that lie outside the bank, the gains are {both(gain(TOGETHER, 'test_gated'))} for Colorist + "
         f"RandAugment, {both(gain('RandAugment', 'test_gated'), _short)} for RandAugment alone and "
-        f"{both(gain(CHOSEN, 'test_gated'), _short)} for `style_change` + RandAugment. Harmonising the images outside the "
+        f"{both(gain(CHOSEN, 'test_gated'), _short)} for `own_style` + RandAugment. Harmonising the images outside the "
         f"bank added {both(added(BASELINE))} to networks trained without augmentation, and {both(added(TOGETHER))} to those "
         "trained with Colorist + RandAugment. In brackets: 95 % intervals."
     )

@@ -12,7 +12,7 @@ NAMED = {
     "randaugment": 0.05,
     "colorist+randaugment": 0.06,
     "colorist(sampler='beyond', p=0.5, method='covariance')+randaugment": 0.07,
-    "style_change+randaugment": 0.08,
+    "own_style+randaugment": 0.08,
 }
 
 
