@@ -111,12 +111,12 @@ clean: ## remove the environments and everything that was built
 	fi
 	@touch $@
 
-.venv-lowest/.dev: .venv-lowest/.made $(INPUTS) tools/lowest.py
+.venv-lowest/.dev: .venv-lowest/.made $(INPUTS) tools/lowest.py constraints.txt
 	@echo "Installing recolorist with its lowest dependencies"
 	@.venv-lowest/bin/python tools/lowest.py > .venv-lowest/lowest.txt
 	@.venv-lowest/bin/python tools/lowest.py datasets >> .venv-lowest/lowest.txt # newer ones, and newer pyarrow, want NumPy 2
 	@.venv-lowest/bin/python tools/lowest.py parquet >> .venv-lowest/lowest.txt
-	@.venv-lowest/bin/python $(INSTALL) -c .venv-lowest/lowest.txt -e '.[dev]'
+	@.venv-lowest/bin/python $(INSTALL) -c constraints.txt -c .venv-lowest/lowest.txt -e '.[dev]'
 	@touch $@
 
 # colorist-aug and the stain normalisers pin versions that collide with everyone else's, so they come without their dependencies, and

@@ -53,7 +53,7 @@ def read_raster(data: bytes, form: str, reading: Reading) -> Picture:
 def _read_bmp(data: bytes, reading: Reading) -> Picture:
     image = BmpImageFile(io.BytesIO(data))
     refuse_huge(image.width * image.height, reading.max_pixels)
-    if image.tile[0].codec_name == "bmp_rle":  # runs may leave pixels out, which Pillow fills with the first colour
+    if image.tile[0][0] == "bmp_rle":  # runs may leave pixels out, which Pillow fills with the first colour
         raise ImageError("it is a BMP compressed by run lengths, which may leave pixels out; save it without compression")
     return Picture(pixels_of(image, reading), None, image.info.get("icc_profile"))
 
@@ -63,7 +63,7 @@ def _read_gif(data: bytes, reading: Reading) -> Picture:
     file = GifImageFile(io.BytesIO(data))
     image: Image.Image = file
     refuse_huge(image.width * image.height, reading.max_pixels)
-    if file.tile and file.tile[0].extents != (0, 0, *image.size):
+    if file.tile and file.tile[0][1] != (0, 0, *image.size):
         raise ImageError(f"its first frame does not cover its {image.width} x {image.height} pixels; save the frame by itself")
     if image.mode == "P":
         palette = np.array(image.getpalette("RGB")).reshape(-1, 3)

@@ -46,7 +46,7 @@ def small(**changes: bytes) -> dict[str, bytes]:
 
 class TestConvert:
     def test_arrays_are_the_same(self, tmp_path: Path) -> None:
-        np.savez_compressed(tmp_path / "a.npz", allow_pickle=False, **SMALL)
+        np.savez_compressed(tmp_path / "a.npz", **SMALL)  # type: ignore[arg-type]
         origin = convert(tmp_path / "a.npz", tmp_path / "a")
         folder = tmp_path / "a"
         assert sorted(path.stem for path in folder.glob("*.npy")) == sorted(NAMES) == sorted(origin.arrays)
@@ -191,11 +191,11 @@ class TestShapes:
 
     def test_labels_of_the_wrong_kind(self, tmp_path: Path) -> None:
         two = {name: array if "images" in name else np.zeros((3, 2), np.uint8) for name, array in SMALL.items()}
-        np.savez(tmp_path / "breastmnist_224.npz", allow_pickle=False, **two)
+        np.savez(tmp_path / "breastmnist_224.npz", **two)  # type: ignore[arg-type]
         with pytest.raises(ArrayError, match="has one label to an image"):
             index(card_of("breastmnist"), tmp_path)
         sevens = {name: array if "images" in name else np.full((3, 14), 7) for name, array in SMALL.items()}
-        np.savez(tmp_path / "chestmnist_224.npz", allow_pickle=False, **sevens)
+        np.savez(tmp_path / "chestmnist_224.npz", **sevens)  # type: ignore[arg-type]
         with pytest.raises(ArrayError, match="14 columns of 0 and 1"):
             index(card_of("chestmnist"), tmp_path)
 
@@ -220,7 +220,7 @@ def test_eight_workers_share_one_map(tmp_path: Path) -> None:
     images = np.random.default_rng(1).integers(0, 256, (count, side, side, 3), dtype=np.uint8)
     arrays = {name: images[:2] if "images" in name else np.array([[0], [1]]) for name in NAMES}
     arrays |= {"train_images": images, "train_labels": np.arange(count)[:, None] % 2}
-    np.savez(tmp_path / "breastmnist_224.npz", allow_pickle=False, **arrays)
+    np.savez(tmp_path / "breastmnist_224.npz", **arrays)  # type: ignore[arg-type]
     manifest = index(card_of("breastmnist"), tmp_path, allow_different=True)
     samples = Samples(manifest, "train", root=tmp_path, size=None)
     context = multiprocessing.get_context("fork")

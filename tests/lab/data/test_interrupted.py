@@ -55,7 +55,7 @@ class TestKilled:
         """Either the folder is not there, or it is whole."""
         images = np.random.default_rng(1).integers(0, 256, (120, 224, 224, 3), dtype=np.uint8)
         members = {name: images if "images" in name else np.zeros((120, 1), np.uint8) for name in arrays.NAMES}
-        np.savez(tmp_path / "a.npz", allow_pickle=False, **members)
+        np.savez(tmp_path / "a.npz", **members)  # type: ignore[arg-type]
         code = "import sys, pathlib; from recolorist_lab.data.arrays import convert; convert(*map(pathlib.Path, sys.argv[1:]))"
         rng = random.Random(1)
         for _ in range(4):

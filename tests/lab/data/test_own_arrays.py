@@ -20,7 +20,7 @@ IMAGES = np.random.default_rng(0).integers(0, 256, (6, 8, 8, 3), dtype=np.uint8)
 
 
 def saved(folder: Path, **arrays: Any) -> Path:
-    np.savez(folder / "mine.npz", allow_pickle=any(array.dtype == object for array in arrays.values()), **arrays)
+    np.savez(folder / "mine.npz", **arrays)
     return folder / "mine.npz"
 
 

@@ -96,7 +96,7 @@ def tarred(members: Mapping[str, bytes]) -> bytes:
 
 def saved_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
     return buffer.getvalue()
 
 

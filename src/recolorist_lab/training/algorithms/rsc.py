@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -76,8 +77,13 @@ def below_percentile(values: Tensor, drop: float) -> Tensor:
         >>> below_percentile(torch.tensor([[1.0, 2.0, 3.0, 4.0]]), 0.5)
         tensor([[1., 1., 0., 0.]])
     """
-    limit = torch.quantile(values.float(), 1.0 - drop, dim=1, keepdim=True)
-    return (values.float() < limit).to(values.dtype)
+    ordered = values.float().sort(dim=1).values
+    place = (1.0 - drop) * (values.shape[1] - 1)
+    low = ordered[:, int(place)]
+    high = ordered[:, math.ceil(place)]
+    # torch.quantile rounds a place next to a whole number differently from version to version
+    limit = low + (high - low) * (place - int(place))
+    return (values.float() < limit[:, None]).to(values.dtype)
 
 
 def _truth(task: Task, variant: str, targets: Tensor) -> Tensor:
