@@ -68,10 +68,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def names_of(page: str) -> dict[str, Any]:
     """What a page takes for granted in its Python, and does not make itself."""
-    if page == "README.md":
-        from recolorist._torchvision_ops import declare_missing_ops
-
-        declare_missing_ops()  # before torchvision, whose wheel may be built for another torch
     return _torch_names() if page == "docs/torch.md" else {}
 
 
