@@ -236,7 +236,7 @@ def test_images_that_lost_detail_are_counted(tmp_path: Path) -> None:
     for name, pixels in (("in/cell.png", cell), ("in/other.png", style), ("style.png", style)):
         Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8)).save(tmp_path / name)
     words = ("harmonise", tmp_path / "in", "--to", tmp_path / "style.png", "--jobs", "1")
-    line = "1 lost detail in more than 2 % of the patches, flagged 'detail_lost'; --max-loss 0.01 keeps it"
+    line = "1 lost detail in more than 2 % of the patches, flagged 'detail_lost'; --max-loss 0.01 limits it"
     assert line in run_here(*words, tmp_path / "a").out.splitlines()
     assert "lost detail" not in run_here(*words, tmp_path / "b", "--max-loss", "0.01").out
     assert run_json(*words, tmp_path / "c")["detail_lost"] == 1  # an image, although three channels are flagged

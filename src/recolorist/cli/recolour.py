@@ -125,7 +125,7 @@ def _report(result: RunResult, out: Path, *, as_json: bool) -> None:
         if summary["detail_lost"]:
             common.echo(
                 f"{summary['detail_lost']} lost detail in more than 2 % of the patches, flagged 'detail_lost'; "
-                "--max-loss 0.01 keeps it"
+                "--max-loss 0.01 limits it"
             )
         if clipped:
             common.echo(
