@@ -145,11 +145,13 @@ def damages(ledger: Ledger, studies: Sequence[Study]) -> tuple[int, dict[str, st
 def _picture(overview: Survey, *, cells: bool) -> RenderableType:
     table = Table(title=overview.study, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
     table.add_column("grid", no_wrap=True)
-    for name in ("cells", *STATES):
+    total = overview.count()
+    shown = [name for name in STATES if name == "done" or total[name]]  # all of them would not fit into 80 columns
+    for name in ("cells", *shown):
         table.add_column(name, justify="right", no_wrap=True)
     for grid in dict.fromkeys(cell.grid for cell, _ in overview.cells):
         counts = overview.count(grid)
-        table.add_row(Text(grid), str(sum(counts.values())), *(str(counts[name] or "·") for name in STATES))
+        table.add_row(Text(grid), str(sum(counts.values())), *(str(counts[name] or "·") for name in shown))
     lines = [Text(f"{state.name:8} {cell.name}  {state.detail}") for cell, state in overview.cells if cells or _is_news(state)]
     return Group(table, *lines, Text(_remaining_text(overview)))
 

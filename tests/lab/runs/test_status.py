@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from recolorist_lab.runs.ledger import Ledger
+from recolorist_lab.runs.status import show, survey
 from recolorist_lab.runs.study import load
 from tests.lab.command import answer, begun, lab
 from tests.lab.study_files import grid, rehearsal, until
@@ -31,6 +32,14 @@ class TestStatus:
         assert status["seconds_left"] == pytest.approx(2 * seconds)  # two cells to do, one at work, one finished to go by
         assert "Time left: about 0 min " in text
         assert f"{os.uname().nodename}, process " in text
+
+    def test_names_are_whole_in_80_columns(
+        self, tmp_path: Path, book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", "80")
+        name = "target-1-a-hospital-with-a-long-name"
+        show(survey(load(rehearsal(tmp_path, grid([1], name=name))), Ledger(book)))
+        assert {"grid", "cells", "done", "missing", name} < set(capsys.readouterr().out.split())
 
     def test_watching_ends_when_nothing_is_left(self, done: Path, book: Path) -> None:
         outcome = lab("sweep", "status", done, "--ledger", book, "--watch")
