@@ -28,6 +28,7 @@ napoleon_custom_sections = ["Targets", "Image types", "Number of channels", "Sha
 napoleon_use_ivar = True  # an attribute described in the class docstring is not indexed a second time
 
 html_theme = "furo"
+pygments_dark_style = "github-dark"  # the theme's own underlines modules like links
 html_title = f"Recolorist {release}"
 html_math_renderer = "mathml"
 html_static_path = ["static"]
