@@ -40,6 +40,8 @@ UNREACHABLE = {
         ("split=train/max_pixels/a.png is damaged", "split=train/max_pixels/a.png is damaged"),
         ("/data/strict=True/max_pixels.png exists", "/data/strict=True/max_pixels.png exists"),
         ("colour=3 is no option", "colour=3 is no option"),
+        ("(bank build, masks=None), or measure both with mask='tissue'.", "(bank build), or measure both with --mask tissue."),
+        ("(bank build --mask fundus, masks='fundus'), or with mask=None.", "(bank build --mask fundus), or without --mask."),
     ],
 )
 def test_names_become_options_and_files_stay(message: str, expected: str) -> None:

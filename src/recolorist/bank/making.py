@@ -84,10 +84,10 @@ def warn_of_other_mask(bank: str | None, mask: Any, subject: str) -> None:
     if bank not in comparable or now not in comparable or now == bank:
         return
     rule = "" if now == ALL_PIXELS else f" --mask {now}"
-    same = "without a mask" if bank == ALL_PIXELS else f"with mask={bank!r}"
     warnings.warn(
         f"the bank was measured on {describe_mask(bank)}, and {subject} on {describe_mask(now)}. Their means and deviations "
-        f"are not comparable: build the bank in the same way (bank build{rule}, masks={mask!r}), or measure both {same}.",
+        f"are not comparable: build the bank in the same way (bank build{rule}, masks={mask!r}), or measure both with "
+        f"mask={None if bank == ALL_PIXELS else bank!r}.",
         PreprocessingWarning,
         stacklevel=3,
     )

@@ -21,6 +21,7 @@ _REMEDIES: Final = (
     ),
     ("float('inf')", "inf"),
     ("image.convert('RGB')", "--convert"),
+    ("with mask=None", "without --mask"),
 )
 #: Options that are called differently there.
 _NAMES: Final = {
@@ -52,6 +53,7 @@ def for_commands(message: str) -> str:
     """
     for python, command in _REMEDIES:
         message = message.replace(python, command)
+    message = re.sub(r", masks=(?:None|'\w+')(?=\))", "", message)  # the same remedy in Python, behind the command
     message = re.sub(rf"(?<![\w/.\\-])([a-z_]+)={_VALUE}(?![\w/\\])", _replace_pair, message)
     return re.sub(r"(?<![\w/.\\-])([a-z]+(?:_[a-z]+)+)(?![\w/\\.=(])", _replace_name, message)
 
