@@ -87,7 +87,7 @@ class Registry(Mapping[str, T], Generic[T]):
         self._adapted: dict[Plugin, T] = {}
 
     def __getitem__(self, name: str) -> T:
-        added = self._added()
+        added = self._find_added()
         if name not in added:
             return self.built_in[name]
         plugin = added[name]
@@ -96,13 +96,13 @@ class Registry(Mapping[str, T], Generic[T]):
         return self._adapted[plugin]
 
     def __iter__(self) -> Iterator[str]:
-        return iter((*self.built_in, *self._added()))
+        return iter((*self.built_in, *self._find_added()))
 
     def __len__(self) -> int:
-        return len(self.built_in) + len(self._added())
+        return len(self.built_in) + len(self._find_added())
 
     def __contains__(self, name: object) -> bool:
-        return name in self.built_in or name in self._added()
+        return name in self.built_in or name in self._find_added()
 
     def module_of(self, name: str) -> str | None:
         """Return the module of a plugin.
@@ -113,10 +113,10 @@ class Registry(Mapping[str, T], Generic[T]):
         Returns:
             The module's name; None for what is built in, and for unknown names.
         """
-        plugin = self._added().get(name)
+        plugin = self._find_added().get(name)
         return None if plugin is None else plugin.module
 
-    def _added(self) -> dict[str, Plugin]:
+    def _find_added(self) -> dict[str, Plugin]:
         added = plugins(self._group)
         if collisions := [name for name in added if name in self.built_in]:
             raise OptionError(

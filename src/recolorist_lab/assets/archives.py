@@ -55,8 +55,8 @@ def unpack(archive: str | Path, target: str | Path, caps: Caps | None = None) ->
     if goal.is_symlink() or (goal.exists() and (not goal.is_dir() or any(goal.iterdir()))):
         raise ArchiveError(f"{display_path(goal)} exists and is not an empty folder; name another one, or remove it")
     try:
-        with _opened(source) as opened:
-            plan = _checked(opened, source.stat().st_size, caps)
+        with _open_archive(source) as opened:
+            plan = _plan_files(opened, source.stat().st_size, caps)
             goal.parent.mkdir(parents=True, exist_ok=True)
             refuse_full_disk(goal.parent, sum(plan.values()), ArchiveError)
             _write(opened, plan, goal)
@@ -82,8 +82,8 @@ def check_archive(archive: str | Path, caps: Caps | None = None) -> int:
     """
     source, caps = Path(archive), caps or Caps()
     try:
-        with _opened(source) as opened:
-            plan = _checked(opened, source.stat().st_size, caps)
+        with _open_archive(source) as opened:
+            plan = _plan_files(opened, source.stat().st_size, caps)
             for _, content in opened.contents():
                 while content.read(_CHUNK):
                     pass
@@ -124,7 +124,7 @@ def safe_name(name: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[OpenArchive]:
+def _open_archive(path: Path) -> Iterator[OpenArchive]:
     with path.open("rb") as file:
         start = file.read(4)
         file.seek(0)
@@ -134,7 +134,7 @@ def _opened(path: Path) -> Iterator[OpenArchive]:
             yield open_tar(file, path.stat().st_size)
 
 
-def _checked(opened: OpenArchive, packed: int, caps: Caps) -> dict[str, int]:
+def _plan_files(opened: OpenArchive, packed: int, caps: Caps) -> dict[str, int]:
     """The files to write, as paths, with their sizes. Reads all headers and no content."""
     kinds: dict[str, bool] = {}  # name as the strictest system compares it, and whether it is a folder
     plan: dict[str, int] = {}

@@ -212,11 +212,11 @@ def differences(other: Mapping[str, Any], present: Mapping[str, Any]) -> list[st
             parts += [f"without {item} now" for item in before if item not in now]
             fields.append(f"{name}: {', '.join(parts) or 'in another order'}")
         else:
-            fields.append(f"{name}: {_shown(name, before)} there, {_shown(name, now)} now")
+            fields.append(f"{name}: {_format_value(name, before)} there, {_format_value(name, now)} now")
     return fields
 
 
-def _shown(name: str, value: object) -> str:
+def _format_value(name: str, value: object) -> str:
     """Format a value; one that is not set is the method's own."""
     is_unset = name in _UNSET and value == _UNSET[name]
     return "the method's own" if is_unset else repr(value)
@@ -275,11 +275,11 @@ def _as_text(config: TransferTrain, run: str, result: Result) -> str:
     losses = ", ".join(f"{name} {value:.4g}" for name, value in values["loss"].items())
     return (
         f"{config.method} on {config.dataset}: {values['steps']:,} steps, {values['seconds_per_step']:.3f} s each; "
-        f"loss {losses}; {_kept_text(values['kept'])}; run {run[:12]}."
+        f"loss {losses}; {_describe_kept(values['kept'])}; run {run[:12]}."
     )
 
 
-def _kept_text(kept: Mapping[str, Any]) -> str:
+def _describe_kept(kept: Mapping[str, Any]) -> str:
     if kept["keep"] == "best":
         return f"kept the weights after step {kept['step']:,}, validation loss {kept['validation_loss']:.4g}"
     return "kept the weights of the last step"

@@ -90,7 +90,7 @@ def reproduce(
     for words in plan.left_out:
         say(f"Left out: {words}.")
     if not quick:
-        plan, needs = _prepared(plan, book, say, start=not dry_run, yes=yes, partial=partial)
+        plan, needs = _prepare(plan, book, say, start=not dry_run, yes=yes, partial=partial)
         summary["needs"] = needs.to_json()
     if dry_run:
         say("Nothing was started.")
@@ -106,7 +106,7 @@ def reproduce(
 # ---- the full study: what it needs, and whether to start --------------------------------------------------------------------
 
 
-def _prepared(plan: Reproduction, book: Ledger, say: Any, *, start: bool, yes: bool, partial: bool) -> tuple[Reproduction, Needs]:
+def _prepare(plan: Reproduction, book: Ledger, say: Any, *, start: bool, yes: bool, partial: bool) -> tuple[Reproduction, Needs]:
     """Print what is needed, ask, and fetch open data; read the plan again, since data are part of every run id."""
     from dataclasses import replace
 

@@ -58,27 +58,27 @@ def make_folds(manifest: Manifest, seeds: int, test_share: float = 0.0) -> list[
             "out to test on each of them in turn"
         )
     if test_share:
-        return [_checked(_shared(manifest, test_share, seed)) for seed in range(seeds)]
+        return [_check_classes(_split_by_share(manifest, test_share, seed)) for seed in range(seeds)]
     if len(hospitals) < 2:
         raise OptionError(
             f"all images are of one hospital, {hospitals[0]!r}; hold out a share of them with --test-share 0.3, or name the "
             "column that holds the hospital with --hospital-column"
         )
-    return [_checked(_left_out(manifest, hospital, number, seeds)) for number, hospital in enumerate(hospitals, 1)]
+    return [_check_classes(_leave_out(manifest, hospital, number, seeds)) for number, hospital in enumerate(hospitals, 1)]
 
 
-def _shared(manifest: Manifest, test_share: float, seed: int) -> Fold:
+def _split_by_share(manifest: Manifest, test_share: float, seed: int) -> Fold:
     divided = split_by_shares(manifest, test=test_share, seed=seed)
     return _fold(divided, f"split-{seed + 1}", f"split {seed + 1}", (seed,))
 
 
-def _left_out(manifest: Manifest, hospital: str, number: int, seeds: int) -> Fold:
+def _leave_out(manifest: Manifest, hospital: str, number: int, seeds: int) -> Fold:
     entries = [replace(entry, split="test" if entry.domain == hospital else "train") for entry in manifest]
     name = f"target-{number}-{re.sub(r'[^A-Za-z0-9]+', '-', hospital).strip('-').lower()}"
     return _fold(Manifest.of(entries, manifest.facts), name, hospital, tuple(range(seeds)))
 
 
-def _checked(fold: Fold) -> Fold:
+def _check_classes(fold: Fold) -> Fold:
     """Refuse a division in which nothing can be learnt, or nothing that is learnt can be tested."""
     train, test = (
         {name for name, count in zip(fold.manifest.facts.classes, fold.manifest.class_counts(split), strict=True) if count}

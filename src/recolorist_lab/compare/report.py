@@ -103,24 +103,24 @@ def _sentences(comparison: Comparison) -> dict[str, list[str]]:
     return {"can_conclude": can_conclude(comparison), "cannot_conclude": cannot_conclude(comparison)}
 
 
-def _about(comparison: Comparison) -> str:
+def _describe_measurement(comparison: Comparison) -> str:
     training = comparison.training
     images = ", ".join(f"{target} {count:,}" for target, count in comparison.images.items())
     how = (
-        f"{_counted(comparison.seeds, 'seed')}, each with test images of its own"
+        f"{_format_count(comparison.seeds, 'seed')}, each with test images of its own"
         if comparison.is_one_hospital
-        else f"each hospital left out of training in turn, {_counted(comparison.seeds, 'seed')}"
+        else f"each hospital left out of training in turn, {_format_count(comparison.seeds, 'seed')}"
     )
     return (
         f"Images tested on: {images}. Classes: {', '.join(comparison.classes)}. {training.model}, {training.size} pixels, "
-        f"{_counted(training.epochs, 'epoch')}, {how}. The weights of the last epoch are tested. A fifth of the training images "
-        "is held out for the accuracy at the hospitals trained on. Harmonised: every test image is matched to the average style "
-        "of the training images first. Differences are between trainings with the same target and seed; intervals come from a "
-        "bootstrap over targets, then seeds."
+        f"{_format_count(training.epochs, 'epoch')}, {how}. The weights of the last epoch are tested. A fifth of the training "
+        "images is held out for the accuracy at the hospitals trained on. Harmonised: every test image is matched to the average "
+        "style of the training images first. Differences are between trainings with the same target and seed; intervals come "
+        "from a bootstrap over targets, then seeds."
     )
 
 
-def _counted(count: int, name: str) -> str:
+def _format_count(count: int, name: str) -> str:
     return f"{count} {name}" if count == 1 else f"{count} {name}s"
 
 
@@ -131,7 +131,7 @@ def _markdown(comparison: Comparison) -> str:
     lines += [writers.markdown(_table(comparison)).rstrip()]
     for heading, sentences in others:
         lines += ["", f"## {heading}", "", *(f"- {sentence}" for sentence in sentences)]
-    return "\n".join([*lines, "", "## How it was measured", "", _about(comparison), ""])
+    return "\n".join([*lines, "", "## How it was measured", "", _describe_measurement(comparison), ""])
 
 
 def _html(comparison: Comparison, picture: bytes) -> str:
@@ -144,7 +144,7 @@ def _html(comparison: Comparison, picture: bytes) -> str:
         f'<section class="card">{chart(image)}</section>',
         _card("Balanced accuracy", chart(writers.html(_table(comparison)))),
         *others,
-        _card("How it was measured", f"<p>{escape(_about(comparison))}</p>"),
+        _card("How it was measured", f"<p>{escape(_describe_measurement(comparison))}</p>"),
     ]
     return page("Does it help?", "\n".join(body), _STYLE)
 

@@ -29,7 +29,7 @@ def can_conclude(comparison: Comparison) -> list[str]:
     if base.known.mean() < comparison.chance + _least_gain(comparison):
         return [_nothing_learnt(comparison)]
     sentences = [_verdict(method, comparison) for method in comparison.methods if method.difference is not None]
-    return [_shift(comparison), *sentences, _harmonised(comparison), _highest(comparison)]
+    return [_shift(comparison), *sentences, _harmonised_sentence(comparison), _highest(comparison)]
 
 
 def cannot_conclude(comparison: Comparison) -> list[str]:
@@ -113,10 +113,10 @@ def _verdict(method: MethodResult, comparison: Comparison) -> str:
         return f"{_capital(method.title)} raised it by {_points(gain)}; {count}."
     if gain.is_loss:
         return f"{_capital(method.title)} lowered it by {_points(gain, -1)}; {count}."
-    return f"{_capital(method.title)} made no difference that is distinct from chance: {_signed(gain)}; {count}."
+    return f"{_capital(method.title)} made no difference that is distinct from chance: {_format_difference(gain)}; {count}."
 
 
-def _harmonised(comparison: Comparison) -> str:
+def _harmonised_sentence(comparison: Comparison) -> str:
     gain = comparison.baseline.harmonised_difference
     start = "Matching each test image to the average training style, without retraining,"
     if not gain.is_enough:
@@ -125,7 +125,7 @@ def _harmonised(comparison: Comparison) -> str:
         return f"{start} raised it by {_points(gain)}."
     if gain.is_loss:
         return f"{start} lowered it by {_points(gain, -1)}."
-    return f"{start} made no difference that is distinct from chance: {_signed(gain)}."
+    return f"{start} made no difference that is distinct from chance: {_format_difference(gain)}."
 
 
 def _highest(comparison: Comparison) -> str:
@@ -145,7 +145,7 @@ def _points(gain: Difference, sign: int = 1) -> str:
     return f"{100 * sign * gain.mean:.1f} points (95 % interval {100 * ends[0]:.1f} to {100 * ends[1]:.1f})"
 
 
-def _signed(gain: Difference) -> str:
+def _format_difference(gain: Difference) -> str:
     return f"{100 * gain.mean:+.1f} points (95 % interval {100 * gain.low:+.1f} to {100 * gain.high:+.1f})"
 
 

@@ -99,7 +99,7 @@ def markdown(table: Table) -> str:
         | rgb | 0.84 |
     """
     rule = "|".join(":---" if column.words else "---:" for column in table.columns)
-    rows = [[_marked(cell, column, _MARKDOWN) for cell, column in zip(row, table.columns, strict=True)] for row in table.rows]
+    rows = [[_format(cell, column, _MARKDOWN) for cell, column in zip(row, table.columns, strict=True)] for row in table.rows]
     head = map(_escape_markdown, table.head)
     lines = [f"| {' | '.join(head)} |", f"|{rule}|", *(f"| {' | '.join(row)} |" for row in rows)]
     return "\n".join(lines) + "\n"
@@ -143,7 +143,7 @@ def latex(table: Table) -> str:
         \bottomrule
         \end{tabular}
     """
-    rows = [[_marked(cell, column, _LATEX_MARKS) for cell, column in zip(row, table.columns, strict=True)] for row in table.rows]
+    rows = [[_format(cell, column, _LATEX_MARKS) for cell, column in zip(row, table.columns, strict=True)] for row in table.rows]
     lines = [" & ".join(row) + r" \\" for row in ([_escape_latex(name) for name in table.head], *rows)]
     form = "".join("l" if column.words else "r" for column in table.columns)
     start = [rf"\begin{{tabular}}{{{form}}}", r"\toprule", lines[0], r"\midrule"]
@@ -163,7 +163,7 @@ def html(table: Table) -> str:
     head = "".join(f'<th scope="col"{mark}>{escape(name)}</th>' for mark, name in zip(classes, table.head, strict=True))
     body = []
     for row in table.rows:
-        first, *cells_after = (_marked(cell, column, _HTML) for cell, column in zip(row, table.columns, strict=True))
+        first, *cells_after = (_format(cell, column, _HTML) for cell, column in zip(row, table.columns, strict=True))
         cells = "".join(f"<td{mark}>{cell}</td>" for mark, cell in zip(classes[1:], cells_after, strict=True))
         body.append(f'<tr><th scope="row">{first}</th>{cells}</tr>')
     return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(body) + "\n</tbody>\n</table>\n"
@@ -193,7 +193,7 @@ _LATEX_MARKS: Final[_Marks] = (_escape_latex, (r"\textbf{", "}"), (r"\texttt{", 
 _HTML: Final[_Marks] = (escape, ("<strong>", "</strong>"), ("<code>", "</code>"))
 
 
-def _marked(cell: Cell, column: Column, marks: _Marks) -> str:
+def _format(cell: Cell, column: Column, marks: _Marks) -> str:
     """Return a cell in a format, with its emphasis."""
     escaped, strong, code = marks
     if not isinstance(cell, tuple):

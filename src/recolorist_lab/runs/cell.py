@@ -126,7 +126,7 @@ def _work(ledger: Ledger, cell: Cell, claim: Claim) -> CellOutcome:
         "resumed_from": context.resumed_from,
     }
     claim.check()
-    ledger.publish(cell, {**_about(cell), "result": result, "files": context.files, "timings": timings})
+    ledger.publish(cell, {**_describe_cell(cell), "result": result, "files": context.files, "timings": timings})
     ledger.clean(cell, claim)
     return CellOutcome("done")
 
@@ -138,7 +138,7 @@ def _kill(children: Iterable[BaseProcess]) -> None:
         child.join()
 
 
-def _about(cell: Cell) -> dict[str, Any]:
+def _describe_cell(cell: Cell) -> dict[str, Any]:
     return {
         "run": cell.run_id,
         "name": cell.name,
@@ -153,7 +153,7 @@ def _fail(ledger: Ledger, cell: Cell, claim: Claim, error: Exception) -> CellOut
     frames = traceback.extract_tb(error.__traceback__)
     trace = [f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}" for frame in frames]  # without machines' folders
     claim.check()
-    ledger.fail(cell, {**_about(cell), "error": message, "trace": trace})
+    ledger.fail(cell, {**_describe_cell(cell), "error": message, "trace": trace})
     return CellOutcome("failed", message)
 
 
@@ -176,7 +176,7 @@ def died(ledger: Ledger, cell: Cell, times: int, how: str) -> CellOutcome:
         if ledger.state(cell).name in {"done", "failed"}:
             return CellOutcome("busy")
         message = f"the process running it died {times} times, the last time {how}; it may need more memory than there is"
-        ledger.fail(cell, {**_about(cell), "error": message, "trace": []})
+        ledger.fail(cell, {**_describe_cell(cell), "error": message, "trace": []})
     return CellOutcome("failed", message)
 
 

@@ -60,7 +60,7 @@ class Holder:
         Returns:
             The holder.
         """
-        return cls(_machine(), socket.gethostname(), os.getpid(), _started(os.getpid()))
+        return cls(_machine(), socket.gethostname(), os.getpid(), _start_time(os.getpid()))
 
     def is_gone(self) -> bool:
         """Return whether the process is known to have ended.
@@ -68,7 +68,7 @@ class Holder:
         Returns:
             False where that cannot be known.
         """
-        return bool(self.machine) and self.machine == _machine() and _started(self.pid) != self.started
+        return bool(self.machine) and self.machine == _machine() and _start_time(self.pid) != self.started
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ def _link(folder: Path, number: int, lease: float) -> Claim | None:
     temporary = _write_claim(folder, {"holder": asdict(Holder.this()), "lease": lease})
     handle = os.open(temporary, os.O_RDONLY)
     try:
-        won = _linked(temporary, path)
+        won = _try_link(temporary, path)
     except BaseException:
         os.close(handle)
         raise
@@ -215,7 +215,7 @@ def _link(folder: Path, number: int, lease: float) -> Claim | None:
     return None
 
 
-def _linked(temporary: Path, path: Path) -> bool:
+def _try_link(temporary: Path, path: Path) -> bool:
     try:
         os.link(temporary, path)
     except FileExistsError:
@@ -260,7 +260,7 @@ def _machine() -> str:
         return ""
 
 
-def _started(pid: int) -> str:
+def _start_time(pid: int) -> str:
     """When a process was started; empty if it is not there, or is dead and only not yet buried."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()

@@ -212,9 +212,9 @@ class Ledger:
             pass
         except CorruptError as error:
             return State("corrupt", str(error))
-        return self._unfinished(cell, self.now() if now is None else now)
+        return self._state_of_unfinished(cell, self.now() if now is None else now)
 
-    def _unfinished(self, cell: Cell, now: float) -> State:
+    def _state_of_unfinished(self, cell: Cell, now: float) -> State:
         folder = self.folder(cell)
         step = max(checkpoints.steps(folder), default=None)
         claim = claims.newest(folder, now)

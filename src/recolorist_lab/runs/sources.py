@@ -254,7 +254,7 @@ def _defined_in(base: str, name: str, roots: tuple[str, ...]) -> str:
     path = _file(base, roots)
     if path is None or _file(inner, roots) is not None:
         return inner if path is not None else base
-    return _passed_on(base, path, path.stat().st_mtime_ns).get(name, base) if path.name == "__init__.py" else base
+    return _names_from_modules(base, path, path.stat().st_mtime_ns).get(name, base) if path.name == "__init__.py" else base
 
 
 @lru_cache(maxsize=1024)
@@ -263,7 +263,7 @@ def _parsed(path: Path, _changed: int) -> ast.Module:
 
 
 @lru_cache(maxsize=256)
-def _passed_on(package: str, path: Path, _changed: int) -> dict[str, str]:
+def _names_from_modules(package: str, path: Path, _changed: int) -> dict[str, str]:
     """The names that a package takes from its modules, and from which; names it loads later are declared for type checkers."""
     statements = _parsed(path, _changed).body
     inner = [part for node in statements if is_typing_block(node) and isinstance(node, ast.If) for part in node.body]

@@ -163,10 +163,10 @@ class _Sweep:
         for cell in list(self.left.values()):
             state = self._ledger.state(cell, now)
             if state.name == "done":
-                self._finished(cell)
+                self._note_finished(cell)
                 self.report.reused += 1
             elif state.name == "failed":
-                self._failed(cell, state.detail)
+                self._note_failed(cell, state.detail)
 
     def fill(self) -> None:
         """Give the engine what is ready, as much as it can take."""
@@ -187,12 +187,12 @@ class _Sweep:
     def _offer(self, cell: Cell, now: float) -> None:
         state = self._ledger.state(cell, now)
         if state.name == "done":
-            self._finished(cell)
+            self._note_finished(cell)
             self.report.elsewhere += 1
         elif state.name == "failed":
-            self._failed(cell, state.detail)
+            self._note_failed(cell, state.detail)
         elif state.name in {"claimed", "running"}:
-            self._later(cell)
+            self._postpone(cell)
         else:
             self._running.add(cell.run_id)
             self._engine.start(cell)
@@ -217,28 +217,28 @@ class _Sweep:
                     f"{cell.name} lost its process {self._lost[cell.run_id]} times, the last time because {outcome.message}; "
                     "something on this machine kills processes. Nothing is lost: mend that, and run the same command again"
                 )
-            self._later(cell)
+            self._postpone(cell)
         if outcome.name == "error":
             raise LedgerError(outcome.message)
         if outcome.name == "done":
-            self._finished(cell)
+            self._note_finished(cell)
             self.report.ran += 1
         elif outcome.name == "reused":
-            self._finished(cell)
+            self._note_finished(cell)
             self.report.elsewhere += 1
         elif outcome.name == "failed":
-            self._failed(cell, outcome.message)
+            self._note_failed(cell, outcome.message)
         elif outcome.name == "busy":
-            self._later(cell)
+            self._postpone(cell)
 
-    def _finished(self, cell: Cell) -> None:
+    def _note_finished(self, cell: Cell) -> None:
         self._done_ids.add(cell.run_id)
         del self.left[cell.run_id]
 
-    def _failed(self, cell: Cell, message: str) -> None:
+    def _note_failed(self, cell: Cell, message: str) -> None:
         self._hopeless.add(cell.run_id)
         self.report.failed[cell.name] = message
         del self.left[cell.run_id]
 
-    def _later(self, cell: Cell) -> None:
+    def _postpone(self, cell: Cell) -> None:
         self._not_before[cell.run_id] = time.monotonic() + _LOOK_AGAIN

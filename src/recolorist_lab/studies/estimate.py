@@ -224,7 +224,7 @@ def needs_of(studies: Sequence[Study], ledger: Ledger, rates: Rates | None) -> N
     hours = [part.hours for part in work]
     total = sum(hour for hour in hours if hour is not None) if rates is not None else None
     gpu = total if rates is None or rates.device == "cuda" else _hours_on_gpu(studies, ledger, rates)
-    return Needs(data_needed(studies), work, rates, gpu, _how(rates, _untimed(studies)))
+    return Needs(data_needed(studies), work, rates, gpu, _explain_estimate(rates, _networks_without_time(studies)))
 
 
 def _hours_on_gpu(studies: Sequence[Study], ledger: Ledger, rates: Rates) -> float:
@@ -268,13 +268,13 @@ def seconds_of(cell: Cell, rates: Rates) -> float | None:
     return KINDS[cell.kind].seconds(cell.config, rates)
 
 
-def _untimed(studies: Iterable[Study]) -> list[str]:
+def _networks_without_time(studies: Iterable[Study]) -> list[str]:
     """Return the names of networks that the paper does not time."""
     methods = {str(getattr(cell.config, "method", "")) for study in studies for cell in study.cells}
     return [network.title for method, network in METHODS.items() if method in methods and not has_printed_time(method)]
 
 
-def _how(rates: Rates | None, untimed: Sequence[str] = ()) -> tuple[str, ...]:
+def _explain_estimate(rates: Rates | None, untimed: Sequence[str] = ()) -> tuple[str, ...]:
     if rates is None:
         return ()
     where = "the GPU of this machine" if rates.device == "cuda" else "the processor of this machine"

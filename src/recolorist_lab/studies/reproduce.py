@@ -131,11 +131,11 @@ def on_device(studies: Iterable[Study], device: str) -> tuple[Study, ...]:
     Returns:
         The same studies.
     """
-    return tuple(dataclasses.replace(study, cells=tuple(_moved(cell, device) for cell in study.cells)) for study in studies)
+    return tuple(dataclasses.replace(study, cells=tuple(_place_cell(cell, device) for cell in study.cells)) for study in studies)
 
 
-def _moved(cell: Cell, device: str) -> Cell:
-    inputs = tuple((grid, _moved(earlier, device)) for grid, earlier in cell.inputs)
+def _place_cell(cell: Cell, device: str) -> Cell:
+    inputs = tuple((grid, _place_cell(earlier, device)) for grid, earlier in cell.inputs)
     if roles(type(cell.config)).get("device") != "operational":
         return dataclasses.replace(cell, inputs=inputs)
     return dataclasses.replace(cell, inputs=inputs, config=dataclasses.replace(cell.config, device=device))

@@ -137,7 +137,7 @@ def publish(ledger: Ledger, cell: Cell) -> None:
     ledger.folder(cell).mkdir(parents=True)
     kept = {name: ledger.keep(cell, name, data) for name, data in files.items()}
     timings = {"started": "2026-01-01T00:00:00+00:00", "seconds": 1.0, "attempt": 0, "resumed_from": None}
-    ledger.publish(cell, {**cells._about(cell), "result": result, "files": kept, "timings": timings})
+    ledger.publish(cell, {**cells._describe_cell(cell), "result": result, "files": kept, "timings": timings})
 
 
 Invented = tuple[dict[str, Any], dict[str, bytes]]

@@ -30,7 +30,7 @@ class RayEngine:
 
     def __init__(self, ledger: Ledger, jobs: int, address: str | None, retries: int) -> None:
         self._ledger = ledger
-        self._ray = _started(jobs, address)
+        self._ray = _start_ray(jobs, address)
         self._task = self._ray.remote(_run)
         self._retries = retries
         self._running: dict[Any, Cell] = {}
@@ -155,7 +155,7 @@ def _run(root: str, lease: float, cell: Cell) -> tuple[str, str]:
     return outcome.name, outcome.message
 
 
-def _started(jobs: int, address: str | None) -> Any:
+def _start_ray(jobs: int, address: str | None) -> Any:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anyone
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # a task without GPUs leaves the variables as they are
     ray = optional.load("ray", "run on a cluster (--engine ray)")

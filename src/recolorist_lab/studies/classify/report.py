@@ -38,7 +38,7 @@ def show(section: Section, cells: Cells, _: Ledger) -> None:
         )
         section.table("data", "The datasets, counted here and as the paper prints them", _datasets(cells))
     _show_other_datasets(section, [row for row in unswept if row["dataset"] not in CARDS])
-    _swept(section, [row for row in rows if row.get("probability") is not None])
+    _add_probabilities(section, [row for row in rows if row.get("probability") is not None])
 
 
 def _show_other_datasets(section: Section, rows: Sequence[Row]) -> None:
@@ -52,7 +52,7 @@ def _show_other_datasets(section: Section, rows: Sequence[Row]) -> None:
             section.table(f"scored{mark}", f"Balanced accuracy on {dataset}", hospitals_table.scored(of_dataset), of_dataset)
 
 
-def _swept(section: Section, rows: Sequence[Row]) -> None:
+def _add_probabilities(section: Section, rows: Sequence[Row]) -> None:
     with_result = finished(rows)
     title = "Balanced accuracy against the probability of the augmentation"
     if with_result and all(row["dataset"] in CARDS for row in rows):
@@ -69,10 +69,10 @@ def _datasets(cells: Cells) -> Table:
     roots = {str(row["dataset"]): cell.config.root for cell, row in cells if row["dataset"] in CARDS and cell.data != ABSENT}
     head, *body = stats_rows([summary(open_dataset(name, roots[name]).manifest, CARDS[name]) for name in CARDS if name in roots])
     columns = [label(head[0]), *(Column(name) for name in (*head[1:-1], "verdict"))]
-    return Table(columns, [*body, *(_uncounted(card) for card in CARDS.values() if card.key not in roots)])
+    return Table(columns, [*body, *(_printed_row(card) for card in CARDS.values() if card.key not in roots)])
 
 
-def _uncounted(card: Card) -> list[Cell]:
+def _printed_row(card: Card) -> list[Cell]:
     """Return the paper's values for a dataset whose manifest is missing."""
     want = card.expected
     sizes = " / ".join(f"{size:,}" for size in want.sizes.values())

@@ -119,7 +119,7 @@ def limits(rows: Iterable[Row]) -> Table:
         The table.
     """
     body = [
-        [titled(str(row["dataset"])), _limit(row), *(_limited(row) if has_result(row) else [GAP] * 7)]
+        [titled(str(row["dataset"])), _limit(row), *(_limit_cells(row) if has_result(row) else [GAP] * 7)]
         for row in sorted(_of(rows, LIMITS), key=_order)
     ]
     return Table(_LIMITED, body)
@@ -141,7 +141,7 @@ def spaces(rows: Iterable[Row]) -> Table:
     return Table(_SPACES, body)
 
 
-def _limited(row: Row) -> list[Cell]:
+def _limit_cells(row: Row) -> list[Cell]:
     return [
         Number(_get(row, "pearson_after_mean")),
         Number(_get(row, "pearson_after_min")),

@@ -54,7 +54,7 @@ def conditions(rows: Sequence[Row]) -> str:
         return ""
     threads = sorted({int(figure_of(row, "threads")) for row in done})
     loads = [figure_of(row, "load_before") for row in done]
-    return _wrapped(
+    return _wrap(
         f"Threads: {' or '.join(map(str, threads))}. Load average before a method was timed: median "
         f"{statistics.median(loads):.1f}, {min(loads):.1f} to {max(loads):.1f}; the methods timed before are part of it."
     )
@@ -93,7 +93,7 @@ def finding(rows: Sequence[Row]) -> str:
         words.append(f"Single float32 images take Colorist {_RATIO.text(times['colorist_float'] / ours)} times its 8-bit time.")
     if "colorist_batch" in times:
         words.append(f"Batches of float32 tensors take {_RATIO.text(times['colorist_batch'] / ours)} times that time an image.")
-    return _wrapped(" ".join(words))
+    return _wrap(" ".join(words))
 
 
 def meter(rows: Sequence[Row]) -> str:
@@ -107,12 +107,12 @@ def meter(rows: Sequence[Row]) -> str:
     """
     sources = {str(row["result.energy_source"]) for row in finished(rows) if row["grid"] == "latency"}
     if sources == {"modelled"}:
-        return _wrapped(
+        return _wrap(
             "No counter of power can be read on this machine, so energy is **modelled**: codecarbon multiplies time by a power "
             "it takes from a table for the processor and a constant for memory. Such a figure says no more than the time it was "
             "made from; processor time is beside it."
         )
-    return _wrapped(f"The column *source* says where energy comes from: {', '.join(sorted(sources))}.")
+    return _wrap(f"The column *source* says where energy comes from: {', '.join(sorted(sources))}.")
 
 
 def largest(rows: Sequence[Row]) -> str:
@@ -132,7 +132,7 @@ def largest(rows: Sequence[Row]) -> str:
     if "colorist" not in times or len(times) == 1:
         return ""
     slowest = max(times, key=times.__getitem__)
-    return _wrapped(
+    return _wrap(
         f"At {side:,} pixels {title(slowest)} takes {_MS.text(times[slowest] / 1000)} seconds, and Colorist "
         f"{_MS.text(times['colorist'])} milliseconds."
     )
@@ -142,5 +142,5 @@ def _is_timed(row: Row) -> bool:
     return row["grid"] == "latency" and row["device"] == "cpu"
 
 
-def _wrapped(words: str) -> str:
+def _wrap(words: str) -> str:
     return textwrap.fill(words, _WIDTH, break_on_hyphens=False, break_long_words=False) + "\n"

@@ -62,7 +62,7 @@ def methods(scores: SpaceScores, metric: str = "artfid", title: str = "ArtFID, m
                 label=_NAMES[method],
                 zorder=3,
             )
-        axes.set_yticks(range(len(spaces)), [_titled(space) for space in spaces])
+        axes.set_yticks(range(len(spaces)), [_label_of(space) for space in spaces])
         axes.set_ylim(-0.6, len(spaces) - 0.4)
         axes.grid(visible=False, axis="y")
         for row in range(len(spaces)):
@@ -91,12 +91,12 @@ def costs(milliseconds: Mapping[str, Mapping[str, Mapping[str, float]]], size: i
             axes.axhline(row, color=figures.LINE, linewidth=0.6, zorder=0)
             axes.plot([quartiles["low"], quartiles["high"]], [row, row], color=colour, linewidth=3.0, solid_capstyle="round")
             axes.scatter(quartiles["median"], row, s=34, color=colour, zorder=3)
-            axes.text(quartiles["median"] * 1.35, row, _shown(quartiles["median"]), va="center", fontsize=8.5, zorder=4)
+            axes.text(quartiles["median"] * 1.35, row, _format_value(quartiles["median"]), va="center", fontsize=8.5, zorder=4)
         axes.set_xscale("log")
         low = min(milliseconds[space]["mean_std"]["median"] for space in spaces)
         high = max(milliseconds[space]["mean_std"]["median"] for space in spaces)
         axes.set_xlim(low / 3, high * 4)
-        axes.set_yticks(range(len(spaces)), [_titled(space) for space in spaces])
+        axes.set_yticks(range(len(spaces)), [_label_of(space) for space in spaces])
         axes.grid(visible=False, axis="y")
         axes.set_xlabel(f"milliseconds of one core for one transfer of {size} × {size} pixels: median and quartiles")
         for colour, label in ((figures.PALETTE[0], "linear: no pixel is converted"), (figures.PALETTE[1], "not linear")):
@@ -106,9 +106,9 @@ def costs(milliseconds: Mapping[str, Mapping[str, Mapping[str, float]]], size: i
     return picture
 
 
-def _titled(space: str) -> str:
+def _label_of(space: str) -> str:
     return paper.TITLES[space] if space in paper.SPACES else f"{paper.TITLES[space]} †"
 
 
-def _shown(value: float) -> str:
+def _format_value(value: float) -> str:
     return f"{value:.3f}" if value < 1 else f"{value:.1f}"

@@ -95,15 +95,15 @@ def significance(scores: SpaceScores, metric: str = "artfid") -> Significance:
     methods = [
         comparison
         for space in scores.spaces
-        for comparison in _compared([(space, method, sample(space, _BASE), sample(space, method)) for method in other_methods])
+        for comparison in _compare([(space, method, sample(space, _BASE), sample(space, method)) for method in other_methods])
     ]
-    spaces = _compared([("rgb", space, sample("rgb", _BASE), sample(space, _BASE)) for space in scores.spaces if space != "rgb"])
+    spaces = _compare([("rgb", space, sample("rgb", _BASE), sample(space, _BASE)) for space in scores.spaces if space != "rgb"])
     ranked = [space for space in scores.spaces if space not in _COPIES or "ycbcr" not in scores.spaces]
     ranks = critical_difference({paper.TITLES[space]: sample(space, _BASE) for space in ranked}, _ALPHA)
     return Significance(metric, tuple(datasets), three, all_methods, tuple(methods), spaces, ranks)
 
 
-def _compared(samples: Sequence[tuple[str, str, list[float], list[float]]]) -> tuple[Compared, ...]:
+def _compare(samples: Sequence[tuple[str, str, list[float], list[float]]]) -> tuple[Compared, ...]:
     # Rounded scores leave differences that are equal but for their last bit, and a test would not see the tie.
     differences = [[round(a - b, _ROUNDING) for a, b in zip(first, second, strict=True)] for _, _, first, second in samples]
     tests = [wilcoxon(sample, [0.0] * len(sample)) for sample in differences]

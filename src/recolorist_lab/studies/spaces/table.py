@@ -220,12 +220,12 @@ def _table_one_row(scores: SpaceScores, space: str, method: str) -> list[Cell]:
     for metric in METRICS:
         cells.append(GAP if printed is None else Number(getattr(printed, metric)))
         if metric == "artfid":
-            cells.append(_corrected(space))
+            cells.append(_corrected_cell(space))
         cells.append(_over_seeds(scores, metric, space, method))
     return cells
 
 
-def _corrected(space: str) -> Cell:
+def _corrected_cell(space: str) -> Cell:
     return "last digit" if space in paper.LAST_DIGIT else Number(paper.CORRECTED_ARTFID.get(space))
 
 
@@ -270,13 +270,13 @@ def by_method(scores: SpaceScores, metric: str = "artfid") -> Table:
         The table.
     """
     rows: list[list[Cell]] = [
-        [_title(space, "mean_std"), *(_marked(scores, metric, space, method) for method in scores.methods)]
+        [_title(space, "mean_std"), *(_mark_if_new(scores, metric, space, method) for method in scores.methods)]
         for space in scores.spaces
     ]
     return Table([label("space"), *(Column(method, digits=METRICS[metric].digits) for method in scores.methods)], rows)
 
 
-def _marked(scores: SpaceScores, metric: str, space: str, method: str) -> Number:
+def _mark_if_new(scores: SpaceScores, metric: str, space: str, method: str) -> Number:
     number = _over_seeds(scores, metric, space, method)
     new = space in paper.SPACES and not in_paper(space, method)  # other spaces are marked as a row
     return replace(number, mark="†") if new else number

@@ -50,7 +50,7 @@ def given(rows: Sequence[Row]) -> str:
         return ""
     steps = [int(_value(row, "steps")) for row in trainings]
     seconds = [_value(row, "steps") * _value(row, "seconds_per_step") for row in trainings]
-    return _wrapped(f"Here: {min(steps):,} to {max(steps):,} steps, {min(seconds):,.0f} to {max(seconds):,.0f} seconds.")
+    return _wrap(f"Here: {min(steps):,} to {max(steps):,} steps, {min(seconds):,.0f} to {max(seconds):,.0f} seconds.")
 
 
 def best_methods(rows: Sequence[Row]) -> dict[str, list[str]]:
@@ -62,7 +62,7 @@ def best_methods(rows: Sequence[Row]) -> dict[str, list[str]]:
     Returns:
         Metrics by the label of the method that is best in them.
     """
-    measured = {name: row for name, row in _measured(rows).items() if row["method"] != NOTHING}
+    measured = {name: row for name, row in _measured_rows(rows).items() if row["method"] != NOTHING}
     best: dict[str, list[str]] = {}
     for metric, (called, sign, _) in _METRICS.items():
         name = min(measured, key=lambda name: sign * _value(measured[name], metric))
@@ -79,7 +79,7 @@ def finding(rows: Sequence[Row]) -> str:
     Returns:
         A list in Markdown; empty without results of Colorist, of a trained network and of contents left as they are.
     """
-    measured = _measured(rows)
+    measured = _measured_rows(rows)
     if not {COLORIST, NOTHING} <= {row["method"] for row in measured.values()}:
         return ""
     methods = {name: row for name, row in measured.items() if row["method"] != NOTHING}
@@ -91,29 +91,29 @@ def finding(rows: Sequence[Row]) -> str:
     by_artfid = sorted(trained, key=lambda name: _value(trained[name], "artfid"))
     far = [name for name in trained if _value(trained[name], "wasserstein") > _value(unchanged, "wasserstein")]
     near = {name: row for name, row in trained.items() if name not in far}
-    nearer = _listed([f"{name} ({_text(row, 'wasserstein')})" for name, row in near.items()]) or "none"
+    nearer = _join_names([f"{name} ({_text(row, 'wasserstein')})" for name, row in near.items()]) or "none"
     worse = [name for name in methods if _value(methods[name], "artfid") > _value(unchanged, "artfid")]
-    best = "; ".join(f"{name} has the best {_listed(metrics)}" for name, metrics in best_methods(rows).items())
+    best = "; ".join(f"{name} has the best {_join_names(metrics)}" for name, metrics in best_methods(rows).items())
     points = [
-        _joined(
+        _join_sentences(
             f"**Of all methods, {best}.** Colorist needs no training, and brings the distance to the style's colours from",
             f"{_text(unchanged, 'wasserstein')} to {_text(ours, 'wasserstein')}.",
         ),
-        _joined(
+        _join_sentences(
             "Of the networks trained here, the lowest ArtFID have",
-            _listed([f"{name} ({_text(trained[name], 'artfid')})" for name in by_artfid[:3]]) + ".",
+            _join_names([f"{name} ({_text(trained[name], 'artfid')})" for name in by_artfid[:3]]) + ".",
         ),
-        _joined(
+        _join_sentences(
             f"**{len(far)} of {len(trained)} have not learnt to take a style**: they end further from its colours than contents",
             f"left as they are. Nearer are {nearer}.",
         ),
         *_variants(trained, both),
-        _joined(
+        _join_sentences(
             f"Left as they are, the contents have a lower ArtFID ({_text(unchanged, 'artfid')}) than {len(worse)} of",
             f"{len(methods)} methods: FID cannot tell that nothing was transferred.",
         ),
     ]
-    return "".join(_wrapped(point, bullet=True) for point in points)
+    return "".join(_wrap(point, bullet=True) for point in points)
 
 
 def _variants(trained: Mapping[str, Row], both: Mapping[str, Row]) -> list[str]:
@@ -125,7 +125,7 @@ def _variants(trained: Mapping[str, Row], both: Mapping[str, Row]) -> list[str]:
     ]
 
 
-def _measured(rows: Sequence[Row]) -> Mapping[str, Row]:
+def _measured_rows(rows: Sequence[Row]) -> Mapping[str, Row]:
     """Return the rows of transfers, without trainings, by label."""
     found = [row for row in finished(rows) if "result.artfid" in row]
     return {label(row) if row["method"] != NOTHING else title(NOTHING): row for row in found}
@@ -139,15 +139,15 @@ def _text(row: Row, metric: str) -> str:
     return f"{_value(row, metric):.{_METRICS[metric][2]}f}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return " and ".join([*([", ".join(names[:-1])] if names[1:] else []), *names[-1:]])
 
 
-def _joined(*parts: str) -> str:
+def _join_sentences(*parts: str) -> str:
     return " ".join(parts)
 
 
-def _wrapped(words: str, *, bullet: bool = False) -> str:
+def _wrap(words: str, *, bullet: bool = False) -> str:
     first, later = ("- ", "  ") if bullet else ("", "")
     lines = textwrap.fill(
         words, _WIDTH, initial_indent=first, subsequent_indent=later, break_on_hyphens=False, break_long_words=False

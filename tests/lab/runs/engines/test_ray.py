@@ -24,7 +24,7 @@ def cell_of(folder: Path, resources: Resources) -> Cell:
 def engine(folder: Path, monkeypatch: pytest.MonkeyPatch, address: str | None, **there: float) -> RayEngine:
     nodes = [{"Alive": True, "Resources": there}, {"Alive": False, "Resources": {"CPU": 99.0, "GPU": 99.0, "memory": 1e12}}]
     fake: Any = SimpleNamespace(nodes=lambda: nodes, remote=lambda function: function)
-    monkeypatch.setattr(ray, "_started", lambda *_: fake)
+    monkeypatch.setattr(ray, "_start_ray", lambda *_: fake)
     return RayEngine(Ledger(folder / "ledger"), 2, address, 0)
 
 
