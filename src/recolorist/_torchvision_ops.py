@@ -1,8 +1,8 @@
 """Let torchvision import beside a torch build that its compiled operators do not fit.
 
-torchvision's wheel carries a compiled library linked against one build of torch. Beside another build (a CUDA torchvision with a
-CPU-only torch, say) that library does not load, and `import torchvision` stops with "operator torchvision::nms does not exist",
-although the transforms need no compiled operator at all. Declaring the two operators by name, without an implementation, is
+torchvision's wheel carries a compiled library linked against one build of torch. Beside another build, such as a CUDA torchvision
+with a CPU-only torch, that library does not load. `import torchvision` then stops with "operator torchvision::nms does not
+exist", although the transforms need no compiled operator. Declaring the two operators by name, without an implementation, is
 enough: the import succeeds, and calling one of them still fails with torch's own message.
 """
 
@@ -22,7 +22,7 @@ _kept_alive: Final[list[object]] = []  # torch forgets a declaration when its Li
 def declare_missing_ops() -> tuple[str, ...]:
     """Import torchvision, declaring its missing operators if that is what stops it.
 
-    The import is tried first and nothing is declared unless it fails for this very reason: a declaration made before a working
+    The import is tried first, and nothing is declared unless it fails for this reason. A declaration made before a working
     compiled library loads would collide with it. Without torch or torchvision nothing happens, so that the caller's own import
     raises the error its user knows.
 

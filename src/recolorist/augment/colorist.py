@@ -42,11 +42,11 @@ _TRIES: Final = 4  # styles tried where a limit is exceeded, before the last one
 class Colorist(ReadOptions):
     """With probability ``p``, give an image the colour statistics of a style drawn from a bank.
 
-    Where a style exceeds ``max_clip`` or ``max_loss`` others are tried; the last one then gives less of its contrast and, if that
-    is not enough, less of its colour. :meth:`as_published` is the paper's setting, :meth:`recommended` that of the recipe.
+    Where a style exceeds ``max_clip`` or ``max_loss`` others are tried. If none keeps the limit, the last one gives less of its
+    contrast and then less of its colour. :meth:`as_published` is the paper's setting, :meth:`recommended` that of the recipe.
 
-    The call draws from the stream of (seed, epoch, index) where an index or key is given, and from a sequence of the worker's
-    own otherwise. Call :meth:`set_epoch` at the beginning of every epoch, or a key has the same colours in all of them: where
+    The call draws from the stream of (seed, epoch, index) where an index or key is given, and from a sequence of the worker's own
+    otherwise. Call :meth:`set_epoch` at the beginning of every epoch. Otherwise a key has the same colours in all of them. Where
     keys come back and no epoch was ever set, a :class:`~recolorist.augment.epochs.RepeatedEpochWarning` says so, once.
 
     Args:
@@ -65,8 +65,8 @@ class Colorist(ReadOptions):
         data_range: Largest value that a float image may hold; 1.0 unless declared.
         preprocessing: What was done to the images, in your words; a bank that says otherwise is warned of.
         allow_split: Accept a bank that is not of a training split.
-        blank: ``"keep"`` leaves images as they are that have nothing in them (:mod:`recolorist.core.blank`), and never draws
-            a style of such an image; ``"match"`` treats them like all others.
+        blank: ``"keep"`` leaves images without content as they are (:mod:`recolorist.core.blank`), and never draws a style of
+            such an image; ``"match"`` treats them like all others.
 
     Raises:
         OptionError: An option is unknown or outside its limits, or the bank does not serve it.

@@ -2,8 +2,8 @@
 
 A keyed draw is a function of (seed, epoch, key), so a key that comes back in the same epoch gets the same colours. Within one
 epoch that is right: a sampler with replacement brings an image several times. But code that never sets an epoch would give every
-image the same colours for the whole training. A few looks at an image in a notebook are no training, so the warning
-comes with the return number :data:`RETURNS` where no epoch was ever set or passed.
+image the same colours for the whole training. Looking at an image a few times in a notebook is no training. So the warning comes
+with the return number :data:`RETURNS` where no epoch was ever set or passed.
 
 An epoch that was set once and then forgotten is noticed later: when nearly every remembered key has come :data:`PASSES` times
 since it was set. A sampler with replacement leaves some keys out of a pass, so it is not taken for that.

@@ -1,6 +1,6 @@
 """Harmonising: an image of another laboratory gets the colours of the bank a model was trained on.
 
-Harmonising helps on images that differ from the training data and can cost accuracy on those that do not. So there is a gate: an
+Harmonising helps on images that differ from the training data and can cost accuracy on those that do not. So there is a gate. An
 image that lies inside the region of the bank, by the distance that :mod:`recolorist.bank.drift` uses, is left as it is.
 """
 

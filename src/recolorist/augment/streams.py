@@ -104,9 +104,9 @@ def fresh_seed() -> int:
 class Sequence:
     """Streams for callers that hide the sample index: one after another, and never the same in two workers or two epochs.
 
-    In a PyTorch worker the loader's own seed for that worker selects the streams: new in each epoch, or, with persistent workers,
-    the sequence goes on. A run with the same ``torch`` seed and the same number of workers repeats. In a forked process without
-    that, the process id is mixed in.
+    In a PyTorch worker the loader's own seed for that worker selects the streams. They are new in each epoch; with persistent
+    workers the sequence goes on. A run with the same ``torch`` seed and the same number of workers repeats. In a forked process
+    without that, the process id is mixed in.
     """
 
     def __init__(self, seed: int) -> None:

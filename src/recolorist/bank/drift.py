@@ -294,9 +294,8 @@ def group_of(
 def _chance_outside(region: Region, is_outside: NDArray[np.bool_], units: NDArray[np.str_] | None) -> float:
     """Return the probability of so many images outside; with patients or slides each of these counts once.
 
-    Images of one patient lie outside together. A patient counts by the share of its images outside, and the bank tells as much
-    of the edge as its patients do, as if the images of each were equal. That finds less than counting images, and is never wrong
-    by them.
+    Images of one patient lie outside together. A patient counts by the share of its images outside. The edge is then known as
+    well as from a bank with one image for each patient. That finds less than counting images, and is never wrong by them.
     """
     above, below = region.styles + 1 - region.rank, region.rank
     if units is None:

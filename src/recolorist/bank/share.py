@@ -1,7 +1,7 @@
 """Banks for sharing: rounded numbers, no keys, and only styles that several images, or patients, have in common.
 
-Exact moments identify an image: whoever holds it can tell whether it is in a bank. Rounded to steps that are small beside the
-spread of a hospital's images, several images fall on the same style, and a bank of them still has the same colours.
+Exact moments identify an image: whoever holds it can tell whether it is in a bank. Styles are rounded to steps that are small
+compared with the spread of a hospital's images. Several images then share one style, and the bank still has the same colours.
 """
 
 from __future__ import annotations

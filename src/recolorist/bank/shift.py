@@ -1,8 +1,8 @@
 """The test of a group: has its mean moved, compared with groups of the same size drawn from the bank?
 
 A group can move as a whole while every image of it stays inside the region of the bank. So the mean of its points is compared
-with the means of groups that are drawn from the bank itself, in coordinates in which the bank's cloud has unit covariance. Images
-of one patient or slide are drawn together.
+with the means of groups drawn from the bank. Coordinates are those in which the bank's cloud has unit covariance. Images of one
+patient or slide are drawn together.
 """
 
 from __future__ import annotations

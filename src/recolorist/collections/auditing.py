@@ -264,8 +264,8 @@ def _loss_of(opened: check.Opened, counts: Counts, mask: Mask, panel: Panel, max
 def _first_level(gain: Array, offset: Array, total: float, limit: float, *, inclusive: bool) -> NDArray[np.int64]:
     """The first level whose mapped value reaches the limit (or, not ``inclusive``, exceeds it); total + 1 if none does.
 
-    Rounding half to even makes −0.5 a zero, which is kept, and 255.5 a 256, which is clipped. A quotient is only nearly right,
-    so it is corrected, by the one level it can be wrong, by evaluating the map itself on both sides.
+    Rounding half to even makes −0.5 a zero, which is kept, and 255.5 a 256, which is clipped. The quotient can be wrong by one
+    level, because of rounding. So the map itself is evaluated on both sides.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         guess = np.ceil((limit - offset) / gain)

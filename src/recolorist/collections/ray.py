@@ -1,7 +1,7 @@
 """The same work on a Ray cluster.
 
-A task whose worker dies is run again; outputs are placed whole and are the same each time, so what it had already written is
-found and kept, and nothing is lost or done twice.
+A task whose worker dies is run again. Outputs are written whole and are the same each time. So what the dead worker had written
+is found and kept, and nothing is lost or done twice.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Match a huge image in two passes of strips: moments in the first, the map in the second.
 
-For integer images the result equals that of the whole image bit for bit, whatever the strips: sums of integers do not depend on
-the order, and the map looks at one pixel at a time. The output appears whole or not at all.
+For integer images the result equals that of the whole image bit for bit, whatever the strips. Sums of integers do not depend on
+the order, and the map changes each pixel by itself. The output appears whole or not at all.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The folder a run writes into: files appear whole or not at all, inside it, and over nobody's work.
 
-Every step is taken relative to an open folder and follows no link, so that nothing is written elsewhere, not even when somebody
-exchanges a folder for a link meanwhile.
+Every step is taken relative to an open folder and follows no link. So nothing is written elsewhere, not even if somebody replaces
+a folder by a link meanwhile.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Synthetic haematoxylin-and-eosin tiles: one tissue, many scanners.
 
-`tissue` draws *where the dyes are*; a `Scanner` decides *how they look*. Keeping the two apart means that the same tissue can
-be scanned twice, so the true answer to "what would the other scanner have shown?" is known. Nothing here is a patient.
+`tissue` draws *where the dyes are*; a `Scanner` decides *how they look*. The two are separate, so the same tissue can be scanned
+twice. What the other scanner would have shown is therefore known. Nothing here is a patient.
 
-The drawing is a cartoon of a glandular mucosa at about half a micrometre a pixel: glands with a lumen and a ring of columnar
-cells, collagen that flows around them, spindle nuclei along the collagen, lymphocytes, clefts. The optics are Beer-Lambert:
-optical densities of the dyes add up, light is attenuated by ten to the minus density.
+The drawing is a simple picture of a glandular mucosa at about half a micrometre a pixel. It has glands with a lumen and a ring of
+columnar cells, collagen around them with spindle nuclei, lymphocytes and clefts. The optics are Beer-Lambert: optical densities
+of the dyes add up, light is attenuated by ten to the minus density.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Write files and folders that appear whole or not at all; the only module that does.
 
 What is written gets a temporary name beside its final one, ``.name.….recolorist.part``, or none where the system allows that. It
-is flushed to the disk and then given its final name, so that neither an exception nor a loss of power leaves a file that is half
-written under that name.
+is flushed to the disk and then given its final name. So neither an exception nor a loss of power leaves a partly written file
+under that name.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Limits on what Zarr reads and unpacks: codecs that give what one chunk holds and nothing more, and no file that is too large.
 
 Zarr unpacks a chunk to whatever its bytes hold, and compares the size afterwards; 33 kB can be a gibibyte. Its second format also
-names any codec of numcodecs, among them ``pickle``, which runs code. Here the codecs of an array are compared with a list, and
-those that unpack are replaced by functions that know how many bytes must come out.
+names any codec of numcodecs, among them ``pickle``, which runs code. Here the codecs of an array are compared with a list. Those
+that unpack are replaced by functions that know how many bytes must come out.
 """
 
 from __future__ import annotations

@@ -81,9 +81,9 @@ class WithParameters(NamedTuple):
 class ParameterCollate:
     """A ``collate_fn`` that gives ``(batch, parameters)``: images as they were, and the maps that were drawn for them.
 
-    Apply them where the batch goes, with :meth:`ColorMatch.apply_parameters`. The samples come from a
-    :class:`ColoristDataset` with ``parameters=True``, which draws for (seed, epoch, index); or from any dataset, and then
-    ``colorist`` draws here, from the worker's own seed.
+    Apply them where the batch goes, with :meth:`ColorMatch.apply_parameters`. The samples come from a :class:`ColoristDataset`
+    with ``parameters=True``, which draws for (seed, epoch, index). Or they come from any dataset; then ``colorist`` draws here,
+    from the worker's own seed.
 
     Args:
         colorist: Draws for samples that carry no parameters: a :class:`recolorist.Colorist`, a bank, or the path of one.
