@@ -25,11 +25,11 @@ Floats = NDArray[np.float32]
 class ToNormalizedTensor:
     """Convert a uint8 image (array, PIL image or tensor) to a normalised float32 tensor (C, H, W).
 
-    It replaces ``[ToImage(), ToDtype(torch.float32, scale=True), Normalize(mean, std)]`` and gives the same bits: these steps are
-    run once, on the 256 values a byte can have, and pixels are looked up. With ``colorist`` each image gets new colours first, as
-    ``colorist(image)`` would, also by looking up: matched values are rounded to whole levels in between, so the result is that of
-    the separate steps. What is not a map of single channels (another space, a histogram method, ``apply_to="mask"``) is applied
-    first and looked up afterwards.
+    It replaces ``[ToImage(), ToDtype(torch.float32, scale=True), Normalize(mean, std)]`` and gives the same bits. These steps are
+    run once, on the 256 values a byte can have, and pixels are looked up. With ``colorist`` each image first gets the colours of
+    ``colorist(image)``, by the same table. Matched values are rounded to whole levels in between, so the result is that of the
+    separate steps. What is not a map of single channels (another space, a histogram method, ``apply_to="mask"``) is applied first
+    and looked up afterwards.
 
     Args:
         mean: Subtracted from each channel in 0 to 1.

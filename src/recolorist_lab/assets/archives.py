@@ -1,8 +1,8 @@
 """Unpacking what others packed: regular files only, inside one folder, and one bad member refuses the whole archive.
 
-Everything is looked at before anything is written; the files then go into a fresh folder beside the target, which takes the
-target's name when all are there. They are not flushed to disk one by one: what a power cut might take, `index` finds when it
-opens them. Zip and tar (plain, gzip, bzip2, xz) are recognised by their first bytes.
+Everything is checked before anything is written. The files then go into a new folder beside the target, which takes the target's
+name when all are there. They are not flushed to disk one by one: what a power cut might take, `index` finds when it opens them.
+Zip and tar (plain, gzip, bzip2, xz) are recognised by their first bytes.
 """
 
 from __future__ import annotations

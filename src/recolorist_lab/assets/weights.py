@@ -1,8 +1,8 @@
 """Weights of the networks that measure and of those that stylise: found, downloaded, checked, and read in this one place.
 
 A file is looked for in the folder that ``RECOLORIST_WEIGHTS`` names, then in the cache (``RECOLORIST_CACHE``, or the platform's),
-then where torch keeps its own downloads, and is downloaded from its official address last. Size and SHA-256 are checked before a
-byte of it is used. ``RECOLORIST_OFFLINE=1`` forbids downloads.
+then where torch keeps its downloads. If it is in none of them, it is downloaded from its official address. Size and SHA-256 are
+checked before a byte of it is used. ``RECOLORIST_OFFLINE=1`` forbids downloads.
 """
 
 from __future__ import annotations

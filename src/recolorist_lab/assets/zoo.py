@@ -1,8 +1,8 @@
 """The authors' 57 published checkpoints, by name; and any folder of the same layout, such as the files our own runs keep.
 
 On the Hugging Face Hub each is a repository of its own, `sdoerrich97/colorist_densenet121_<dataset>_s<seed>`, with
-`model.safetensors` (plain keys of timm) and `config.json`. Here they come from a local folder of folders by those names, from the
-cache, or from the Hub; they are read as safetensors only, strictly, and never run code.
+`model.safetensors` (plain keys of timm) and `config.json`. Here they come from a local folder with sub-folders of those names,
+from the cache, or from the Hub. They are read as safetensors only, every key must fit, and no code is run.
 """
 
 from __future__ import annotations

@@ -27,10 +27,10 @@ __all__ = ["ColoristAugmentation", "HistogramAugmentation", "partners"]
 class ColoristAugmentation(Augmentation):
     """Colorist in training, in one of two modes.
 
-    ``sample``: a coin for each image, and a style from the whole training split, never the image's own; ``styles="unseen"``
-    takes those of the test images instead, which nobody has in practice and which shows the most that styles can give.
-    ``batch_fraction``: in each batch a fixed share of the images, whole numbers rounded down but at least one, takes the style of
-    the next among them.
+    ``sample``: each image is changed with probability p, and takes a style of the whole training split, never its own.
+    ``styles="unseen"`` takes those of the test images instead. Nobody has these in practice; they show the most that styles can
+    give. ``batch_fraction``: a fixed share of each batch is changed, rounded down, but at least one image. Each takes the style
+    of the next of them.
     """
 
     def __init__(self, part: Part, images: TrainingImages, seed: int) -> None:

@@ -1,7 +1,7 @@
 """The corruptions of MedMNIST-C, written anew for OpenCV and Pillow: no ImageMagick, no global random numbers.
 
-Each takes an 8-bit RGB image, its strength, a generator, and the scale of the image: its side over 224, the side for which
-lengths in pixels are given.
+Each takes an 8-bit RGB image, a strength, a generator, and the scale of the image. The scale is its side over 224, the side for
+which lengths in pixels are given.
 """
 
 from __future__ import annotations

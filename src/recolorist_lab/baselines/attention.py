@@ -1,7 +1,7 @@
 """Attention over feature maps as in SANet, and the parts that SANet, MAST and IEContrAST share.
 
-The four 1 × 1 convolutions carry the names that the official weight files give them. Logits are not divided by √channels, so
-they are large: half precision would overflow, and attention is computed in float32 also where mixed precision is on.
+The four 1 × 1 convolutions carry the names that the official weight files give them. Logits are not divided by √channels, so they
+are large, and half precision would overflow. Attention is therefore computed in float32, also under mixed precision.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Training images as endless shuffles of crops. Draws depend on (seed, shuffle, draw) only, so no state is saved.
 
-Each shuffle walks a fresh permutation of the images after another, for ever; batches may straddle two of them, so a set smaller
-than a batch works too. The draw's number is all the state there is: a resumed run asks for the same numbers and gets the same
-crops, and any number of threads gives the same bits.
+Each shuffle is an endless sequence of permutations of the images. A batch may hold the end of one and the beginning of the next,
+so a set smaller than a batch works too. The number of the draw is the only state. A resumed run asks for the same numbers and
+gets the same crops, and any number of threads gives the same bits.
 """
 
 from __future__ import annotations

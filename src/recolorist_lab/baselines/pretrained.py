@@ -57,8 +57,9 @@ def convert(
 ) -> dict[str, str]:
     """Read official files once, strictly, and write them as safetensors.
 
-    Each file must be known beforehand: by its SHA-256 or the id git gives it, from the network's table, or by ``checksums``,
-    which go before the table. Frozen parts that are not among the files are taken to be those every network here uses.
+    Each file must be known beforehand, by its SHA-256 or the id that git gives it. These come from the network's table, or from
+    ``checksums``, which go before the table. Frozen parts that are not among the files are taken to be those every network here
+    uses.
 
     Args:
         method: The network.

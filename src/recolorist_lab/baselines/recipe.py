@@ -33,7 +33,7 @@ KEPT: Final = ("last", "best")
 class TrainingRecipe:
     """A training run of one method.
 
-    ``batch`` is the number of images of an optimiser's step; with ``accumulate`` above 1 it is worked off in that many equal
+    ``batch`` is the number of images of an optimiser's step; with ``accumulate`` above 1 it is processed in that many equal
     parts, whose gradients are averaged. ``iterations`` counts optimiser steps. A method whose authors count ``epochs`` says so;
     the trainer then works out ``iterations`` and fills in ``epoch_steps`` from the number of images. ``clip`` is the largest norm
     of the gradient, 0 for no limit. ``decay`` is that of :func:`inverse_time`. ``paired=False`` means that the method finds its

@@ -1,7 +1,7 @@
 """The normalised VGG-19 that five methods use as encoder and several in their losses, and the decoder that mirrors it.
 
-Both are flat containers, so that the names of their tensors are those of the official files. The encoder takes RGB in [0, 1]: its
-first convolution turns the channels round, scales by 255 and subtracts the mean, so nothing may be normalised before it.
+Both are flat containers, so that the names of their tensors are those of the official files. The encoder takes RGB in [0, 1]. Its
+first convolution reverses the channels, scales by 255 and subtracts the mean, so its input must not be normalised.
 """
 
 from __future__ import annotations

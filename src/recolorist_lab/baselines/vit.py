@@ -87,7 +87,7 @@ def synthesise(first: Tensor, second: Tensor) -> Tensor:
     """Make images from the two halves of every token; the class token is left out.
 
     A patch is the product of a 16 × L and an L × 16 matrix for each of three planes. The planes are then read as if they were
-    (row, column, channel), which is not how they were made; the published networks have learnt around it, so it stays.
+    (row, column, channel), which is not how they were made. The published networks were trained with this, so it stays.
 
     Args:
         first: `(B, 1 + patches, width / 2)`.

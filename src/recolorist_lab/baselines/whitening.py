@@ -5,8 +5,8 @@ With the covariances C_c and C_s of content and style (divided by n - 1), f the 
     out = (C_s + ridge I)^(1/2) (C_c + ridge I)^(-1/2) f + mean of the style
 
 All statistics and both roots are in float64, per sample. A direction in which a covariance has (next to) no variance is left out
-of its root: in the inverse root it would otherwise be noise divided by nought, so singular covariances are nothing special. The
-gradient of a root is written in closed form and never divides by the gap of two eigenvalues, so equal ones do no harm either.
+of its root. In the inverse root it would be noise divided by nearly zero. So singular covariances need no special case. The
+gradient of a root is written in closed form. It never divides by the difference of two eigenvalues, so these may be equal.
 """
 
 from __future__ import annotations

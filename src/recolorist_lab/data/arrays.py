@@ -1,7 +1,7 @@
 """MedMNIST archives as .npy files: each array is copied once, and all processes map the same file.
 
 A .npz cannot be mapped, whatever ``mmap_mode`` says: every process would hold all of it. Each member of it *is* a .npy file, so
-the conversion copies bytes, after the header and the declared size have been held against each other.
+the conversion copies bytes. Before that, the header is compared with the declared size.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Origin:
 def convert(archive: Path, folder: Path, names: Sequence[str] = NAMES) -> Origin:
     """Copy arrays of an archive into a folder, which appears when all are whole.
 
-    What is there is kept if it was made from this very archive and its arrays are as they were written; otherwise it is made
-    again. Without the archive, only arrays that verify are accepted.
+    Arrays that exist are kept if they were made from this archive and are as they were written. Otherwise they are made again.
+    Without the archive, only arrays that verify are accepted.
 
     Args:
         archive: A MedMNIST archive, or any other .npz.

@@ -15,8 +15,8 @@ __all__ = ["locked"]
 def locked(path: Path) -> Iterator[None]:
     """Wait until no other process makes this file or folder. The lock ends with the process that holds it.
 
-    Where a lock cannot be had (a read-only folder, a system or a network disk without locks) the block runs without one; what
-    it makes must therefore appear whole or not at all.
+    Some folders have no locks: read-only ones, and some systems and network disks. There the block runs without one, so what it
+    makes must appear whole or not at all.
 
     Args:
         path: What is about to be made; the lock is a hidden file beside it while it is held.

@@ -193,7 +193,10 @@ def _torchvision_network() -> nn.Sequential:
 
 @lru_cache(maxsize=4)
 def _network(backend: str, device: str) -> nn.Sequential:
-    """Built without drawing a number, with its normalisations folded into the convolutions, channels last: half as slow again."""
+    """Build the network without random initialisation.
+
+    Normalisations are folded into the convolutions, and memory is channels last: together they save a third of the time.
+    """
     spec = BACKENDS[backend]
     with torch.device("meta"):
         network = spec.build()

@@ -1,13 +1,13 @@
 """Claims: who is working on a cell, decided by the file system alone.
 
-A claim is a small file `claim-000001.json` that appears by a hard link, which is atomic on local disks and on NFS alike: of two
+A claim is a small file `claim-000001.json` that appears by a hard link. This is atomic on local disks and on NFS: of two
 launchers that want the same number, one gets it. Claims are never taken over in place. Whoever finds claim *n* dead links claim
-*n + 1*; the highest number holds the cell. Numbers are not given back until the cell is finished, so a slow launcher that acts on
-what it saw a minute ago cannot take the cell from its rightful holder.
+*n + 1*; the highest number holds the cell. Numbers are not reused until the cell is finished. So a slow launcher that acts on an
+old view cannot take the cell from its holder.
 
-A claim is dead when its holder gave it up (and dated it back), when its holder was a process of this machine that no longer
-exists, or when it has not been refreshed for the length of its lease. Ages are measured by the clock of the ledger's file system,
-because the clocks of two machines differ.
+A claim is dead when its holder gave it up (and dated it back), or was a process of this machine that no longer exists. It is also
+dead when it was not refreshed for the length of its lease. Ages are measured by the clock of the ledger's file system, because
+the clocks of two machines differ.
 """
 
 from __future__ import annotations
@@ -261,7 +261,7 @@ def _machine() -> str:
 
 
 def _start_time(pid: int) -> str:
-    """When a process was started; empty if it is not there, or is dead and only not yet buried."""
+    """Return when a process was started; empty if it does not exist, or is a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
     except OSError:

@@ -1,8 +1,8 @@
 """Configurations: frozen, typed, and each field either part of a result's identity or not.
 
-They are standard dataclasses. The fields are few and flat, the library already does without a validation framework, and the one
-thing that matters most here, that `"3"`, `3.7` or `true` never quietly become the number 3, is easier to promise in fifty lines
-of our own than by switching off another library's conversions.
+They are standard dataclasses. The fields are few and flat, and the library needs no validation framework elsewhere. The one thing
+that matters most here, that `"3"`, `3.7` or `true` never quietly become the number 3, is easier to promise in fifty lines of our
+own than by switching off another library's conversions.
 """
 
 from __future__ import annotations

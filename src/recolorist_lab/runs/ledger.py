@@ -8,7 +8,7 @@
                                  ckpt-….bin     how far it got (see checkpoints)
 
 The state of a cell is read from these files every time. Nothing is appended to, and no file is shared by two cells. A result
-appears by a hard link from a file already on disk, so it is there whole or not at all, and the first one stays.
+appears by a hard link from a file already on disk. So it is there whole or not at all, and the first one stays.
 """
 
 from __future__ import annotations

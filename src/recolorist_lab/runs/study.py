@@ -1,8 +1,8 @@
 """Studies: a TOML file becomes a list of cells, each with its own run id.
 
 A study has a name and one or more grids. A grid names a kind, sets fields, and spans axes; its cells are all combinations of the
-axes' values. A grid may need another: each of its cells then builds on those cells of the other whose fields named in ``on`` have
-the same values, and their run ids become part of its own.
+axes' values. A grid may need another. Each of its cells then depends on those cells of the other whose fields named in ``on``
+have the same values, and their run ids become part of its own.
 """
 
 from __future__ import annotations

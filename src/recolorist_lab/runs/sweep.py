@@ -1,7 +1,7 @@
 """Running a study: what is ready goes to an engine, and what happened is read from the ledger.
 
-Launchers know nothing of each other. Any number of them, on any number of machines, may run the same study at once; a cell
-that someone else holds is looked at again later.
+Launchers know nothing of each other. Any number of them, on any number of machines, may run the same study at once. A cell that
+another one holds is looked at again later.
 """
 
 from __future__ import annotations

@@ -73,8 +73,8 @@ def configs() -> Path:
 def planned(folder: Path, *, quick: bool, only: Sequence[str] = ()) -> Reproduction:
     """Plan the studies of a folder, or their quick configurations.
 
-    A quick configuration that needs the networks' weights gives way to the one beside it that does without, if they are not on
-    this machine: nothing is downloaded unasked, and no other number stands in for a metric that could not be had.
+    If the weights of the metrics' networks are not on this machine, a quick configuration that needs them is replaced by the one
+    without. Nothing is downloaded unasked, and no other number replaces a metric that could not be computed.
 
     Args:
         folder: The folder of the studies.

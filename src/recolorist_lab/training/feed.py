@@ -69,8 +69,8 @@ class Feed(Dataset[Any]):
     def __getitems__(self, where: Sequence[tuple[int, int]]) -> list[Item]:
         """Return a whole batch, which torch asks for if it can.
 
-        All images are decoded first and then augmented: small work right after a decoder finds neither its code nor its tables
-        in the caches, and takes several times as long.
+        All images are decoded first and then augmented. Right after a decoder an augmentation takes several times as long,
+        because its code and tables are no longer in the cache.
         """
         samples = [self._sample(place) for _, place in where]
         return [self._item(request, sample) for request, sample in zip(where, samples, strict=True)]

@@ -2,7 +2,7 @@
 
 This answers in seconds where training the whole network takes minutes. Training images are used as they are and in augmented
 copies. The strength of the penalty is chosen by the validation loss. Features of images that are not augmented are the same for
-every augmentation; they are kept beside the data, under a name that holds the pixels, the weights and the code.
+every augmentation. They are kept beside the data, under a digest of the pixels, the weights and the code.
 """
 
 from __future__ import annotations

@@ -74,8 +74,8 @@ class Classifier(nn.Module):
 def build(name: str, classes: int, *, own_head: bool) -> Classifier:
     """Build a network with random weights, drawn from torch's global generator.
 
-    ``own_head`` gives the last layer PyTorch's default initialisation, weights and bias uniform within one over the root of its
-    width, as a head made by hand has; timm's own starts with a bias of zero.
+    ``own_head`` gives the last layer PyTorch's default initialisation: weights and bias uniform within one over the root of its
+    width. timm's own starts with a bias of zero.
 
     Args:
         name: A model of timm.

@@ -22,7 +22,7 @@ class Splits(NamedTuple):
     """The images of a run.
 
     ``source`` is None where nothing tells how well the source itself is known. ``val_split`` is the dataset's own validation
-    split where a share of the training images validates in its place: often one more domain that was never seen.
+    split, where a share of the training images is used for validation instead. It is often one more domain that was never seen.
     """
 
     train: Samples

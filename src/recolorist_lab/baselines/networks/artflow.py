@@ -1,7 +1,7 @@
 """ArtFlow: an invertible network maps both images to a latent, where statistics are transferred, and runs backwards.
 
-Forward and reverse are exact inverses, so there is no decoder to train, and nothing of the content is lost however often an image
-is stylised, as long as the unclamped floats of :meth:`ArtFlow.transfer` are handed on. VGG-19 serves the training loss only.
+Forward and reverse are exact inverses, so there is no decoder to train. Nothing of the content is lost, however often an image is
+stylised, as long as the unclamped floats of :meth:`ArtFlow.transfer` are handed on. VGG-19 serves the training loss only.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def exact_match(content: Tensor, style: Tensor, *, break_ties: bool = False) -> 
 
     With as many positions on both sides the values are exactly the style's. Otherwise the style's quantile function is resampled
     linearly to the content's number of positions. Equal values keep the order of their positions, which puts a ramp from top left
-    to bottom right on large flat regions; with ``break_ties`` they take a fixed random order instead.
+    to bottom right on large flat regions. With ``break_ties`` they take a fixed random order instead.
 
     Args:
         content: Features, `(B, C, H, W)`.

@@ -1,7 +1,7 @@
 """ModFlows: a network predicts a flow of colours from an image; the content's flow runs forwards, the style's backwards.
 
 The map is one of colours alone, so nothing in the picture can move. Without the published weights flows can be fitted to the two
-pictures directly (``flows="fit"``), which is slow, needs nothing, and is what the network was taught to predict.
+pictures directly (``flows="fit"``), which is slow. This is what the network was trained to predict.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The distortions with which SGViTs is trained, each with a low probability.
 
-Elastic distortion, grid distortion, a mirror image and a rotation, each with a probability of one tenth; then five groups (blur,
-noise, quality, colour, brightness), from each of which one member is applied with a probability of one tenth. The groups and the
-probabilities are the released ones. Members and strengths are ours: one of the milder levels of MedMNIST-C, since the released
-lists are those of another package's defaults.
+First come elastic distortion, grid distortion, mirroring and rotation, each with a probability of one tenth. Then there are five
+groups (blur, noise, quality, colour, brightness). One member of each is applied with a probability of one tenth. The groups and
+the probabilities are the released ones. Members and strengths are ours: one of the milder levels of MedMNIST-C, since the
+released lists are those of another package's defaults.
 """
 
 from __future__ import annotations

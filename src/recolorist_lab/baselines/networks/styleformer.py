@@ -1,6 +1,6 @@
 """Styleformer: a bank of feature transforms comes from the style; attention chooses among them for each content position.
 
-The configuration is that of the authors' scripts (4 luma bins, a bank of 16 × 16 positions, 16 groups); the defaults of their
+The configuration is that of the authors' scripts (4 luma bins, a bank of 16 × 16 positions, 16 groups). The defaults of their
 arguments describe a network that cannot run. Everything passes through VGG-16, not through the VGG-19 of the other methods.
 """
 

@@ -187,8 +187,8 @@ def composed(queries: Tensor, bank: Bank) -> Tensor:
 def sliced(grid: Tensor, guide: Tensor) -> Tensor:
     """Read a grid between its nodes at every position of a guide.
 
-    The corners of grid and guide lie on each other. The guide's 0 is the middle of the luma bins and its 1 the last: it runs from
-    0 to 1 and the bins from -1 to 1, so the first half is never read. The published weights have learnt with that, so it stays.
+    The corners of grid and guide lie on each other. The guide runs from 0 to 1 and the bins from -1 to 1. So its 0 is the middle
+    of the luma bins, and the first half is never read. The published weights have learnt with that, so it stays.
 
     Args:
         grid: `(M, C, luma, h, w)`.

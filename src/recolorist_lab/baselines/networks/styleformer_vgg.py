@@ -1,7 +1,7 @@
 """The VGG-16 of Styleformer: torchvision's weights up to relu4_1, with borders mirrored instead of zero.
 
-A flat container, numbered as the released code numbers it. It takes RGB in [0, 1] like the shared VGG-19 and brings it to
-ImageNet's mean and deviation itself; Styleformer's decoder paints in those units, hence the two functions.
+A flat container, numbered as the released code numbers it. It takes RGB in [0, 1] like the shared VGG-19, and normalises by
+ImageNet's mean and deviation itself. Styleformer's decoder gives images in these normalised units, hence the two functions.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """StyTr2: patches of the content attend to patches of the style in a transformer; a decoder makes the image.
 
-The published code wants two squares of one size, because it brings the positions to the style's grid and takes the root of the
+The published code needs two squares of one size, because it resizes the positions to the style's grid and takes the root of the
 number of tokens. Both are known here, so any sides do; for equal squares nothing changes.
 """
 

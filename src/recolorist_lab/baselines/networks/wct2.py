@@ -192,8 +192,8 @@ class WCT2(Baseline):
     def training_step(self, content: Tensor, style: Tensor, step: int) -> Iterator[Step]:
         """Reconstruct the images, and the Gram matrices of their features; no style takes part.
 
-        This training is ours. The public trainer takes Gram targets from the ordinary encoder and not the wavelet one, compares
-        conv4_1 features of the real image with themselves, and leaves the Gram term out unless it is asked for.
+        This training is ours. The public trainer differs. It takes Gram targets from the ordinary encoder and not the wavelet
+        one, compares conv4_1 features of the real image with themselves, and has no Gram term by default.
         """
         del style, step
         content_taps: list[Tensor] = []

@@ -21,9 +21,9 @@ class File:
     """One file that may be downloaded.
 
     ``name`` is where it goes below the dataset's folder. ``bytes`` and ``checksum`` ("md5:…", "sha256:…") are pinned where they
-    are known, the checksum perhaps only by its first digits; where not, the first download is recorded and later ones are held
-    against it. ``unpack`` is the folder below the dataset's that an archive is unpacked into; None leaves the file as it is.
-    ``at_most`` bounds what is accepted when the size is not known.
+    are known, the checksum perhaps only by its first digits. Where they are not, the first download is recorded and later ones
+    are compared with it. ``unpack`` is the folder below the dataset's that an archive is unpacked into; None leaves the file as
+    it is. ``at_most`` bounds what is accepted when the size is not known.
     """
 
     name: str

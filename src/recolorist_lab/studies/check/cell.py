@@ -1,7 +1,7 @@
 """Check that matching recovers the other scanner: synthetic tissue is scanned twice, so the true result is known.
 
-One cell takes N pairs: tissue seen by scanner A is matched to *other* tissue seen by scanner B, and compared with the first
-tissue as B really sees it. It needs no data, and is the smallest study that exercises everything a large one does.
+One cell takes N pairs. Tissue seen by scanner A is matched to *other* tissue seen by scanner B. The result is compared with the
+first tissue as B really sees it. It needs no data, and is the smallest study that exercises everything a large one does.
 """
 
 from __future__ import annotations

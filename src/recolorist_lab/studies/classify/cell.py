@@ -1,7 +1,7 @@
 """Studies 3 and 4: train a classifier and test it. One cell is one run.
 
-This module must stay light, and what only shows results must not be imported here: both would make readers of study files wait,
-and a change of a table's wording would send every run to be repeated.
+This module must import little, so that study files are read quickly. What only shows results must not be imported here: otherwise
+a change of a table's wording would make every run stale.
 """
 
 from __future__ import annotations

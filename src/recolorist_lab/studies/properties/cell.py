@@ -1,7 +1,7 @@
 """Properties of mean–std matching on N pairs: correlation before and after clipping, and the clipped share.
 
-The figures are those of the paper's supplement. Everything is computed on float64 values that are not rounded, so that clipping
-is the only thing besides the affine map; what writing 8 bits adds is given beside it.
+The figures are those of the paper's supplement. Everything is computed on float64 values that are not rounded. So clipping is the
+only thing besides the affine map. What writing 8 bits adds is given beside it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Measure time and energy of one image by the paper's protocol on this machine.
 
-One image per iteration at the method's native size, warm-up iterations that do not count, tensors on the device before the clock
-starts, the clock stopped after the device has finished. Networks are drawn at random: their time hardly depends on their weights,
-unless training has driven weights into subnormal numbers, with which processors are slow. A slow method ends early when its time
-is up, and how many iterations it had is part of the result.
+There is one image per iteration, at the method's native size, after warm-up iterations that do not count. Tensors are on the
+device before the clock starts, and it stops after the device has finished. Networks are drawn at random: their time hardly
+depends on their weights, unless training has driven weights into subnormal numbers, with which processors are slow. A slow method
+ends early when its time is up, and how many iterations it had is part of the result.
 """
 
 from __future__ import annotations

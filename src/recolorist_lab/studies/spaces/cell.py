@@ -1,6 +1,6 @@
 """Study 1: compare colour spaces and methods of matching. One cell is one dataset, space, method and seed.
 
-Pairs are matched as 8-bit images of the evaluation size, one at a time, and go straight into the metrics; never are all images in
+Pairs are matched as 8-bit images of the evaluation size, one at a time, and are measured at once. The images are never all in
 memory. The style side's features are kept on disk and shared by all configurations of a dataset and seed.
 """
 

@@ -1,7 +1,7 @@
 """Study 5: measure the quality of a transfer by each of the thirteen networks and by Colorist.
 
-Contents and styles are loaded at the method's native size, transferred, written to 8 bits and brought to the evaluation size,
-where the metrics of the colour-space study are taken. A network's weights come from the cell that trained it.
+Contents and styles are loaded at the method's native size and transferred. Outputs are written to 8 bits and brought to the
+evaluation size, where the metrics of the colour-space study are computed. A network's weights come from the cell that trained it.
 """
 
 from __future__ import annotations
