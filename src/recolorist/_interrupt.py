@@ -15,7 +15,7 @@ _MODULE: Final = "-m"  # the option of Python, and its sys.argv[0] until it has 
 
 
 def is_command() -> bool:
-    """Return whether this process runs one of our commands, and not somebody's program that imports us.
+    """Return whether this process runs one of our commands, and not another program that imports the library.
 
     Returns:
         Whether it was started as `recolorist`, `recolorist-lab` or `python -m` with a module of ours.

@@ -55,8 +55,9 @@ def cache_place(folder: Path, name: str) -> Path:
     """Return where to keep results computed from a folder: in it, or in the cache where it is read-only.
 
     Args:
-        folder: The folder of the files. A mark as read-only counts also for those whom the system would let write.
-        name: Of what is kept; it must tell what it was computed from.
+        folder: The folder of the files. A folder that is marked read-only counts as read-only, also for users whom the system
+            would let write.
+        name: Of what is kept; it must identify what it was computed from.
 
     Returns:
         The path, which need not exist.

@@ -45,9 +45,9 @@ class Harmoniser:
 
     Args:
         bank: A :class:`recolorist.StyleBank`, or the path of a saved one; also the moments of one style, which have no gate.
-        gate: What happens to an image outside the region of the bank. ``"centre"`` moves it to the average style; ``"edge"`` as
-            weakly as brings it inside, or as near as may be. ``"off"`` moves every image to the average style. By default
-            ``"centre"``.
+        gate: What happens to an image outside the region of the bank. ``"centre"`` moves it to the average style; ``"edge"`` by
+            the least strength that brings it inside or, if none does, nearest. ``"off"`` moves every image to the average style.
+            By default ``"centre"``.
         coverage: Share of images like those of the bank that count as inside.
         domain: Use the styles of this domain of the bank only.
         method: ``"mean_std"`` or ``"covariance"``.

@@ -89,7 +89,7 @@ def number_of(index: int | str) -> int:
 
 
 def fresh_seed() -> int:
-    """Return a seed nobody chose; it is recorded, so the run can still be repeated.
+    """Return a random seed; it is recorded, so the run can still be repeated.
 
     Returns:
         A number of 48 bits.

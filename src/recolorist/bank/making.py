@@ -96,7 +96,7 @@ def warn_of_other_mask(bank: str | None, mask: Any, subject: str) -> None:
 class MaskCheck:
     """Warns once where images are measured by another mask rule than the bank.
 
-    A rule that is an option is compared at once. Without one a call may still bring a mask, so the first call without decides.
+    A rule that is an option is compared at once. Otherwise a call may come with a mask, so the first call without one decides.
 
     Args:
         bank: The rule of the bank.

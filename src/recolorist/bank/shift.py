@@ -128,7 +128,7 @@ def _covariance_of_mean(cloud: Array, units: Units) -> Array:
 
 
 def _independent_images(cloud: Array, units: Units, of_mean: Array) -> float:
-    """Return how many independent images tell as much of the bank's covariance, by the correlation within patients or slides."""
+    """Return the effective number of images: how many independent ones would estimate the bank's covariance as well."""
     count, size = len(cloud), float((units.size**2).sum() / len(cloud))
     if size == 1.0:
         return float(count)

@@ -26,7 +26,7 @@ __all__ = ["Loaded", "load", "name_of", "rule_mask", "source_digest"]
 
 @dataclass(slots=True)
 class Loaded:
-    """An item's pixels, or a way to read them by rows; ``digest`` tells its file's content apart, where it was asked for."""
+    """An item's pixels, or a way to read them by rows; ``digest`` is that of the file's content, if it was asked for."""
 
     form: str
     digest: str

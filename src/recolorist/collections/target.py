@@ -1,4 +1,4 @@
-"""The folder a run writes into: files appear whole or not at all, inside it, and over nobody's work.
+"""The folder a run writes into: files appear whole or not at all, only inside it, and replace no file of others.
 
 Every step is taken relative to an open folder and follows no link. So nothing is written elsewhere, not even if somebody replaces
 a folder by a link meanwhile.

@@ -238,7 +238,7 @@ class Recolour(ABC):
         """
 
     def _is_verified(self, item: Item) -> bool:
-        """Whether outputs and source are what was recorded; an output that was changed since is nobody's to replace."""
+        """Whether outputs and source are what was recorded; an output that was changed since is not replaced."""
         for output, digest, _ in item.done:
             present = self.target.digest(output)
             if present is None:

@@ -125,10 +125,10 @@ def _read_plain(data: bytes, max_pixels: int) -> NDArray[Any] | None:
 
 
 def _refuse_missing_rows(data: bytes, pixels: NDArray[Any]) -> None:
-    """Refuse a file whose data end before its last row. The decoder fills what is missing with grey, and warns nobody.
+    """Refuse a file whose data end before its last row. The decoder fills what is missing with grey, without a warning.
 
-    Only a file whose last pixel is that grey is looked at: it is decoded once more with a few bytes instead of its end. If
-    all rows are there they are not needed; if not, the decoder asks for more. A progressive file cannot be told in this way.
+    Only a file whose last pixel is that grey is looked at: it is decoded once more with a few bytes instead of its end. If all
+    rows are there they are not needed; if not, the decoder asks for more. For progressive files this does not work.
     """
     if (pixels[-1, -1] == _GREY).all():
         image = JpegImageFile(io.BytesIO(data[: data.rfind(_END)] + _MORE))

@@ -37,7 +37,7 @@ class MapStyle(Protocol):
 class ColoristDataset(Dataset[Any]):
     """Wrap a map-style dataset: the image of each sample gets new colours, drawn for (seed, epoch, index of the sample).
 
-    Call ``set_epoch`` before every pass; workers that are already running hear of it. Where nobody ever calls it, epochs are
+    Call ``set_epoch`` before every pass; it also reaches workers that are already running. If it is never called, epochs are
     counted sample by sample: whatever comes for the second time is drawn as in epoch 1. For a sampler without replacement these
     are the colours that ``set_epoch`` would give; after a resume, or with several processes, counting begins anew.
 

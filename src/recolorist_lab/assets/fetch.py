@@ -1,7 +1,8 @@
 """Downloading what may be downloaded. Https at every step, pinned where known, under its name only when whole.
 
 A file is written beside its target with the ending ``.part``; an interrupted download goes on from there. Sizes and checksums of
-the card are always checked. What has none is recorded in ``fetched.json`` at its first download and held against it later.
+the card are always checked. A file without one is recorded in ``fetched.json`` at its first download, and later downloads are
+compared with that.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ __all__ = ["WEIGHTS", "DownloadError", "WeightFile", "WeightsError"]
 
 
 class WeightsError(RecoloristError):
-    """Weights that are not to be had here, or are not what they should be."""
+    """Weights that are missing here, or have another size or checksum than they should."""
 
 
 class DownloadError(RecoloristError):

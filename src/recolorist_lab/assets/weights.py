@@ -99,7 +99,7 @@ def state_of(name_or_path: str | Path, *, part: str | None = None) -> dict[str, 
 
 
 def identity(name: str) -> str:
-    """Return what tells these weights from others, whichever file they come from.
+    """Return a text that identifies these weights, whichever file they come from.
 
     Args:
         name: A key of the table of weights.
@@ -140,7 +140,7 @@ def _find(name: str) -> tuple[str, Path] | None:
 
 
 def _placed(name: str, link: Link | None, tick: Tick | None) -> tuple[str, Path]:
-    """The same, downloading it if it lies nowhere."""
+    """Do the same, and download the file if it is in none of the folders."""
     if place := _find(name):
         return place
     source = next((choice for choice in _choices(name) if WEIGHTS[choice].address), None)
@@ -174,7 +174,7 @@ def _torch_folder() -> Path:
 
 
 def _missing(name: str) -> str:
-    """Which file is wanted, how to tell it, where to put it."""
+    """Describe which file is needed, its checksum, and where to put it."""
     file, default = WEIGHTS[name], _own_folder(name)
     size = "" if file.bytes is None else f"{file.bytes:,} bytes, "
     alternatives = "".join(f", or {WEIGHTS[other].file} (sha256 {WEIGHTS[other].sha256}…)" for other in file.instead)

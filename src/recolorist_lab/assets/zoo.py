@@ -62,7 +62,7 @@ DATASETS: Final = MappingProxyType({"camelyon17wilds": "camelyon17", "bone_marro
 
 
 class ZooError(RecoloristError):
-    """A checkpoint that is not to be had here, or is not what it should be."""
+    """A checkpoint that is missing here, or does not fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ def _download(checkpoint: Checkpoint, target: Path, revision: str | None) -> Pat
 
 
 def _resolve(checkpoint: Checkpoint, revision: str) -> str:
-    """The commit that a tag or branch stands for now."""
+    """Return the commit that a tag or branch names now."""
     from huggingface_hub import hf_hub_download
 
     if _COMMIT.fullmatch(revision):

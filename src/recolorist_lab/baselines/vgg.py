@@ -134,7 +134,7 @@ def truncated(state: dict[str, Tensor], stages: int) -> dict[str, Tensor]:
 
 
 def fingerprint(network: nn.Module) -> str:
-    """Return sixteen digits that tell encoders apart. A file rounded to half precision counts as the same.
+    """Return sixteen digits that identify an encoder. A file rounded to half precision counts as the same.
 
     Args:
         network: The encoder.

@@ -69,7 +69,7 @@ def cannot_conclude(comparison: Comparison) -> list[str]:
 
 
 def _least_gain(comparison: Comparison) -> float:
-    """Return how far above guessing a network must be: a little, and more than luck explains."""
+    """Return how far above guessing a network must be: a little, and more than chance explains."""
     luck = math.sqrt(comparison.chance * (1 - comparison.chance) / comparison.held_out) if comparison.held_out else 0.0
     return max(_NEAR_CHANCE, _ERRORS * luck)
 

@@ -110,7 +110,7 @@ def _make(archive: Path, folder: Path, names: Sequence[str], md5: str | None) ->
 
 
 def replaced_archive(folder: Path, archive: Path | None = None) -> str | None:
-    """Tell whether an archive is no longer the one that converted arrays were made from.
+    """Return whether an archive is no longer the one that the arrays were converted from.
 
     Args:
         folder: The folder of the arrays.

@@ -26,8 +26,8 @@ _AHEAD: Final = 16  # images that each thread reads before they are measured
 def cached_bank(samples: Samples, space: str = "rgb") -> StyleBank:
     """Return the result of :func:`style_bank`, measured once and kept beside the manifest, or in the user's cache.
 
-    Of several processes that want it one measures and the others wait. Nothing is written for a folder without a manifest. The
-    name of the file is a digest of everything that could change a style: the pixels, how they are resized, the space, and our own
+    If several processes need it, one measures and the others wait. Nothing is written for a folder without a manifest. The name
+    of the file is a digest of everything that could change a style: the pixels, how they are resized, the space, and our own
     code. For arrays it also holds when they were last written. So an array that was changed in place is measured again, and
     refused. A file that does not verify is made again.
 

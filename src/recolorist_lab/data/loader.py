@@ -86,7 +86,7 @@ class Samples:
         resize: Resize = "squash",
         arrays: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
-        """``root`` is the folder of the data; a manifest that is named by its path brings its own folder.
+        """``root`` is the folder of the data; a manifest that is named by its path has its own folder.
 
         ``arrays`` holds, by path, arrays that are in memory instead of on disk.
         """

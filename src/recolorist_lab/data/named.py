@@ -89,10 +89,10 @@ def data_root(root: str | Path | None = None) -> Path:
 def open_dataset(dataset: str, root: str | Path | None = None) -> NamedDataset:
     """Open a dataset.
 
-    Accepted are ``"synthetic"``, with a recipe if wanted (``"synthetic:hospitals=4,tiles=20,size=224,seed=1"``); the name of a
-    plugin's dataset; the name of a manifest in the data's folder (``"pathmnist"`` for `pathmnist.parquet`, as `recolorist-lab
-    data index` writes it); and the path of a manifest, ending in `.parquet`: absolute, relative to the data's folder, or relative
-    to the present folder.
+    Accepted are ``"synthetic"``, which may have a recipe (``"synthetic:hospitals=4,tiles=20,size=224,seed=1"``); the name of a
+    plugin's dataset; the name of a manifest in the data's folder (``"pathmnist"`` for `pathmnist.parquet`, as
+    `recolorist-lab data index` writes it); and the path of a manifest, ending in `.parquet`: absolute, relative to the data's
+    folder, or relative to the present folder.
 
     Args:
         dataset: The name, recipe or path.

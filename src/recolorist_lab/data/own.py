@@ -109,7 +109,7 @@ class Columns:
     group: str = "group"
 
     def needed(self) -> list[str]:
-        """Return the columns that a table must have: that of the labels, and those that somebody named.
+        """Return the columns that a table must have: that of the labels, and those that were named explicitly.
 
         Returns:
             Names of columns. A name that is empty or ``none`` asks for no column.

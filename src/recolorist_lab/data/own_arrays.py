@@ -1,6 +1,6 @@
 """Make a manifest of your own images in an .npz file.
 
-Two layouts are read. With ``images`` and ``labels``, and where wanted ``splits``, ``domains`` and ``groups``, all arrays have one
+Two layouts are read. With ``images`` and ``labels``, and optionally ``splits``, ``domains`` and ``groups``, all arrays have one
 entry for each image. Or the images of each split have arrays of their own, as in MedMNIST: ``train_images``, ``train_labels`` and
 so on. ``classes`` may name the classes in index order.
 """

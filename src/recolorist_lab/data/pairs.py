@@ -33,8 +33,8 @@ class Pairs:
 def draw_pairs(images: int, seed: int, count: int = COUNT) -> Pairs:
     """Draw contents and styles independently, each without repetition as long as there are images left.
 
-    A set that is too small is gone through in whole shuffled passes, and the last is cut. No image is paired with itself unless
-    it is the only one.
+    A set that is too small is used in several shuffled passes, of which the last may be incomplete. No image is paired with
+    itself unless it is the only one.
 
     Args:
         images: How many images there are.

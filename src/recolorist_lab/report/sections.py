@@ -35,7 +35,7 @@ class Section:
     gaps: int = 0  #: cells without a result
 
     def table(self, name: str, title: str, table: Table, rows: Iterable[Row] = (), more: str = "") -> None:
-        """Add a table, and note which rows it rests on.
+        """Add a table, and note which rows it is based on.
 
         Args:
             name: Its mark.

@@ -150,7 +150,7 @@ def label(name: str) -> Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Columns and rows, with a title and a note that says what the numbers rest on.
+    """Columns and rows, with a title and a note that says what the numbers are based on.
 
     Raises:
         OptionError: If a row does not have a cell for every column.

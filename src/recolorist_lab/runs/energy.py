@@ -1,4 +1,4 @@
-"""Energy of a piece of work, by codecarbon, with an honest word on where the number comes from.
+"""Energy of a piece of work, by codecarbon, with a note on whether it was measured or modelled.
 
 Where the machine has counters (RAPL for the processor, NVML for a card) they are read. Where it has none, codecarbon models: a
 constant for the memory and a table for the processor, times the time. Such a number says little more than the time does, so it is

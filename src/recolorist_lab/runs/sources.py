@@ -149,7 +149,7 @@ def _file(name: str, roots: tuple[str, ...] = ()) -> Path | None:
     """Find the source of a module of ours or of a plugin; None for others, and for names that are not modules.
 
     Files are looked for by hand: asking Python for `a.b.c` would import `a.b`, and with it perhaps torch. A compiled module has
-    no source here; its NumPy fallback, which gives the same bits, stands for it.
+    no source here; its NumPy fallback, which gives the same bits, counts instead.
     """
     package, *parts = name.split(".")
     if package not in _OURS:

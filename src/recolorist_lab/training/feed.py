@@ -139,7 +139,7 @@ def loader(
         order: The places of each minibatch.
         workers: Processes that read; 0 reads in this one.
         pin: Put minibatches into memory that a GPU can copy from while it computes.
-        seconds: How long a minibatch may take before :func:`read` gives up; 0 is for ever.
+        seconds: How long a minibatch may take before :func:`read` gives up; 0 means no limit.
 
     Returns:
         The loader.

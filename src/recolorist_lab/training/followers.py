@@ -72,7 +72,7 @@ def _leave() -> None:
 
 
 def _guard(processes: list[Any], over: threading.Event) -> None:
-    """End the run if a follower dies, since it would wait for ever; it is then tried again from its checkpoint."""
+    """End the run if a follower dies, since it would otherwise wait without end; it is then tried again from its checkpoint."""
     while not over.is_set():
         for process in processes:
             wait([process.sentinel], timeout=1.0)

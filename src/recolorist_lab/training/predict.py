@@ -25,7 +25,7 @@ _START_SECONDS: Final = 4.0  # that workers take to start, about
 
 
 class Reader(NamedTuple):
-    """A set of images and the loader over this device's share of it, to be read as often as wanted."""
+    """A set of images and the loader over this device's share of it, which can be read repeatedly."""
 
     feed: Feed
     batches: DataLoader[Any]
@@ -40,7 +40,7 @@ class Reader(NamedTuple):
             fabric: Of this device.
             batch: Images at a time, at most; no more than 64 are, so that several workers share a small set.
             workers: Processes that read, where that is worth their start.
-            seconds: How long a minibatch may take; 0 is for ever.
+            seconds: How long a minibatch may take; 0 means no limit.
 
         Returns:
             The reader.

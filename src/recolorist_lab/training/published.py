@@ -55,7 +55,7 @@ def load(name: str, folder: str | Path | None = None, *, revision: str | None = 
         The network and what its configuration says.
 
     Raises:
-        ZooError: It is not to be had, or does not fit.
+        ZooError: It is missing, or does not fit.
     """
     place = find(name, folder, revision=revision)
     config, state = read_config(place / CONFIG), _state(place / WEIGHTS)

@@ -105,7 +105,7 @@ def make_fabric(settings: Settings, *, launch: bool = True) -> Any:
         The Fabric of this device.
 
     Raises:
-        OptionError: The precision is not to be had on this device.
+        OptionError: The device does not support the precision.
     """
     if settings.threads:
         torch.set_num_threads(settings.threads)

@@ -21,8 +21,9 @@ __all__ = ["Splits", "divide", "held_out", "subset"]
 class Splits(NamedTuple):
     """The images of a run.
 
-    ``source`` is None where nothing tells how well the source itself is known. ``val_split`` is the dataset's own validation
-    split, where a share of the training images is used for validation instead. It is often one more domain that was never seen.
+    ``source`` is None if no image is held out to measure the accuracy at the source. ``val_split`` is the dataset's own
+    validation split, where a share of the training images is used for validation instead. It is often one more domain that was
+    never seen.
     """
 
     train: Samples
@@ -33,7 +34,7 @@ class Splits(NamedTuple):
 
 
 def divide(dataset: NamedDataset, settings: Settings) -> Splits:
-    """Divide a dataset into splits, as the settings want them.
+    """Divide a dataset into the splits that the settings ask for.
 
     Args:
         dataset: The dataset.

@@ -1,7 +1,7 @@
 """End a run that hangs, so that its claim expires and its GPU is free.
 
 A thread keeps a claim alive whatever the training does. Where a loader, a driver or another device never answers, the process
-would hold its cell for ever. Every minibatch that is read is a sign of life; without one for too long the process ends itself.
+would hold its cell without end. Every minibatch that is read is a sign of life; without one for too long the process ends itself.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def watched(seconds: float, end: Callable[[str], None] | None = None) -> Iterato
     """Watch the run in this block.
 
     Args:
-        seconds: How long it may go without a sign of life; 0 is for ever.
+        seconds: How long it may go without a sign of life; 0 means no limit.
         end: Called with a sentence when it hangs; by default it prints it and ends the process.
 
     Yields:

@@ -104,8 +104,8 @@ class ModFlows(Baseline):
 
         ``fit_budget`` is that of the authors' training (``released``: 2 × 50,000 steps of 51,200 pixels, hours on a processor) or
         ours (``quick``: 2 × 2,500 steps of 4,096 pixels with 64 hidden units); numbers above 0 among ``fit_*`` replace its own.
-        ``scrambled`` feeds the encoder rows of interleaved colours as if they were planes, as the published weights want it.
-        ``strength`` below 1 blends colours; ``strength_rule="legacy"`` stops both walks early. ``size`` 0 is the kind's own.
+        ``scrambled`` feeds the encoder rows of interleaved colours as if they were planes, as the published weights need it.
+        ``strength`` below 1 blends colours; ``strength_rule="legacy"`` stops both flows early. ``size`` 0 is the kind's own.
         """
         super().__init__()
         del encoder  # nothing here is frozen

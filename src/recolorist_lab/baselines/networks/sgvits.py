@@ -77,8 +77,9 @@ class SGViTs(Baseline):
     ) -> None:
         """``style="aligned"`` gives each patch the characteristics of the patch in its place, ``"broadcast"`` one token's to all.
 
-        ``mean`` and ``std`` are those of the training images; without them the first batch tells. ``broadcast_from="released"``
-        draws the token that is broadcast in training from the first three, as the released code does; ``"patches"`` from all.
+        ``mean`` and ``std`` are those of the training images; without them they are measured on the first batch.
+        ``broadcast_from="released"`` draws the token that is broadcast in training from the first three, as the released code
+        does; ``"patches"`` from all.
         """
         super().__init__()
         del encoder  # nothing here is frozen

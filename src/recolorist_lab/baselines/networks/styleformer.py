@@ -84,10 +84,10 @@ class Styleformer(Baseline):
         variation_weight: float = 0.0,
         cosine: bool = False,
     ) -> None:
-        """``apply_mode="released"`` is what the released code does and its weights want, ``"affine"`` the method as printed.
+        """``apply_mode="released"`` is what the released code does and its weights need, ``"affine"`` the method as printed.
 
-        Styles are brought to squares of ``style_size``, in training too. ``content_weight_squared`` and ``cosine`` are the two
-        oddities of the released content loss: its weight counts twice, and its features are not brought to length 1.
+        Styles are brought to squares of ``style_size``, in training too. ``content_weight_squared`` and ``cosine`` change the
+        released content loss, in which the weight counts twice and features are not scaled to length 1.
         """
         super().__init__()
         if features not in FEATURES:

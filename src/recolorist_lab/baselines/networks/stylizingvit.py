@@ -89,13 +89,13 @@ class StylizingViT(Baseline):
         style_weight: float = 10.0,
         weight_decay: float = 0.01,
     ) -> None:
-        """``mean`` and ``std`` are those of the training images; without them the first batch tells.
+        """``mean`` and ``std`` are those of the training images; without them they are measured on the first batch.
 
         ``fit`` says how images that are not square become so: ``pad`` fills them up with black, as released, ``squash`` resizes
         them. Training images follow the recipe's view.
 
         ``perceptual`` is the network behind the losses: torchvision's VGG-19, as released, or the normalised one of the other
-        methods, whose weights are easier to come by. It is made when training begins; pictures need neither.
+        methods, whose weights are easier to get. It is made when training begins; pictures need neither.
         """
         super().__init__()
         if backbone not in BACKBONES:

@@ -37,7 +37,7 @@ _SHA256: Final = re.compile("[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class TransferTrain:
-    """One training run. Zeros, empty texts and ``clip=-1`` stand for the method's own recipe.
+    """One training run. Zeros, empty texts and ``clip=-1`` mean the value of the method's own recipe.
 
     ``load_size`` and ``crop_size`` bound the method's own, so that one small budget can be set for all. ``clip=0`` sets no limit
     to the norm of the gradient. ``keep`` is ``last`` or ``best``: the weights after the last step, or those of the epoch with the

@@ -119,7 +119,7 @@ class Algorithm(nn.Module, ABC):
         """
 
     def refreshes(self) -> bool:
-        """Return whether the optimiser forgets its state before the next update.
+        """Return whether the optimiser's state is cleared before the next update.
 
         Returns:
             False unless an algorithm says otherwise.
