@@ -289,7 +289,7 @@ def test_an_image_that_lies_on_its_side_is_refused_and_nothing_is_written(tmp_pa
     """Strips are not turned: the output would lie on its side without saying so."""
     source: Strips = ArrayStrips(np.zeros((20, 30, 3), np.uint8))
     source.orientation = 6
-    with pytest.raises(ImageError, match="lying on its side"):
+    with pytest.raises(ImageError, match="its orientation tag rotates or mirrors it"):
         write_strips(Target(str(tmp_path)), "o.tif", source, None, None)
     assert list(tmp_path.iterdir()) == []
 

@@ -131,7 +131,7 @@ def test_a_full_disk_ends_the_run() -> None:
 def test_a_run_ends_where_every_worker_dies(tmp_path: Path) -> None:
     """Each image would otherwise start a process that dies, for hours in a large collection."""
     items = [Item(str(i), "") for i in range(400)]
-    with pytest.raises(RecoloristError, match="worker processes die whatever they work on; is there memory left"):
+    with pytest.raises(RecoloristError, match="worker processes die with every file; the machine may be out of memory"):
         list(run(AlwaysDeadly(str(tmp_path)), items, Where(2)))
     assert len(list(tmp_path.iterdir())) in (9, 10)  # one more may have been at work
     assert not multiprocessing.active_children()
@@ -141,7 +141,7 @@ def test_a_run_ends_where_every_worker_dies(tmp_path: Path) -> None:
 def test_a_run_ends_where_every_image_kills_its_worker(tmp_path: Path) -> None:
     """Few chunks, so that the images are tried one by one before nine processes died."""
     chunks: list[Chunk] = [(i, [Item(str(i), "")] * 9) for i in (0, 9)]
-    with pytest.raises(RecoloristError, match="worker processes die whatever they work on"):
+    with pytest.raises(RecoloristError, match="worker processes die with every file"):
         list(workers.run_in_processes(AlwaysDeadly(str(tmp_path)), chunks, 1))
     assert len(list(tmp_path.iterdir())) == 2 + 9
 

@@ -355,7 +355,7 @@ class TestImagesInside:
         buffer = io.BytesIO()
         Image.new("RGB", (500, 400)).save(buffer, form)
         (tmp_path / "a.tif").write_bytes(bare_tiff(buffer.getvalue(), (60, 64), 8, 3, t259=compression))
-        with pytest.raises(ImageError, match="place of 60 x 64 pixels holds an image of 500 x 400"):
+        with pytest.raises(ImageError, match="tile of 60 x 64 pixels holds an image of 500 x 400"):
             read_image(tmp_path / "a.tif")
 
     def test_kinds_whose_size_is_not_known(self, tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def region_of(bank: StyleBank, coverage: float = COVERAGE, units: NDArray[np.str
         'small bank'
     """
     if bank.space != "rgb":
-        raise StatisticsError(f"the bank holds moments of {bank.space!r}; drift needs those of RGB")
+        raise StatisticsError(f"the bank holds moments of {bank.space!r}; drift needs those of RGB, build it with space='rgb'")
     refuse_shared(bank, "take the bank that it was made from, or move every image, with gate='off'")
     if not 0.5 <= coverage < 1:
         raise StatisticsError(f"coverage={coverage:g}; accepted are probabilities from 0.5 to below 1")

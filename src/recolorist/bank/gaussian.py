@@ -84,7 +84,8 @@ def share_gaussian(
     if len(features) < LEAST_IMAGES:
         kind = "images" if patients is None else "patients"
         raise StatisticsError(
-            f"the bank has {len(features)} {kind}; a Gaussian of fewer than {LEAST_IMAGES} says much of each. Build a larger bank"
+            f"the bank has {len(features)} {kind}; a Gaussian of fewer than {LEAST_IMAGES} reveals much about each. "
+            "Build a larger bank"
         )
     if budget is None:
         centre, cov = features.mean(axis=0), np.cov(features.T)

@@ -162,7 +162,7 @@ def refuse_bad_arrays(
         raise StatisticsError("a bank's covariances must be symmetric; average each matrix with its transpose")
     _refuse_impossible_moments(mean if space == "rgb" else None, cov)
     if len(set(keys)) < n:
-        raise StatisticsError("two styles share a key; keys tell images apart, so that none is matched to itself")
+        raise StatisticsError("two styles share a key; give every image its own, so that none is matched to itself")
 
 
 def _refuse_impossible_moments(mean: Array | None, cov: Array) -> None:

@@ -76,7 +76,7 @@ def match(
         common.write_text(save_plan, result.plan.to_json() + "\n", force=force)
     if audit is not None:
         if result.audit is None:
-            raise ImageError("an image that goes through in strips has no audit; the output was written")
+            raise ImageError("an image that is read in strips cannot be audited; the output was written")
         common.write_text(audit, result.audit.to_json() + "\n", force=force)
     if triptych is not None:
         _write_triptych(triptych, result)
@@ -144,6 +144,6 @@ def _write_triptych(path: Path, result: MatchResult) -> None:
     from recolorist.report.thumbnails import side_by_side
 
     if result.content is None or result.output is None:
-        raise ImageError("an image that goes through in strips has no triptych; the output was written")
+        raise ImageError("a triptych cannot be made of an image that is read in strips; the output was written")
     pictures = [("content", result.content), ("style", result.style), ("output", result.output)]
     atomic_write(path, encode(side_by_side([(name, pixels) for name, pixels in pictures if pixels is not None]), ".png"))

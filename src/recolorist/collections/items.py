@@ -175,7 +175,7 @@ def inside(path: Path, root: Path) -> Path:
 def _read_manifest(path: Path, root: Path, split: str | None) -> Collection:
     rows = _parquet_rows(path) if path.suffix.lower() == ".parquet" else _csv_rows(path)
     if not rows or "path" not in rows[0]:
-        raise OptionError(f"{display_path(path)} has no column 'path'; a manifest has path and, as wanted, label, domain, split")
+        raise OptionError(f"{display_path(path)} has no column 'path'; a manifest has path and, optionally, label, domain, split")
     splits = tuple(sorted({text for row in rows if (text := _text(row.get("split")))}))
     if split is not None and splits and split not in splits:
         raise OptionError(f"{display_path(path)} has no split {split!r}; it has {', '.join(splits)}")
@@ -205,7 +205,7 @@ def _csv_rows(path: Path) -> list[dict[str, Any]]:
 def _refuse_repeated_columns(names: Sequence[str]) -> None:
     repeated = [name for name, count in Counter(names).items() if count > 1 and name]
     if repeated:
-        raise ValueError(f"it has two columns {repeated[0]!r}; of which one would be read")
+        raise ValueError(f"it has two columns {repeated[0]!r}; rename or remove one of them")
 
 
 def _parquet_rows(path: Path) -> list[dict[str, Any]]:

@@ -71,7 +71,7 @@ def write_strips(
         sizes = " and the image ".join(f"{part.shape[0]} x {part.shape[1]}" for part in (mask, source))
         raise ImageError(f"the mask is {sizes}; they must agree")
     if source.orientation != 1:
-        raise ImageError("it is stored lying on its side, which is not turned in strips; turn it upright first")
+        raise ImageError("its orientation tag rotates or mirrors it, which is not done in strips; save it upright first")
     suffix = Path(name).suffix.lower()
     refuse_suffix_of_bands(suffix)
 

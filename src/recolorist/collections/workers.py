@@ -29,7 +29,7 @@ _NO_START: Final = (
     "no worker process could start. Each imports the program that calls: put the call below `if __name__ == '__main__':`, "
     "or use one process (jobs=1, --jobs 1)"
 )
-_ALL_DIE: Final = "worker processes die whatever they work on; is there memory left? Try --jobs 1"
+_ALL_DIE: Final = "worker processes die with every file; the machine may be out of memory. Try --jobs 1"
 
 
 def run_in_processes(work: Work, chunks: list[Chunk], jobs: int) -> Iterator[tuple[int, Any]]:

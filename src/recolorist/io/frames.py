@@ -155,7 +155,7 @@ def refuse_larger(data: bytes, most: tuple[int, int]) -> None:
     if size is None:
         raise ImageError("its strips or tiles are compressed in a way whose size cannot be checked; save it with deflate")
     if size[0] > most[0] + _MCU or size[1] > most[1] + _MCU:
-        raise ImageError(f"a place of {most[0]} x {most[1]} pixels holds an image of {size[0]} x {size[1]}; it is damaged")
+        raise ImageError(f"a tile of {most[0]} x {most[1]} pixels holds an image of {size[0]} x {size[1]}; it is damaged")
 
 
 def refuse_long_runs(data: bytes, pixels: int) -> None:
@@ -216,7 +216,7 @@ def refuse_missing_tiles(data: bytes, header: Codestream) -> None:
     except struct.error:  # the end marker has no length after it
         pass
     if len(found) < header.tiles:
-        raise ImageError(f"it holds {len(found):,} tiles, and {header.tiles:,} would cover it; they are not taken for black")
+        raise ImageError(f"it holds {len(found):,} tiles, and {header.tiles:,} would cover it; it is damaged, fetch it again")
 
 
 def refuse_other_bits(data: bytes, bits: int) -> None:

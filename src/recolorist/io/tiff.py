@@ -103,7 +103,7 @@ class TiffStrips(Strips):
         empty = int(((lengths == 0) | (np.asarray(page.dataoffsets).ravel() == 0)).sum())
         if empty:
             raise ImageError(
-                f"{empty:,} of its {needed:,} strips or tiles hold no pixels; they are not taken for black: save it without gaps"
+                f"{empty:,} of its {needed:,} strips or tiles hold no pixels and are not read as black; save it without gaps"
             )
         total, size = int(lengths.sum()), self.shape[0] * self.shape[1] * self._depth * self._stored.itemsize
         if self._is_plain and total < size:

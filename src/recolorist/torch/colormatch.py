@@ -329,9 +329,9 @@ def _linear_space(method: str, space: str) -> str:
     check.option(space, SPACES, "space")
     if method != "mean_std" or not SPACES[space].is_linear:
         raise OptionError(
-            f"method={method!r} in space={space!r}; ColorMatch knows 'mean_std' in linear spaces "
+            f"method={method!r} in space={space!r}; ColorMatch has 'mean_std' in linear spaces "
             f"({', '.join(name for name, known in SPACES.items() if known.is_linear)}). Covariance can be drawn in the worker "
-            "and shipped with ParameterCollate; everything else is applied there, by recolorist.Colorist."
+            "and passed on by ParameterCollate; recolorist.Colorist applies everything else in the worker."
         )
     return space
 

@@ -89,7 +89,7 @@ class ColoristDataset(Dataset[Any]):
     ) -> None:
         """Check the options; nothing is loaded yet."""
         if not isinstance(dataset, Sized) or not hasattr(dataset, "__getitem__"):
-            raise OptionError(f"a {type(dataset).__name__} was given; needed is a dataset with a length and samples by number")
+            raise OptionError(f"a {type(dataset).__name__} was given; needed is a dataset with a length and __getitem__")
         self.dataset: Any = dataset
         self.colorist = open_colorist(colorist, options)
         self.image = image
@@ -165,7 +165,7 @@ class ColoristDataset(Dataset[Any]):
     def _number(self, index: int) -> int:
         number, count = operator.index(index), len(self)
         if not -count <= number < count:
-            raise IndexError(f"sample {number} of a dataset with {count} samples")
+            raise IndexError(f"there is no sample {number}; the dataset has {count} samples")
         return number + count if number < 0 else number
 
     def _setting(self) -> tuple[int, int]:

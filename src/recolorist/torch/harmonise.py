@@ -88,7 +88,7 @@ class Harmonise(ExactModule):
         """Check the options, and keep the style and the region as buffers."""
         super().__init__()
         if not SPACES[check.option(space, SPACES, "space")].is_linear:
-            raise OptionError(f"space={space!r}; this module knows linear spaces, use recolorist.Harmoniser for the others")
+            raise OptionError(f"space={space!r}; this module has linear spaces only, use recolorist.Harmoniser for others")
         options = {"space": space, "strength": strength, "max_gain": max_gain, "blank": blank}
         self.core = Harmoniser(bank, gate, coverage=coverage, domain=domain, **options)  # type: ignore[arg-type]
         self.data_range = check.number(data_range, 1e-30, 1e30, "data_range")

@@ -157,7 +157,7 @@ def refuse_other_than_maps(colorist: Colorist) -> None:
     """
     if MATCHERS[colorist.method].needs_pixels or not SPACES[colorist.space].is_linear:
         raise OptionError(
-            f"method={colorist.method!r} in space={colorist.space!r} is not one map of RGB, so it has no parameters to ship; "
+            f"method={colorist.method!r} in space={colorist.space!r} is not one map of RGB, so it has no parameters to pass on; "
             "use 'mean_std' or 'covariance' in 'rgb' or another linear space, or apply it in the worker"
         )
 
