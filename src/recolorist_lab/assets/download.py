@@ -189,8 +189,8 @@ def _receive(answer: Any, file: File, part: Path, have: int, tick: Tick) -> None
         raise FetchError(f"{file.name} would have {total:,} bytes and should have {due}; it is not downloaded")
     if total is None and file.bytes is None and file.checksum is None:
         raise FetchError(
-            f"{file.name}: the server does not say how long it is, and nothing else is known of it, so that a part of it could "
-            "be taken for all of it; download it by hand"
+            f"{file.name}: the server does not declare its length, and neither size nor checksum is known, so a cut download "
+            "would not be noticed; download it by hand"
         )
     etag = answer.headers.get("ETag")
     strong = etag if etag and not etag.startswith("W/") else None

@@ -110,7 +110,7 @@ def class_of(name: str) -> type[Baseline]:
     """
     method = METHODS[name_of(name)]
     if not method.in_place:
-        raise OptionError(f"{method.title} is not in place yet; in place are {', '.join(_in_place())}")
+        raise OptionError(f"{method.title} is not implemented yet; implemented are {', '.join(_in_place())}")
     network: type[Baseline] = getattr(importlib.import_module(method.module), method.cls)
     return network
 

@@ -41,7 +41,7 @@ class LedgerError(RecoloristError):
 
 
 class LostClaimError(RecoloristError):
-    """Someone else has taken the cell, because this process was not heard of for longer than its lease."""
+    """Someone else has taken the cell, because this process did not refresh its claim within the lease."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Claim:
         """
         highest = _numbers(self._path.parent)[-1:]
         if highest != [self.number]:
-            raise LostClaimError(f"the claim {self._path} was taken over; this process was not heard of for {self._lease} s")
+            raise LostClaimError(f"the claim {self._path} was taken over; this process did not refresh it for {self._lease} s")
 
     def release(self) -> None:
         """Stop refreshing, and date the claim back to when there were none: it is free at once, and that needs no disk space."""

@@ -162,7 +162,7 @@ def evaluate(
     how: dict[str, Any] = {"size": size or config.get("size") or 224, "resize": resize or config.get("resize") or "letterbox"}
     facts = images.manifest.facts
     if len(facts.classes) != loaded.classes:
-        raise OptionError(f"{images.title} has {len(facts.classes)} classes, and {loaded.name} tells {loaded.classes} apart")
+        raise OptionError(f"{images.title} has {len(facts.classes)} classes, and {loaded.name} was trained for {loaded.classes}")
     refuse_small_shared_memory(bytes_on_their_way(min(batch, AT_ONCE), how["size"], workers))
     if loaded.mean is None or loaded.std is None:
         normalise, origin = Normalise.of(TrainingImages(images.samples("train", **how)).bank()), "of the training split here"

@@ -260,7 +260,7 @@ class TestBad:
     ) -> None:
         """A connection that was cut cannot be distinguished from the end of the file."""
         server.answers[f"/{HOST}/{name}"] = lambda h: h.plain(200, {"Connection": "close"}, zipped({"a.txt": b"x"}))
-        with pytest.raises(FetchError, match="does not say how long it is"):
+        with pytest.raises(FetchError, match="does not declare its length"):
             fetch(card_with(open_file(name)), tmp_path, link=link)
         assert names(tmp_path) == []
 

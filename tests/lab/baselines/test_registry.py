@@ -57,7 +57,7 @@ def test_a_method_that_is_not_there_says_so(monkeypatch: pytest.MonkeyPatch) -> 
     absent = registry.Method("Later", "recolorist_lab.baselines.later", "Later", "2030")
     monkeypatch.setattr(registry, "METHODS", {**METHODS, "later": absent})
     assert not absent.in_place
-    with pytest.raises(OptionError, match="Later is not in place yet; in place are adain"):
+    with pytest.raises(OptionError, match="Later is not implemented yet; implemented are adain"):
         build("later")
 
 

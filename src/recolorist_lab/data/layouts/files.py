@@ -205,7 +205,7 @@ def table(path: Path, columns: Iterable[str]) -> list[dict[str, str]]:
 def _refuse_repeated_columns(names: Iterable[str]) -> None:
     repeated = [name for name, count in Counter(names).items() if count > 1 and name]
     if repeated:
-        raise ValueError(f"it has two columns {repeated[0]!r}; of which one would be read")
+        raise ValueError(f"it has two columns {repeated[0]!r}; rename or remove one of them")
 
 
 def _parquet_rows(path: Path) -> list[dict[str, str]]:

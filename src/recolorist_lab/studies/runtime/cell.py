@@ -66,7 +66,7 @@ class Runtime:
         if self.iterations < _LEAST or self.warmups < 0 or self.seconds <= 0 or self.threads < 0:
             raise OptionError(
                 f"iterations={self.iterations}, warmups={self.warmups}, seconds={self.seconds}, threads={self.threads}; "
-                f"accepted are {_LEAST} iterations or more, no negative number, and some seconds"
+                f"accepted are {_LEAST} iterations or more, no negative number, and more than 0 seconds"
             )
 
 
