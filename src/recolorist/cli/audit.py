@@ -22,8 +22,8 @@ __all__ = ["audit"]
 _Bank = Annotated[Path | None, typer.Option("--bank", metavar="FILE", help="Also try every image against styles of this bank.")]
 _Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a report with pictures: one file, no scripts.")]
 
-_CLIP: Final = "Share clipped by the median style from which an image is flagged."
-_LOSS: Final = "Share of patches without half of their detail in the median style from which an image is flagged."
+_CLIP: Final = "Flag an image if the median style clips a larger share of its values."
+_LOSS: Final = "Flag an image if a larger share of its patches loses more than half of its detail."
 _MaxClip = Annotated[float, typer.Option("--max-clip", metavar="SHARE", help=_CLIP)]
 _MaxLoss = Annotated[float, typer.Option("--max-loss", metavar="SHARE", help=_LOSS)]
 

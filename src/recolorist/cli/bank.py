@@ -27,7 +27,7 @@ _Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The ban
 _Plot = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The picture to write (SVG).")]
 _Step = Annotated[float, typer.Option("--step", metavar="N", help="Round to this many levels of 255.")]
 _AtLeast = Annotated[int, typer.Option("--at-least", metavar="N", help="Leave out styles that fewer patients or images share.")]
-_PATIENTS: Final = "The patient in the keys, where there are several images of each; patients are counted then."
+_PATIENTS: Final = "Regular expression for the patient in the keys; patients are counted instead of images."
 _Patients = Annotated[str | None, typer.Option("--patients", metavar="REGEX", help=_PATIENTS)]
 _KeepName = Annotated[bool, typer.Option("--keep-name", help="Keep the name and the preprocessing.")]
 _Gaussian = Annotated[bool, typer.Option("--gaussian", help="Share the Gaussian of the bank alone, and no style.")]
@@ -38,7 +38,7 @@ _Delta = Annotated[
 ]
 _KeepLabels = Annotated[bool, typer.Option("--labels", help="Keep the labels.")]
 _KeepDomains = Annotated[bool, typer.Option("--domains/--no-domains", help="Keep the domains.")]
-_Drop = Annotated[bool, typer.Option("--drop-outliers", help="Leave out failed scans, and blank images as always.")]
+_Drop = Annotated[bool, typer.Option("--drop-outliers", help="Also leave out outliers, such as failed scans.")]
 
 
 @dataclass(frozen=True)

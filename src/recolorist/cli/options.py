@@ -98,7 +98,10 @@ OPTIONS: Final[Mapping[str, Any]] = MappingProxyType(
         ],
         "alpha": Annotated[float, typer.Option(metavar="P", help="Probability below which a group counts as drifted.")],
         "patients": Annotated[
-            str | None, typer.Option(metavar="REGEX", help="The patient or slide in the names; its images are drawn together.")
+            str | None,
+            typer.Option(
+                metavar="REGEX", help="Regular expression for the patient or slide in file names; its images are drawn together."
+            ),
         ],
         # SourceOptions
         "label_from": Annotated[int | None, typer.Option(parser=common.level_of, metavar="LEVEL", help=_LABEL)],

@@ -30,7 +30,7 @@ _Jobs = Annotated[
 _Address = Annotated[str | None, typer.Option("--address", help="Ray cluster ('auto' or host:port); default: one is started.")]
 _Retries = Annotated[int, typer.Option("--retries", min=0, help="Number of further tries of a cell whose process died.")]
 _Lease = Annotated[
-    float, typer.Option("--lease", min=0.5, help="Seconds without a sign of life after which another process may run a cell.")
+    float, typer.Option("--lease", min=0.5, help="Seconds after which a claim that is not refreshed is free for another process.")
 ]
 _Out = Annotated[Path | None, typer.Option("--out", "-o", help="File to write: .csv, .parquet or .json.")]
 _Partial = Annotated[bool, typer.Option("--partial", help="Write the table although cells are missing; a column marks them.")]
