@@ -1,8 +1,8 @@
-"""A folder of pathology tiles, a style bank of it, and an Albumentations pipeline that borrows the colours of other scanners.
+"""A folder of pathology tiles, a style bank of it, and an Albumentations pipeline that uses the colours of other scanners.
 
-The tiles are synthetic and made on the fly, so that the example runs anywhere: three scanners in the training folder, and
-a fourth one that training never sees. It prints how far the fourth scanner's tiles lie, in mean colour, from what a network is
-shown in an epoch of training, with and without Colorist.
+The tiles are synthetic, so the example runs anywhere. The training folder has three scanners, and a fourth one is not used in
+training. The script prints how far the mean colours of the fourth scanner are from those of an epoch of training, with and
+without Colorist.
 """
 
 from __future__ import annotations

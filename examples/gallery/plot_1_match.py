@@ -6,8 +6,8 @@ Measure two images, decide once, apply. The plan is a few numbers you can read, 
 """
 
 # %%
-# The same kind of tissue, stained and scanned at two hospitals. Both images are drawn, so we also know how the *first* tissue
-# would have looked at the *second* hospital, which nobody knows of real slides.
+# The same kind of tissue, stained and scanned at two hospitals. Both images are drawn. So we also know how the *first* tissue
+# would have looked at the *second* hospital; of real slides this is not known.
 import matplotlib.pyplot as plt
 
 import recolorist as rc
