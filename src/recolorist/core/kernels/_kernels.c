@@ -134,8 +134,13 @@ CLONED static void moments_u8_rgba(const uint8_t *p, size_t steps, uint64_t *sum
     }
 }
 
+/* Both return how many pixels they counted. */
+static size_t moments_u8_simd(const uint8_t *p, size_t pixels, int channels, int reach, uint64_t *sums, uint64_t *products);
+static size_t moments_rgba_simd(const uint8_t *p, size_t pixels, uint64_t *sums, uint64_t *products);
+
 static void moments_rgba(const uint8_t *p, size_t pixels, uint64_t *sums, uint64_t *products)
 {
+    if (moments_rgba_simd(p, pixels, sums, products)) return;
     moments_u8_rgba(p, pixels / WORDS, sums, products);
     for (size_t k = pixels / WORDS * WORDS; k < pixels; k++)
         for (int i = 0; i < 3; i++) {
@@ -144,18 +149,11 @@ static void moments_rgba(const uint8_t *p, size_t pixels, uint64_t *sums, uint64
         }
 }
 
-static size_t moments_u8_3_simd(const uint8_t *p, size_t pixels, uint64_t *sums, uint64_t *products); /* returns pixels done */
-
 /* The vectorised loops may read up to two values past the pixels they count, so the last pixels are left to the plain loop. */
 static void moments_integer(const void *data, int itemsize, size_t pixels, int channels, int reach, uint64_t *sums,
                             uint64_t *products)
 {
-    size_t steps = 0, done = 0;
-    if (itemsize == 1 && channels == 3 && reach != 2) {
-        uint64_t all[9] = {0}; /* these loops form all products; those that were not asked for are dropped */
-        done = moments_u8_3_simd(data, pixels, sums, all);
-        for (int i = 0; i < 3 * reach; i++) products[i] += all[i];
-    }
+    size_t steps = 0, done = itemsize == 1 ? moments_u8_simd(data, pixels, channels, reach, sums, products) : 0;
     if (itemsize == 1 && pixels > LANES && !done) {
         steps = (pixels - 1) / LANES;
         done = steps * LANES;
@@ -238,15 +236,23 @@ DEFINE_MATRIX3(matrix3_u16, uint16_t, TO_INTEGER)
 DEFINE_MATRIX3(matrix3_f32, float, AS_IT_IS)
 DEFINE_MATRIX3(matrix3_f64, double, AS_IT_IS)
 
+/* One pixel by the same formula. */
+static inline void map_pixel_u8(const uint8_t *p, uint8_t *o, const Map *m)
+{
+    const double x = p[0], y = p[1], z = p[2], *g = m->gain;
+    for (int c = 0; c < 3; c++, g += 3) o[c] = (uint8_t)TO_INTEGER(clip(((g[0] * x + g[1] * y) + g[2] * z) + m->offset[c], m->low, m->high));
+}
+
 /* ---- 8-bit: the float64 formula decides 256 outputs per channel; everything faster must reproduce that table ------ */
+
+CLONED static void table_u8(uint8_t *table, double gain, double offset, double low, double high)
+{
+    for (int x = 0; x < 256; x++) table[x] = (uint8_t)TO_INTEGER(clip(gain * (double)x + offset, low, high));
+}
 
 static void tables_u8(uint8_t *tables, const Map *m)
 {
-    for (int c = 0; c < m->channels; c++)
-        for (int x = 0; x < 256; x++) {
-            double v = m->gain[c] * (double)x + m->offset[c];
-            tables[256 * c + x] = (uint8_t)TO_INTEGER(clip(v, m->low, m->high));
-        }
+    for (int c = 0; c < m->channels; c++) table_u8(tables + 256 * c, m->gain[c], m->offset[c], m->low, m->high);
 }
 
 static void look_up_u8(const uint8_t *restrict p, uint8_t *restrict o, size_t pixels, int channels,
@@ -275,7 +281,12 @@ static size_t map_u8_simd(const uint8_t *p, uint8_t *o, size_t pixels, int chann
     (void)p, (void)o, (void)pixels, (void)channels, (void)tables, (void)m;
     return 0; /* pixels done */
 }
-static size_t moments_u8_3_simd(const uint8_t *p, size_t pixels, uint64_t *sums, uint64_t *products)
+static size_t moments_u8_simd(const uint8_t *p, size_t pixels, int channels, int reach, uint64_t *sums, uint64_t *products)
+{
+    (void)p, (void)pixels, (void)channels, (void)reach, (void)sums, (void)products;
+    return 0;
+}
+static size_t moments_rgba_simd(const uint8_t *p, size_t pixels, uint64_t *sums, uint64_t *products)
 {
     (void)p, (void)pixels, (void)sums, (void)products;
     return 0;

@@ -1,4 +1,7 @@
-/* Faster 8-bit colour for x86 with AVX2: sums of products of three channels, and the 3 x 3 map. Both give what the plain loops give. */
+/* Faster 8-bit colour for x86 with AVX2 or AVX-512 VNNI: sums of products of three channels, and the 3 x 3 map. Both give what the plain
+ * loops give. */
+#include "_kernels_x86_vnni.h"
+
 #define AVX2 __attribute__((target("avx2,fma")))
 
 static int has_avx2_and_fma(void) { return simd_level() >= 1 && __builtin_cpu_supports("fma"); }
@@ -111,53 +114,103 @@ AVX2 static size_t matrix3_u8_avx2(const uint8_t *p, uint8_t *o, size_t pixels, 
     return done;
 }
 
-/* The same with AVX-512 VBMI, 16 pixels at a time. Whole vectors are written, half as costly as masked ones where the output is not in
- * the cache; source and target must not overlap. */
-#define WIDE __attribute__((target("avx512f,avx512bw,avx512dq,avx512vbmi")))
-WIDE static size_t matrix3_u8_vbmi(const uint8_t *p, uint8_t *o, size_t pixels, const Map *m)
+/* The same with AVX-512 VNNI, in whole numbers: `shift` bits of a number in 32 bits are its fraction. A coefficient has 24 bits; one
+ * instruction adds the products of its first 16 with 256 * (x - 128) and of its last 8 with x, which lie side by side in a word. */
+typedef struct {
+    int shift;
+    int32_t unsure;           /* below it, a fraction may belong to another level */
+    int32_t base[3], pair[9]; /* offsets, and the two parts of each coefficient */
+} FixedMap;
+
+/* Returns 0 where 32 bits cannot serve. Coefficients are rounded, which moves a sum to either side; `base` takes back half of that. The
+ * other half, and the rounding of the base, make a fraction unsure. */
+static int fit_fixed(const Map *m, FixedMap *f)
 {
-    const double sure = sure_distance(m);
-    uint8_t spread[3][64] = {{0}}, gather[64] = {0};
-    __m512i pick[3];
-    __m512 a[9], c[3];
+    double most = 0.0, largest = 0.0, scale = 8388608.0, slack = 0.0, base[3];
+    for (int i = 0; i < 3; i++) {
+        const double *g = m->gain + 3 * i, reach = 255.0 * ((fabs(g[0]) + fabs(g[1])) + fabs(g[2])) + fabs(m->offset[i]);
+        most = reach > most ? reach : most;
+        for (int j = 0; j < 3; j++) largest = fabs(g[j]) > largest ? fabs(g[j]) : largest;
+    }
+    for (f->shift = 23; (most + 2.0) * scale > 2147483648.0 || largest * scale > 8388000.0; scale /= 2.0)
+        if (--f->shift < 16) return 0;
+    for (int i = 0; i < 3; i++) {
+        double error = 0.0, errors = 0.0;
+        base[i] = (m->offset[i] + 0.5) * scale;
+        for (int j = 3 * i; j < 3 * i + 3; j++) {
+            const double exact = m->gain[j] * scale, whole = HALF_EVEN(exact);
+            const int32_t number = (int32_t)whole, last = number & 255, first = (number - last) / 256;
+            error += exact - whole, errors += fabs(exact - whole);
+            f->pair[j] = (int32_t)((uint32_t)first << 16 | (uint32_t)last), base[i] += 32768.0 * first;
+        }
+        base[i] += 127.5 * error, slack = 127.5 * errors > slack ? 127.5 * errors : slack;
+    }
+    for (f->unsure = 4; f->unsure < 2.0 * slack + 2.0;) f->unsure *= 2;
+    for (int i = 0; i < 3; i++) f->base[i] = (int32_t)(uint32_t)(int64_t)HALF_EVEN(base[i] + f->unsure / 2);
+    return m->low == 0.0 && m->high == 255.0;
+}
+
+/* 16 pixels at a time. Whole vectors are written, half as costly as masked ones where the output is not in the cache; source and target
+ * must not overlap. */
+VNNI static size_t matrix3_u8_vnni(const uint8_t *p, uint8_t *o, size_t pixels, const Map *m)
+{
+    FixedMap f;
+    uint8_t spread[3][64], gather[64] = {0};
+    __m512i pick[3], base[3], pair[9];
     size_t done = 0;
-    if (sure < 0.0) return 0;
+    if (pixels < 22 || !fit_fixed(m, &f)) return 0;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 64; j++) spread[i][j] = (uint8_t)(3 * (j / 4) + i);
     for (int k = 0; k < 16; k++)
-        for (int i = 0; i < 3; i++) spread[i][4 * k] = (uint8_t)(3 * k + i), gather[3 * k + i] = (uint8_t)(4 * k + i);
-    for (int i = 0; i < 3; i++) pick[i] = _mm512_loadu_si512(spread[i]);
-    for (int i = 0; i < 9; i++) a[i] = _mm512_set1_ps((float)m->gain[i]);
-    for (int i = 0; i < 3; i++) c[i] = _mm512_set1_ps((float)m->offset[i]);
-    const __m512i weave = _mm512_loadu_si512(gather), zero = _mm512_setzero_si512(), white = _mm512_set1_epi32(255);
-    const __m512 near = _mm512_set1_ps((float)sure);
-    const __mmask64 lowest = 0x1111111111111111;
+        for (int i = 0; i < 3; i++) gather[3 * k + i] = (uint8_t)(k / 4 * 16 + 4 * i + k % 4);
+    for (int i = 0; i < 3; i++) pick[i] = _mm512_loadu_si512(spread[i]), base[i] = _mm512_set1_epi32(f.base[i]);
+    for (int i = 0; i < 9; i++) pair[i] = _mm512_set1_epi32(f.pair[i]);
+    const __m512i weave = _mm512_loadu_si512(gather), sign = _mm512_set1_epi32(INT32_MIN);
+    const __m512i sure = _mm512_set1_epi32((1 << f.shift) - f.unsure); /* the bits of a fraction that are not all 0 if it is sure */
+    const __m128i shift = _mm_cvtsi32_si128(f.shift);
     for (; done + 22 <= pixels; done += 16, p += 48, o += 48) { /* reads and writes 64 bytes, of which 48 count */
         const __m512i bytes = _mm512_loadu_si512(p);
-        __m512 x[3], off = _mm512_setzero_ps();
-        __m512i level[3];
-        for (int i = 0; i < 3; i++) x[i] = _mm512_cvtepi32_ps(_mm512_maskz_permutexvar_epi8(lowest, pick[i], bytes));
+        __m512i x[3], v[3];
+        uint32_t doubtful = 0;
+        for (int i = 0; i < 3; i++) x[i] = _mm512_xor_si512(sign, _mm512_maskz_permutexvar_epi8(0x9999999999999999, pick[i], bytes));
         for (int i = 0; i < 3; i++) {
-            const __m512 v = _mm512_fmadd_ps(a[3 * i + 2], x[2], _mm512_fmadd_ps(a[3 * i + 1], x[1], _mm512_fmadd_ps(a[3 * i], x[0], c[i])));
-            level[i] = _mm512_cvtps_epi32(v);
-            off = _mm512_max_ps(off, _mm512_abs_ps(_mm512_sub_ps(v, _mm512_cvtepi32_ps(level[i]))));
-            level[i] = _mm512_min_epi32(_mm512_max_epi32(level[i], zero), white);
+            v[i] = _mm512_dpwssd_epi32(_mm512_dpwssd_epi32(base[i], x[0], pair[3 * i]), x[1], pair[3 * i + 1]);
+            v[i] = _mm512_dpwssd_epi32(v[i], x[2], pair[3 * i + 2]);
+            doubtful |= (uint32_t)_mm512_testn_epi32_mask(v[i], sure);
+            v[i] = _mm512_sra_epi32(v[i], shift);
         }
-        const __m512i words = _mm512_or_si512(level[0], _mm512_or_si512(_mm512_slli_epi32(level[1], 8), _mm512_slli_epi32(level[2], 16)));
-        _mm512_storeu_si512(o, _mm512_permutexvar_epi8(weave, words)); /* the rest is written again by the next turn */
-        for (uint32_t doubtful = _mm512_cmp_ps_mask(off, near, _CMP_GT_OQ); doubtful; doubtful &= doubtful - 1) {
+        const __m512i levels = _mm512_packus_epi16(_mm512_packs_epi32(v[0], v[1]), _mm512_packs_epi32(v[2], v[2]));
+        _mm512_storeu_si512(o, _mm512_permutexvar_epi8(weave, levels)); /* the rest is written again by the next turn */
+        for (; doubtful; doubtful &= doubtful - 1) {
             const int k = 3 * __builtin_ctz(doubtful);
-            matrix3_u8(p + k, o + k, 1, m);
+            map_pixel_u8(p + k, o + k, m);
         }
     }
     return done;
 }
 
-static size_t moments_u8_3_simd(const uint8_t *p, size_t pixels, uint64_t *sums, uint64_t *products)
+static size_t moments_u8_simd(const uint8_t *p, size_t pixels, int channels, int reach, uint64_t *sums, uint64_t *products)
 {
-    return has_avx2_and_fma() ? moments_u8_3_avx2(p, pixels, sums, products) : 0;
+    if (has_vnni() && (channels == 3 ? reach != 2 : reach == 1 && (channels == 1 || channels == 4))) {
+        moments_u8_vnni(p, pixels, channels, channels, reach, sums, products);
+        return pixels;
+    }
+    if (channels != 3 || reach == 2 || !has_avx2_and_fma()) return 0;
+    uint64_t all[9] = {0}; /* the loop forms all products; those that were not asked for are dropped */
+    const size_t done = moments_u8_3_avx2(p, pixels, sums, all);
+    for (int i = 0; i < 3 * reach; i++) products[i] += all[i];
+    return done;
+}
+
+static size_t moments_rgba_simd(const uint8_t *p, size_t pixels, uint64_t *sums, uint64_t *products)
+{
+    if (!has_vnni()) return 0;
+    moments_u8_vnni(p, pixels, 4, 3, 3, sums, products);
+    return pixels;
 }
 
 static size_t matrix3_u8_simd(const uint8_t *p, uint8_t *o, size_t pixels, const Map *m)
 {
-    if (simd_level() >= 2) return matrix3_u8_vbmi(p, o, pixels, m);
-    return has_avx2_and_fma() ? matrix3_u8_avx2(p, o, pixels, m) : 0;
+    const size_t done = has_vnni() ? matrix3_u8_vnni(p, o, pixels, m) : 0;
+    return done || !has_avx2_and_fma() ? done : matrix3_u8_avx2(p, o, pixels, m);
 }
