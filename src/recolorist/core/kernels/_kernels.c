@@ -281,6 +281,16 @@ static size_t map_u8_simd(const uint8_t *p, uint8_t *o, size_t pixels, int chann
     (void)p, (void)o, (void)pixels, (void)channels, (void)tables, (void)m;
     return 0; /* pixels done */
 }
+static int sums_f32_3_simd(const float *p, size_t pixels, double *sums, double *lows, double *highs)
+{
+    (void)p, (void)pixels, (void)sums, (void)lows, (void)highs;
+    return 0;
+}
+static size_t map_f32_simd(const float *p, float *o, size_t values, const Map *m)
+{
+    (void)p, (void)o, (void)values, (void)m;
+    return 0;
+}
 static size_t moments_u8_simd(const uint8_t *p, size_t pixels, int channels, int reach, uint64_t *sums, uint64_t *products)
 {
     (void)p, (void)pixels, (void)channels, (void)reach, (void)sums, (void)products;
@@ -316,6 +326,12 @@ static void diagonal_table_u8(const uint8_t *p, uint8_t *o, size_t pixels, const
     look_up_u8(p + done * m->channels, o + done * m->channels, pixels - done, m->channels, tables);
 }
 
+static void diagonal_fast_f32(const float *p, float *o, size_t pixels, const Map *m)
+{
+    const size_t done = map_f32_simd(p, o, pixels * (size_t)m->channels, m); /* whole pixels */
+    diagonal_f32(p + done, o + done, pixels - done / m->channels, m);
+}
+
 static void look_up_all_u8(const uint8_t *p, uint8_t *o, size_t pixels, int channels, const uint8_t *tables)
 {
     const size_t done = look_up_simd(p, o, pixels, channels, tables);
@@ -327,7 +343,7 @@ static void map_pixels(const void *p, void *o, char kind, int diagonal, size_t p
     switch (kind) {
     case 'B': diagonal ? diagonal_table_u8(p, o, pixels, m) : matrix3_fast_u8(p, o, pixels, m); break;
     case 'H': diagonal ? diagonal_u16(p, o, pixels, m) : matrix3_u16(p, o, pixels, m); break;
-    case 'f': diagonal ? diagonal_f32(p, o, pixels, m) : matrix3_f32(p, o, pixels, m); break;
+    case 'f': diagonal ? diagonal_fast_f32(p, o, pixels, m) : matrix3_f32(p, o, pixels, m); break;
     default: diagonal ? diagonal_f64(p, o, pixels, m) : matrix3_f64(p, o, pixels, m); break;
     }
 }
