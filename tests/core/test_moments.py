@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 import recolorist as rc
 from recolorist.core import kernels
 from recolorist.core.image import open_image
-from recolorist.core.moments import measure_once, measure_opened
-from recolorist.core.options import MatchOptions
+from recolorist.core.moments import measure_opened
 from recolorist.core.sums import float_pairs
 from recolorist.errors import ImageError, StatisticsError
 from tests.core.contracts import KERNELS
@@ -260,12 +259,14 @@ class TestPairs:
             float_pairs(planar, 1.0, "image")
 
     @pytest.mark.parametrize("shape", [(11, 13, 3), (11, 13, 4), (300, 301, 3)])
-    @pytest.mark.parametrize("space", ["ycbcr", "lab"])
-    def test_measured_once_or_to_be_added_the_numbers_are_equal(self, shape: tuple[int, ...], space: str) -> None:
-        opened = open_image(integers("uint8", shape))
-        measured = measure_once(opened, None, MatchOptions(space=space), "image")
-        wanted = measure_opened(opened, None, space)
+    @pytest.mark.parametrize("space", ["rgb", "ycbcr", "lab"])
+    def test_in_one_call_or_in_strips_the_numbers_are_equal(self, shape: tuple[int, ...], space: str) -> None:
+        """A small image comes with its means and covariances, a strided one with sums alone; both can be added to."""
+        image = integers("uint8", shape)
+        measured, wanted = (measure_opened(open_image(pixels), None, space) for pixels in (image, np.asfortranarray(image)))
         assert measured == wanted
+        assert measured._sums == wanted._sums
+        assert measured + measured == wanted + wanted
         assert (measured.mean.tolist(), measured.channels) == (wanted.mean.tolist(), 3)
         assert not measured.mean.flags.writeable
         assert not measured.cov.flags.writeable

@@ -28,7 +28,7 @@ from recolorist.core.gains import Flags, Pairs
 from recolorist.core.histograms import match_pixels
 from recolorist.core.image import OnNonFinite, Opened, open_image, open_mask
 from recolorist.core.limits import Fit, ImageLimits, fit_to_limits
-from recolorist.core.moments import Moments, level_pairs, measure_once, measure_opened
+from recolorist.core.moments import Moments, level_pairs, measure_opened
 from recolorist.core.options import MATCHERS, EpsMode, MatchOptions, Ties, match_options
 from recolorist.core.plan import ChannelMap, Plan, plan_map
 from recolorist.core.spaces import SPACES
@@ -260,7 +260,7 @@ def measure_for(opened: Opened, mask: Mask, options: MatchOptions) -> Pairs | Mo
     if pairs is not None:
         return pairs
     if options.clip or not SPACES[options.space].is_linear:
-        return measure_once(opened, mask, options, "content")
+        return measure_opened(opened, mask, options.space, options.on_nonfinite, "content")
     free = Opened(opened.array, opened.channels, opened.kind, math.inf, opened.shape, opened.from_pil)  # no range to enforce
     moments = measure_opened(free, mask, options.space, options.on_nonfinite, "content")
     if moments.data_range == opened.data_range:
@@ -320,7 +320,9 @@ def _measure_style(style: StylePixels, content: Pairs | Moments, data_range: flo
     pairs = None
     if isinstance(content, list) and (opened.data_range == data_range or options.measured_space != "rgb"):
         pairs = _measure_channels(opened, mask, options, "style")
-    return measure_once(opened, mask, options, "style") if pairs is None else pairs
+    if pairs is not None:
+        return pairs
+    return measure_opened(opened, mask, options.space, options.on_nonfinite, "style")
 
 
 def _open_styles(

@@ -13,7 +13,6 @@ from recolorist.core import image as check
 from recolorist.core import kernels
 from recolorist.core.converted import are_levels, join_pixels, level_sums
 from recolorist.core.kernels.fallback_pairs import exact_rows
-from recolorist.core.options import MatchOptions
 from recolorist.core.spaces import SPACES
 from recolorist.core.sums import MOST_PAIRED, Pairs, exact_pairs, float_pixels, float_sums, integer_sums, stepped_pairs
 from recolorist.errors import StatisticsError
@@ -22,7 +21,6 @@ __all__ = [
     "Moments",
     "level_pairs",
     "measure",
-    "measure_once",
     "measure_opened",
     "trusted_moments",
 ]
@@ -292,12 +290,25 @@ def measure_opened(
     opened: check.Opened, mask: NDArray[np.bool_] | None, space: str = "rgb", on_nonfinite: str = "raise", name: str = "image"
 ) -> Moments:
     """Measure one image that was checked."""
+    array = opened.array
+    if (
+        mask is None
+        and opened.kind == "B"
+        and array.size <= MOST_PAIRED
+        and array.shape[-1] == 3 == opened.channels
+        and array.flags.c_contiguous
+        and SPACES[space].is_linear
+    ):
+        check.refuse_levels_above(opened, name)
+        moments = Moments.__new__(Moments)  # all numbers of a small image come from one call
+        moments.count, moments.data_range, moments.space, moments._extremes = array.size // 3, opened.data_range, "rgb", None  # noqa: SLF001
+        moments._sums, moments.pairs, moments.rows = kernels.loops.rows_levels(array)  # noqa: SLF001 - same module
+        return moments
     check.refuse_empty(mask, name)
     if opened.is_integer:
         check.refuse_levels_above(opened, name)
         if SPACES[space].is_linear:
-            count, sums, products = integer_sums(opened, mask, opened.channels)
-            return _from_sums(count, sums, products, opened.data_range)
+            return _from_sums(*integer_sums(opened, mask, opened.channels), opened.data_range)
         if are_levels(opened):
             return _from_sums(*level_sums(opened, mask, space, name, 3), 1.0, space)
         return _measure_converted(opened, mask, space, name)
@@ -353,26 +364,6 @@ def _flatten(moments: Moments) -> None:
         cov[flat, :] = cov[:, flat] = 0.0
         moments.mean, moments.cov = mean, cov
         moments._freeze()  # noqa: SLF001
-
-
-def measure_once(opened: check.Opened, mask: NDArray[np.bool_] | None, options: MatchOptions, name: str) -> Moments:
-    """Measure an image for one plan: the numbers of :func:`measure`, where it is small without sums that could be added to."""
-    array = opened.array
-    if (
-        mask is None
-        and opened.kind == "B"
-        and array.size <= MOST_PAIRED
-        and array.shape[-1] == 3 == opened.channels
-        and array.flags.c_contiguous
-        and options.measured_space == "rgb"
-    ):
-        check.refuse_levels_above(opened, name)
-        moments = Moments.__new__(Moments)
-        moments.count, moments.data_range, moments.space = array.size // 3, opened.data_range, "rgb"
-        moments._sums = moments._extremes = None  # noqa: SLF001 - same module
-        moments.pairs, moments.rows = kernels.loops.rows_levels(array)
-        return moments
-    return measure_opened(opened, mask, options.space, options.on_nonfinite, name)
 
 
 def _from_sums(count: int, sums: tuple[int, ...], products: tuple[int, ...], data_range: float, space: str = "rgb") -> Moments:

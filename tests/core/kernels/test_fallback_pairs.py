@@ -48,9 +48,10 @@ def test_rows(compiled: ModuleType) -> None:
         planes = image.T.tolist()
         wanted = [[covariance(first, second) for second in planes] for first in planes]
         for loops in (compiled, fallback):
-            pairs, rows = loops.rows_levels(image)
+            sums, pairs, rows = loops.rows_levels(image)
             assert rows == wanted
             assert pairs == loops.pairs_levels(image, 3)
+            assert sums == loops.moments_integer(image, 1, 3, 3)
 
 
 @pytest.mark.parametrize("value", [255, 254])

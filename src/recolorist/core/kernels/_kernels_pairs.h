@@ -45,8 +45,8 @@ static PyObject *py_pairs_levels(PyObject *self, PyObject *args)
     return result;
 }
 
-/* rows_levels(pixels) -> ([(mean, variance), ...], [[covariance, ...], ...]) of at most 2^18 pixels with three channels of 8 bits:
- * exact ratios, rounded once */
+/* rows_levels(pixels) -> ((sums, products), [(mean, variance), ...], [[covariance, ...], ...]) of at most 2^18 pixels with three channels of
+ * 8 bits: sums and products as from moments_integer with reach 3, then exact ratios, rounded once */
 static PyObject *py_rows_levels(PyObject *self, PyObject *pixels)
 {
     Py_buffer view;
@@ -77,10 +77,7 @@ static PyObject *py_rows_levels(PyObject *self, PyObject *pixels)
         PyObject *row = Py_BuildValue("[ddd]", rows[i][0], rows[i][1], rows[i][2]);
         if (!row || PyList_SetItem(cov, i, row) < 0) Py_CLEAR(cov);
     }
-    PyObject *result = pairs && cov ? PyTuple_Pack(2, pairs, cov) : NULL;
-    Py_XDECREF(pairs);
-    Py_XDECREF(cov);
-    return result;
+    return Py_BuildValue("(NN)NN", integers(sums, 3), integers(products, 9), pairs, cov); /* takes over its parts, also where one is missing */
 }
 
 /* pairs_float(pixels, itemsize, channels) -> ([(mean, variance), ...], lowest, highest), or None if a sum is not finite; a channel

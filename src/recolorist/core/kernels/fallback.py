@@ -133,10 +133,12 @@ def pairs_levels(pixels: NDArray[Any], channels: int) -> list[tuple[float, float
     return exact_pairs(pixels.size // channels, *moments_integer(pixels, 1, channels, 1))
 
 
-def rows_levels(pixels: NDArray[Any]) -> tuple[list[tuple[float, float]], list[list[float]]]:
-    """Means, variances and covariances of 8-bit pixels with three channels."""
+def rows_levels(
+    pixels: NDArray[Any],
+) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], list[tuple[float, float]], list[list[float]]]:
+    """Exact sums, means, variances and covariances of 8-bit pixels with three channels."""
     sums = moments_integer(pixels, 1, 3, 3)
-    return exact_pairs(pixels.size // 3, *sums), exact_rows(pixels.size // 3, *sums)
+    return sums, exact_pairs(pixels.size // 3, *sums), exact_rows(pixels.size // 3, *sums)
 
 
 def pairs_float(pixels: NDArray[Any], itemsize: int, channels: int) -> tuple[list[tuple[float, float]], float, float] | None:
