@@ -46,8 +46,8 @@ class BuildWithStudies(build_py):
 
 _PARTS = (
     *("audit", "converted", "converted_module", "counts", "floats", "formulas", "levels", "map", "math", "module", "pairs"),
-    *("ranks", "ranks_module", "shares", "single", "spaces", "transport"),
-    *("x86", "x86_levels", "x86_matrix", "x86_vnni"),
+    *("patches", "ranks", "ranks_module", "shares", "single", "spaces", "transport"),
+    *("x86", "x86_audit", "x86_levels", "x86_matrix", "x86_vnni"),
 )
 kernels = Extension(
     "recolorist.core.kernels._kernels",

@@ -15,7 +15,7 @@ from recolorist.augment.samplers import Style
 from recolorist.collections import api
 from recolorist.collections.options import Masks
 from recolorist.core.image import open_image
-from recolorist.core.limits import reduce_contrast
+from recolorist.core.limits import measure_loss, reduce_contrast
 from recolorist.core.match import match_opened
 from recolorist.core.options import MatchOptions
 from recolorist.io.images import Reading
@@ -211,3 +211,15 @@ def test_refusals(options: dict[str, Any], words: str) -> None:
 def test_pooled_images_have_no_limits_of_their_own(tmp_path: Path) -> None:
     with pytest.raises(rc.RecoloristError, match="leave out pool"):
         api.harmonise(tmp_path, tmp_path / "o", DARK, pool=True, max_loss=0.1)
+
+
+@pytest.mark.parametrize("channels", [1, 3, 4, 5])
+def test_the_loss_does_not_depend_on_how_pixels_lie_in_memory(channels: int) -> None:
+    """Contiguous 8-bit images are compared in one call, others by copies of the compared pixels."""
+    image = RNG.integers(0, 256, (150, 97, channels), dtype=np.uint8)
+    planned = rc.plan(rc.measure(image), rc.measure(image[:40] // 2 + image[:40] // 3))
+    contiguous, strided = (measure_loss(open_image(pixels), planned, None) for pixels in (image, np.asfortranarray(image)))
+    assert contiguous.figures() == strided.figures()
+    assert np.array_equal(contiguous.patches, strided.patches, equal_nan=True)
+    assert contiguous.by_channel.tolist() == strided.by_channel.tolist()
+    assert contiguous.worst > 0

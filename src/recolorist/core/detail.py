@@ -25,7 +25,16 @@ from recolorist.core import kernels
 from recolorist.core.image import Opened
 from recolorist.core.kernels import fallback_audit
 
-__all__ = ["DetailLoss", "Patches", "compare_patches", "draw_map", "lay_patches", "sample_mask", "sample_pixels"]
+__all__ = [
+    "DetailLoss",
+    "Patches",
+    "compare_levels",
+    "compare_patches",
+    "draw_map",
+    "lay_patches",
+    "sample_mask",
+    "sample_pixels",
+]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_] | None
@@ -47,9 +56,10 @@ class Patches(NamedTuple):
     width: int
     rows: int
     columns: int
-    lines: NDArray[np.intp]  #: (64, patches): the row of each compared pixel
-    places: NDArray[np.intp]  #: (64, patches): its column
+    lines: NDArray[np.int64]  #: (64, patches): the row of each compared pixel
+    places: NDArray[np.int64]  #: (64, patches): its column
     pixels: NDArray[np.int64]  #: (64, patches): its number, counted row by row
+    grid: tuple[NDArray[np.int64], NDArray[np.int64]]  #: all rows, 8 for each row of patches, and all columns
 
     def box(self, patch: int) -> tuple[int, int, int, int]:
         """Return left, top, right and bottom of a patch, in pixels."""
@@ -105,12 +115,11 @@ def lay_patches(height: int, width: int) -> Patches:
     """
     side = max(_LEAST, min(height, width) / _PARTS)
     rows, columns = (min(_MOST, max(1, int(length / side))) for length in (height, width))
-    lines = (((np.arange(rows * _GRID) + 0.5) * height) / (rows * _GRID)).astype(np.intp).reshape(rows, _GRID)
-    places = (((np.arange(columns * _GRID) + 0.5) * width) / (columns * _GRID)).astype(np.intp).reshape(columns, _GRID)
-    shape = (_GRID, _GRID, rows, columns)
-    every_line = np.broadcast_to(lines.T[:, None, :, None], shape).reshape(_GRID * _GRID, -1)
-    every_place = np.broadcast_to(places.T[None, :, None, :], shape).reshape(_GRID * _GRID, -1)
-    return Patches(height, width, rows, columns, every_line, every_place, (every_line * width + every_place).astype(np.int64))
+    lines = (((np.arange(rows * _GRID) + 0.5) * height) / (rows * _GRID)).astype(np.int64)
+    places = (((np.arange(columns * _GRID) + 0.5) * width) / (columns * _GRID)).astype(np.int64)
+    by_row, by_column = lines.reshape(rows, _GRID).T[:, None, :, None], places.reshape(columns, _GRID).T[None, :, None, :]
+    every_line, every_place = (part.reshape(_GRID * _GRID, -1) for part in np.broadcast_arrays(by_row, by_column))
+    return Patches(height, width, rows, columns, every_line, every_place, every_line * width + every_place, (lines, places))
 
 
 def sample_pixels(opened: Opened, patches: Patches) -> Opened:
@@ -155,8 +164,7 @@ def compare_patches(
         [[0.0, 0.0], [1.0, 1.0]]
     """
     channels = before.channels
-    floor = 0.0 if math.isinf(before.data_range) else (_FLOOR * before.data_range) ** 2
-    limits = (floor, 0 if mask is None else _ENOUGH)
+    limits = (_least_variance(before), 0 if mask is None else _ENOUGH)
     counts = None if mask is None else np.maximum(mask.sum(axis=0, dtype=np.int64), 1)
     source, written = _inside(before.array, mask), _inside(after, mask)
     if isinstance(expected, np.ndarray):
@@ -164,7 +172,36 @@ def compare_patches(
     by_level = before.kind == "B" and after.dtype == np.uint8 and not isinstance(expected, np.ndarray)
     loops = kernels.loops if by_level and channels <= _MOST_CHANNELS else fallback_audit
     losses = np.empty((patches.rows, patches.columns))
-    detailed, lost, lost_in, place, most = loops.patch_losses(source, written, channels, counts, expected, limits, losses)
+    return _summarise(loops.patch_losses(source, written, channels, counts, expected, limits, losses), losses, patches)
+
+
+def compare_levels(image: Opened, patches: Patches, gain: list[float], offset: list[float]) -> DetailLoss:
+    """Compare an 8-bit image with what a diagonal map makes of it, without writing that.
+
+    Args:
+        image: The image: contiguous, without alpha, with all of its range.
+        patches: The layout.
+        gain: The factor on each channel.
+        offset: What is added.
+
+    Returns:
+        The numbers of :func:`compare_patches`.
+    """
+    losses, numbers = np.empty((patches.rows, patches.columns)), (gain, offset)
+    found = kernels.loops.level_losses(
+        image.array, image.channels, patches.width, *patches.grid, numbers, _least_variance(image), losses
+    )
+    return _summarise(found, losses, patches)
+
+
+def _least_variance(image: Opened) -> float:
+    """Return the variance from which a channel of a patch has detail."""
+    return 0.0 if math.isinf(image.data_range) else (_FLOOR * image.data_range) ** 2
+
+
+def _summarise(found: tuple[int, int, tuple[int, ...], int, float], losses: Array, patches: Patches) -> DetailLoss:
+    """Turn the counts of a loop into shares."""
+    detailed, lost, lost_in, place, most = found
     total, box = max(1, detailed), None if most < 0 else patches.box(place)
     return DetailLoss(losses, np.array([count / total for count in lost_in]), lost / total, max(0.0, round(most, 3)), box)
 

@@ -15,20 +15,39 @@ from numpy.typing import NDArray
 
 from recolorist.core.apply import apply_opened, limits, write_affine
 from recolorist.core.clipping import colour_values, predicted_share, unclipped_values
-from recolorist.core.detail import DetailLoss, Patches, compare_patches, lay_patches, sample_mask, sample_pixels
+from recolorist.core.detail import (
+    DetailLoss,
+    Patches,
+    compare_levels,
+    compare_patches,
+    lay_patches,
+    sample_mask,
+    sample_pixels,
+)
 from recolorist.core.gains import Pairs
-from recolorist.core.image import Opened
+from recolorist.core.image import NATURAL_RANGE, Opened
 from recolorist.core.moments import Moments
 from recolorist.core.options import MatchOptions
 from recolorist.core.plan import ChannelMap, Plan, plan_map
 
-__all__ = ["Fit", "ImageLimits", "LimitCheck", "fit_to_limits", "measure_loss", "reduce_contrast", "sampled_loss"]
+__all__ = [
+    "Fit",
+    "ImageLimits",
+    "LimitCheck",
+    "channel_loss",
+    "channel_numbers",
+    "fit_to_limits",
+    "measure_loss",
+    "reduce_contrast",
+    "sampled_loss",
+]
 
 Mask = NDArray[np.bool_] | None
 LimitCheck = Callable[[ChannelMap | Plan], bool]
 
 _LEAST_CONTRAST: Final = 0.5  # of the style's; measured on real pairs, see docs/loss.md
 _LEAST_GAIN: Final = 0.25  # from here on rounding alone cannot take half of the contrast from a patch with detail
+_MOST_CHANNELS: Final = 16  # whose patches one compiled call maps and compares
 _HALVINGS: Final = 8  # contrast and strength are found to half a hundredth
 
 
@@ -117,26 +136,56 @@ def reduce_contrast(style: Pairs | Moments, contrast: float) -> Pairs | Moments:
 
 def measure_loss(content: Opened, numbers: ChannelMap | Plan, mask: Mask) -> DetailLoss:
     """Measure the detail that a map takes from an image, without writing it."""
+    alone = channel_numbers(numbers, content.data_range)
+    if alone is not None:
+        return channel_loss(content, *alone, mask)
     patches = lay_patches(*content.array.shape[:2])
     return sampled_loss(sample_pixels(content, patches), numbers, sample_mask(mask, patches), patches)
 
 
-def sampled_loss(sample: Opened, numbers: ChannelMap | Plan, mask: Mask, patches: Patches) -> DetailLoss:
-    """Measure the detail that a map takes from the sampled pixels of an image."""
+def channel_loss(content: Opened, gain: list[float], offset: list[float], mask: Mask) -> DetailLoss:
+    """Measure the detail that a map of each channel by itself takes from an image."""
+    array = content.array
+    patches = lay_patches(*array.shape[:2])
+    if (
+        mask is None
+        and content.kind == "B"
+        and array.shape[-1] == content.channels <= _MOST_CHANNELS
+        and array.flags.c_contiguous
+        and content.data_range == NATURAL_RANGE["B"]
+    ):
+        return compare_levels(content, patches, gain, offset)
+    return _compare_channels(sample_pixels(content, patches), gain, offset, sample_mask(mask, patches), patches)
+
+
+def _compare_channels(sample: Opened, gain: list[float], offset: list[float], mask: Mask, patches: Patches) -> DetailLoss:
     target: NDArray[Any] = np.empty_like(sample.array)
-    if isinstance(numbers, ChannelMap) and numbers.options.space == "rgb":
-        gain, offset = numbers.gain, numbers.offset
-    else:
-        plan = numbers if isinstance(numbers, Plan) else numbers.plan()
-        if not (plan.is_linear_space and plan.is_diagonal):
-            apply_opened(sample, plan, target, None, clip=True)
-            expected = unclipped_values(colour_values(sample, None), sample, plan).reshape(sample.array.shape)
-            if not plan.is_linear_space:  # one colour far outside the gamut must not hide the others
-                expected = np.clip(expected, -sample.data_range, 2.0 * sample.data_range)
-            return compare_patches(sample, target, mask, patches, expected)
-        gain, offset = plan.matrix.diagonal().tolist(), plan.offset_for(sample.data_range).tolist()
     write_affine(sample, target, gain, offset, limits(sample, clip=True))
     return compare_patches(sample, target, mask, patches, gain)
+
+
+def sampled_loss(sample: Opened, numbers: ChannelMap | Plan, mask: Mask, patches: Patches) -> DetailLoss:
+    """Measure the detail that a map takes from the sampled pixels of an image."""
+    alone = channel_numbers(numbers, sample.data_range)
+    if alone is not None:
+        return _compare_channels(sample, *alone, mask, patches)
+    plan = numbers if isinstance(numbers, Plan) else numbers.plan()
+    target: NDArray[Any] = np.empty_like(sample.array)
+    apply_opened(sample, plan, target, None, clip=True)
+    expected = unclipped_values(colour_values(sample, None), sample, plan).reshape(sample.array.shape)
+    if not plan.is_linear_space:  # one colour far outside the gamut must not hide the others
+        expected = np.clip(expected, -sample.data_range, 2.0 * sample.data_range)
+    return compare_patches(sample, target, mask, patches, expected)
+
+
+def channel_numbers(numbers: ChannelMap | Plan, data_range: float) -> tuple[list[float], list[float]] | None:
+    """Return gain and offset of each channel in the units of an image; None for a map that does not act on RGB alone."""
+    if isinstance(numbers, ChannelMap):
+        return (numbers.gain, numbers.offset) if numbers.options.space == "rgb" else None
+    gain, offset = numbers.numbers
+    if len(gain) != numbers.channels or not numbers.is_linear_space:
+        return None
+    return gain, offset if data_range == numbers.data_range else numbers.offset_for(data_range).tolist()
 
 
 def _search(low: float, high: float, is_kept: Callable[[float], bool]) -> float:

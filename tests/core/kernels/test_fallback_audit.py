@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from recolorist.core import kernels
-from recolorist.core.kernels import fallback_audit
+from recolorist.core.detail import lay_patches
+from recolorist.core.kernels import fallback, fallback_audit
 
 LIMITS = (16.0, 16.0)
 
@@ -47,6 +48,17 @@ def test_map_moments(compiled: ModuleType, channels: int, size: tuple[int, int])
     expected = definition(image, gain, offset, 255)
     assert list(compiled.map_moments(image, channels, gain, offset)) == expected
     assert list(fallback_audit.map_moments(image, channels, gain, offset)) == expected
+
+
+@pytest.mark.parametrize("pixels", [1, 64, 1000])
+@pytest.mark.parametrize("offset", [-255.5, -0.5, 0.5, 256.0, -300.0, 1e300])
+def test_levels_at_the_ends_of_the_range(compiled: ModuleType, pixels: int, offset: float) -> None:
+    image = (np.arange(3 * pixels).reshape(-1, 3) * 85 % 256).astype(np.uint8)  # 0 and 255 are among them
+    image[0] = 255
+    for gain in ([1.0, 0.0, 2.0], [0.5, 1.0, 1.0]):
+        expected = definition(image, gain, [offset] * 3, 255)
+        assert list(compiled.map_moments(image, 3, gain, [offset] * 3)) == expected
+        assert list(fallback_audit.map_moments(image, 3, gain, [offset] * 3)) == expected
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "uint16"])
@@ -103,6 +115,37 @@ def test_patch_losses(compiled: ModuleType, channels: int, patches: int, *, is_m
     assert found[0] == found[1]
     assert np.array_equal(results[0], results[1], equal_nan=True)
     assert found[0][0] == np.count_nonzero(~np.isnan(results[0]))
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 4, 5, 16])
+@pytest.mark.parametrize("size", [(1, 1), (8, 8), (9, 70), (64, 64), (130, 97), (40, 900)])
+def test_level_losses(compiled: ModuleType, channels: int, size: tuple[int, int]) -> None:
+    """What the three loops give that copy the pixels, map them and compare them."""
+    image, patches = levels((*size, channels), channels), lay_patches(*size)
+    gain, offset = np.linspace(0.4, 3.5, channels).tolist(), np.linspace(40, -200, channels).tolist()
+    before, after = (np.empty((*patches.pixels.shape, channels), np.uint8) for _ in range(2))
+    fallback_audit.gather(image, channels, patches.pixels, before)
+    fallback.affine(before, after, "B", channels, gain, offset, 0.0, 255.0)
+    wanted, *results = (np.empty((patches.rows, patches.columns)) for _ in range(3))
+    expected = fallback_audit.patch_losses(before, after, channels, None, gain, (16.0, 0), wanted)
+    for loops, losses in zip((compiled, fallback_audit), results, strict=True):
+        assert loops.level_losses(image, channels, size[1], *patches.grid, (gain, offset), 16.0, losses) == expected
+        assert np.array_equal(losses, wanted, equal_nan=True)
+
+
+def test_wrong_grids_are_refused(compiled: ModuleType) -> None:
+    image, eight = levels((8, 9, 3)), np.arange(8)
+    numbers = ([1.0] * 3, [0.0] * 3)
+    with pytest.raises(ValueError, match="channels or width"):
+        compiled.level_losses(image, 17, 9, eight, eight, ([1.0] * 17, [0.0] * 17), 16.0, np.empty(1))
+    with pytest.raises(ValueError, match="channels or width"):
+        compiled.level_losses(image, 3, 0, eight, eight, numbers, 16.0, np.empty(1))
+    for lines, places, patches in ((eight + 1, eight, 1), (eight - 1, eight, 1), (eight, eight + 2, 1), (eight, eight, 2)):
+        with pytest.raises(ValueError, match="do not fit together"):
+            compiled.level_losses(image, 3, 9, lines, places, numbers, 16.0, np.empty(patches))
+    for grid in ((eight[:7], eight), (eight, eight.astype(np.int32)), (eight.astype(np.float32), eight)):
+        with pytest.raises(ValueError, match="do not fit together"):
+            compiled.level_losses(image, 3, 9, *grid, numbers, 16.0, np.empty(1))
 
 
 def test_wrong_sizes_are_refused(compiled: ModuleType) -> None:

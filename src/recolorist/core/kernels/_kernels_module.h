@@ -290,6 +290,7 @@ static PyObject *py_planes(PyObject *self, PyObject *args)
 #include "_kernels_ranks_module.h"
 #include "_kernels_transport.h"
 #include "_kernels_audit.h"
+#include "_kernels_patches.h"
 
 static PyMethodDef methods[] = {
     {"moments_integer", py_moments_integer, METH_VARARGS, "Exact sums and sums of products of 8- or 16-bit pixels."},
@@ -306,6 +307,7 @@ static PyMethodDef methods[] = {
     {"map_moments", py_map_moments, METH_VARARGS, "The same sums from 8-bit pixels."},
     {"gather", py_gather, METH_VARARGS, "Copy the pixels at given places."},
     {"patch_losses", py_patch_losses, METH_VARARGS, "The share of its contrast that each patch of 8-bit pixels lost."},
+    {"level_losses", py_level_losses, METH_VARARGS, "The same for an 8-bit image and what a diagonal map makes of it."},
     {"planes", py_planes, METH_VARARGS, "Look 8-bit pixels up in float tables, channel by channel."},
     {"moments_converted", py_moments_converted, METH_VARARGS, "Moments of pixels in a colour space that is not linear."},
     {"moments_levels", py_moments_levels, METH_VARARGS, "Exact sums of 8-bit pixels in a colour space that is not linear."},

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.core.kernels.fallback_audit import gather, map_counts, map_moments, patch_losses
+from recolorist.core.kernels.fallback_audit import gather, level_losses, map_counts, map_moments, patch_losses
 from recolorist.core.kernels.fallback_converted import (
     affine_converted,
     convert,
@@ -35,6 +35,7 @@ __all__ = [
     "histogram",
     "hsi_levels",
     "join",
+    "level_losses",
     "look_up",
     "map_counts",
     "map_moments",

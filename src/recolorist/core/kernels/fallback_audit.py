@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["gather", "map_counts", "map_moments", "patch_losses"]
+__all__ = ["gather", "level_losses", "map_counts", "map_moments", "patch_losses"]
 
 Array = NDArray[np.float64]
 
@@ -106,6 +106,38 @@ def patch_losses(
     losses.ravel()[:] = np.where(worst < 0, np.nan, np.round(worst, 3))
     lost_in, place = tuple(np.count_nonzero(loss > 0.5, axis=0).tolist()), int(worst.argmax())
     return int(np.count_nonzero(worst >= 0)), int(np.count_nonzero(worst > 0.5)), lost_in, place, float(worst[place])
+
+
+def level_losses(
+    pixels: NDArray[np.uint8],
+    channels: int,
+    width: int,
+    lines: NDArray[np.int64],
+    places: NDArray[np.int64],
+    numbers: tuple[Sequence[float], Sequence[float]],
+    floor: float,
+    losses: Array,
+) -> tuple[int, int, tuple[int, ...], int, float]:
+    """Write what :func:`patch_losses` writes, for the compared pixels of an image and what a diagonal map makes of them.
+
+    Args:
+        pixels: The image, 8 bits.
+        channels: Colour channels; the image has no others.
+        width: Pixels in a line.
+        lines: The compared lines, 8 for each row of patches.
+        places: The compared places in a line, 8 for each column of patches.
+        numbers: Gain and offset of each channel.
+        floor: The least variance that is detail.
+        losses: Where to write, shaped (rows, columns).
+
+    Returns:
+        What :func:`patch_losses` returns.
+    """
+    image = pixels.reshape(-1, width, channels)[np.ix_(lines, places)]
+    rows, columns = losses.shape
+    before = image.reshape(rows, 8, columns, 8, channels).transpose(1, 3, 0, 2, 4).reshape(64, rows * columns, channels)
+    after = np.clip(np.rint(before * np.array(numbers[0]) + np.array(numbers[1])), 0, 255).astype(np.uint8)
+    return patch_losses(before, after, channels, None, numbers[0], (floor, 0), losses)
 
 
 def _covariance(first: NDArray[Any], second: NDArray[Any], count: Any) -> Array:
