@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from recolorist.core import kernels
 from recolorist.core.moments import Moments
 from recolorist.core.options import MatchOptions
-from recolorist.core.spaces import Mixing, Rows
+from recolorist.core.spaces import Mixing
 from recolorist.core.sums import Pairs
 from recolorist.errors import StatisticsError
 
@@ -199,15 +199,15 @@ def by_mixed_deviation(content: Moments, style: Moments, basis: Mixing, options:
         StatisticsError: The variances are too large to be mixed.
     """
     rows, inverse = basis.numbers
-    (a0, a1, a2), (b0, b1, b2), (c0, c1, c2) = rows
+    a0, a1, a2, b0, b1, b2, c0, c1, c2 = rows
     changes, flags, strength = [], [], options.strength
-    for content_variance, style_variance in zip(_variances(content.rows, rows), _variances(style.rows, rows), strict=True):
+    for content_variance, style_variance in zip(_variances(content, rows), _variances(style, rows), strict=True):
         gain, flag = gain_of(content_variance, style_variance, options.max_gain, options.eps_mode)
         changes.append(strength * (gain - 1.0))
         flags.append(flag)
     d0, d1, d2 = changes
     matrix = []
-    for a, b, c in inverse:
+    for a, b, c in (inverse[:3], inverse[3:6], inverse[6:]):
         a, b, c = a * d0, b * d1, c * d2  # noqa: PLW2901 - from here on times the change
         matrix += [a * a0 + b * b0 + c * c0, a * a1 + b * b1 + c * c1, a * a2 + b * b2 + c * c2]
     # identity plus a change, so that equal deviations give exactly the identity
@@ -242,18 +242,18 @@ def by_covariance(content: Moments, style: Moments, basis: Mixing | None, streng
     """
     channels = content.channels
     start, end = [value for row in content.rows for value in row], [value for row in style.rows for value in row]
+    rows, inverse = ((), ()) if basis is None else basis.numbers
     if basis is None:
         variances = zip(start[:: channels + 1], end[:: channels + 1], strict=True)
     else:
-        rows, _ = basis.numbers
-        variances = zip(_variances(content.rows, rows), _variances(style.rows, rows), strict=True)
+        variances = zip(_variances(content, rows), _variances(style, rows), strict=True)
     flags = Flags([gain_of(c, s, math.inf, "exact")[1] for c, s in variances])
     is_same, capped = start == end, False
     change = [0.0] * len(start)
     if not is_same:
         if basis is not None:
-            mixing, transposed = basis.rows.ravel().tolist(), basis.rows.T.ravel().tolist()
-            start, end = (kernels.loops.product(mixing, cov, transposed) for cov in (start, end))
+            transposed = (*rows[::3], *rows[1::3], *rows[2::3])
+            start, end = (kernels.loops.product(rows, cov, transposed) for cov in (start, end))
         move, capped = _optimal_transport(start, end, channels, max_gain)
         diagonal = channels + 1
         change = [strength * (value - 1.0 if k % diagonal == 0 else value) for k, value in enumerate(move)]
@@ -261,7 +261,7 @@ def by_covariance(content: Moments, style: Moments, basis: Mixing | None, streng
         flags = Flags((*channel, "gain_capped") for channel in flags)
     gain = [1.0 + value for value in change[:: channels + 1]]
     if basis is not None:
-        change = kernels.loops.product(basis.inverse.ravel().tolist(), change, basis.rows.ravel().tolist())
+        change = kernels.loops.product(inverse, change, rows)
     matrix = [(1.0 if k % (channels + 1) == 0 else 0.0) + value for k, value in enumerate(change)]
     return MapNumbers(matrix, _offset(matrix, content, style, strength), gain, flags)
 
@@ -302,25 +302,10 @@ def _optimal_transport(
     return (directions * held @ directions.T).ravel().tolist(), bool((factors > max_gain).any())
 
 
-def _variances(cov: list[list[float]], rows: Rows) -> list[float]:
-    """Return the variance of each channel of the space; what is rounding noise becomes exactly zero."""
-    (c00, c01, c02), (c10, c11, c12), (c20, c21, c22) = cov
-    d0, d1, d2 = math.sqrt(c00), math.sqrt(c11), math.sqrt(c22)
-    variances = []
-    for a, b, c in rows:  # added from left to right, term by term: the order is part of the definition
-        mixed = (
-            a * c00 * a
-            + a * c01 * b
-            + a * c02 * c
-            + b * c10 * a
-            + b * c11 * b
-            + b * c12 * c
-            + c * c20 * a
-            + c * c21 * b
-            + c * c22 * c
-        )
-        scale = abs(a) * d0 + abs(b) * d1 + abs(c) * d2
-        if not math.isfinite(mixed):
-            raise StatisticsError("the variances are too large to be mixed in this space; measure images in a smaller data_range")
-        variances.append(mixed if mixed > _NOISE * scale * scale else 0.0)
+def _variances(moments: Moments, rows: Sequence[float]) -> Sequence[float]:
+    """Return the variance of each channel of a linear space; what is rounding noise becomes exactly zero."""
+    first, second, third = moments.rows
+    variances: Sequence[float] | None = kernels.loops.mixed_variances([*first, *second, *third], rows, _NOISE)
+    if variances is None:
+        raise StatisticsError("the variances are too large to be mixed in this space; measure images in a smaller data_range")
     return variances

@@ -37,12 +37,11 @@ from numpy.typing import NDArray
 from recolorist.core import kernels
 from recolorist.core.kernels.fallback_spaces import conversions
 
-__all__ = ["SPACES", "Convert", "Mixing", "Pixels", "Rows", "Space", "WholeRows", "mix_channels"]
+__all__ = ["SPACES", "Convert", "Mixing", "Numbers", "Pixels", "Space", "WholeRows", "mix_channels"]
 
 Pixels = NDArray[np.float64]
 Convert = Callable[[Pixels], Pixels]
-Row = tuple[float, float, float]
-Rows = tuple[Row, Row, Row]
+Numbers = tuple[float, ...]
 
 
 class Mixing(NamedTuple):
@@ -52,15 +51,14 @@ class Mixing(NamedTuple):
     inverse: Pixels
 
     @property
-    def numbers(self) -> tuple[Rows, Rows]:
-        """Both as plain numbers; a plan is made in less time than arrays of nine numbers take."""
+    def numbers(self) -> tuple[Numbers, Numbers]:
+        """Both as plain numbers, row by row; a plan is made in less time than arrays of nine numbers take."""
         return _plain_numbers(self.rows.tobytes()), _plain_numbers(self.inverse.tobytes())
 
 
 @cache
-def _plain_numbers(data: bytes) -> Rows:
-    a, b, c, d, e, f, g, h, i = np.frombuffer(data).tolist()
-    return (a, b, c), (d, e, f), (g, h, i)
+def _plain_numbers(data: bytes) -> Numbers:
+    return tuple(np.frombuffer(data).tolist())
 
 
 class WholeRows(NamedTuple):

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from recolorist.core import kernels
-from recolorist.core.kernels.fallback_transport import product, transport
+from recolorist.core.kernels.fallback_transport import mixed_variances, product, transport
 
 
 def covariance(rng: np.random.Generator, rank: int) -> NDArray[np.float64]:
@@ -30,6 +30,17 @@ def test_same_bits(compiled: ModuleType, rank: int) -> None:
         for most in (10.0, 1.5, float("inf")):
             assert compiled.transport(content, style, most, 1e-13) == transport(content, style, most, 1e-13)
         assert compiled.product(content, style, content) == product(content, style, content)
+        for rows in (style, [1.0, 1.0, 1.0, 1.0, -1.0, 0.0, 0.0, 0.5, -0.5]):
+            assert compiled.mixed_variances(content, rows, 1e-13) == mixed_variances(content, rows, 1e-13)
+
+
+def test_variances_of_mixtures(kernel: str) -> None:
+    """Equal channels cancel but for rounding, which becomes zero; what is not finite is said."""
+    alike = [0.1] * 9
+    found = kernels.loops.mixed_variances(alike, [0.3, 0.6, -0.9, 1.0, 0.0, 0.0, 0.5, 0.5, 1.0], 1e-13)
+    assert found[0] == 0, kernel
+    assert found[1:] == pytest.approx((0.1, 0.4), rel=1e-15)
+    assert kernels.loops.mixed_variances([1e300] * 9, [1.0] * 6 + [1e10] * 3, 1e-13) is None
 
 
 def test_gives_the_covariance_of_the_style() -> None:

@@ -113,3 +113,23 @@ static PyObject *py_product(PyObject *self, PyObject *args)
     multiply(m[0], m[1], pair), multiply(pair, m[2], all);
     return doubles(all[0], 9);
 }
+
+/* mixed_variances(cov, rows, noise) -> the variances of three mixtures of the channels, or None if one is not finite. `cov` and `rows` are
+ * nine numbers; what is less than the share `noise` of the largest variance that the terms could have is rounding, and zero. */
+static PyObject *py_mixed_variances(PyObject *self, PyObject *args)
+{
+    PyObject *from, *with;
+    double noise, variances[3];
+    Matrix3 c, rows;
+    if (!PyArg_ParseTuple(args, "OOd", &from, &with, &noise) || numbers_from(from, c[0], 9) < 0 || numbers_from(with, rows[0], 9) < 0) return NULL;
+    const double d0 = sqrt(c[0][0]), d1 = sqrt(c[1][1]), d2 = sqrt(c[2][2]);
+    for (int i = 0; i < 3; i++) { /* added from left to right, term by term: the order is part of the definition */
+        const double a = rows[i][0], b = rows[i][1], e = rows[i][2], scale = fabs(a) * d0 + fabs(b) * d1 + fabs(e) * d2;
+        double mixed = a * c[0][0] * a + a * c[0][1] * b + a * c[0][2] * e;
+        mixed = mixed + b * c[1][0] * a + b * c[1][1] * b + b * c[1][2] * e;
+        mixed = mixed + e * c[2][0] * a + e * c[2][1] * b + e * c[2][2] * e;
+        if (!isfinite(mixed)) Py_RETURN_NONE;
+        variances[i] = mixed > noise * scale * scale ? mixed : 0.0;
+    }
+    return doubles(variances, 3);
+}

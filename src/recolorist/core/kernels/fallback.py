@@ -24,7 +24,7 @@ from recolorist.core.kernels.fallback_converted import (
 )
 from recolorist.core.kernels.fallback_pairs import exact_pairs, exact_rows, float_pairs
 from recolorist.core.kernels.fallback_ranks import hsi_levels, match_counts, match_shares, mix_whole, strict_order
-from recolorist.core.kernels.fallback_transport import product, transport
+from recolorist.core.kernels.fallback_transport import mixed_variances, product, transport
 
 __all__ = [
     "affine",
@@ -42,6 +42,7 @@ __all__ = [
     "match_counts",
     "match_shares",
     "mix_whole",
+    "mixed_variances",
     "moments_converted",
     "moments_integer",
     "moments_levels",

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-__all__ = ["product", "transport"]
+__all__ = ["mixed_variances", "product", "transport"]
 
 Matrix = list[list[float]]
 _SWEEPS: Final = 60
@@ -45,6 +45,43 @@ def product(first: Sequence[float], second: Sequence[float], third: Sequence[flo
     """Multiply three 3 x 3 matrices from left to right, each as nine numbers."""
     rows = _multiply(_multiply(_square(first), _square(second)), _square(third))
     return tuple(value for row in rows for value in row)
+
+
+def mixed_variances(cov: Sequence[float], rows: Sequence[float], noise: float) -> tuple[float, ...] | None:
+    """Return the variances of three mixtures of the channels; what is rounding becomes exactly zero.
+
+    Args:
+        cov: The covariance of the channels, nine numbers.
+        rows: The factors of the mixtures, nine numbers.
+        noise: The share of the largest variance that the terms could have, below which a variance is rounding.
+
+    Returns:
+        Three variances; None if one is not finite.
+
+    Example:
+        >>> mixed_variances([4.0, 2.0, 0, 2.0, 1.0, 0, 0, 0, 9.0], [1.0, 0, 0, 1.0, -2.0, 0, 0, 0, 1.0], 1e-13)
+        (4.0, 0.0, 9.0)
+    """
+    c00, c01, c02, c10, c11, c12, c20, c21, c22 = cov
+    d0, d1, d2 = math.sqrt(c00), math.sqrt(c11), math.sqrt(c22)
+    variances = []
+    for a, b, c in _square(rows):  # added from left to right, term by term: the order is part of the definition
+        mixed = (
+            a * c00 * a
+            + a * c01 * b
+            + a * c02 * c
+            + b * c10 * a
+            + b * c11 * b
+            + b * c12 * c
+            + c * c20 * a
+            + c * c21 * b
+            + c * c22 * c
+        )
+        scale = abs(a) * d0 + abs(b) * d1 + abs(c) * d2
+        if not math.isfinite(mixed):
+            return None
+        variances.append(mixed if mixed > noise * scale * scale else 0.0)
+    return tuple(variances)
 
 
 def _square(numbers: Sequence[float]) -> Matrix:
