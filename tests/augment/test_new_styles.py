@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from recolorist import Colorist, StyleBank
+from recolorist.augment.new_styles import change_sizes
 from recolorist.augment.samplers import SAMPLERS, Content, beyond_by, extrapolate_by, own_style_by
 from recolorist.augment.streams import stream
+from recolorist.core import kernels
 from recolorist.core.style_change import StyleChange
 from recolorist.errors import OptionError
 from tests.augment.sampling import draws, make_bank
@@ -164,6 +166,19 @@ class TestOwnStyle:
             assert plan is not None
             assert (plan.style_mean >= 0.0).all()
             assert (plan.style_std**2 <= plan.style_mean * (255 - plan.style_mean) * (1 + 1e-12)).all()
+
+    def test_same_bits_from_both_kernels(self, bank: StyleBank) -> None:
+        expected = changes(bank, 50, scale=2.0)
+        with kernels.using("numpy"):
+            assert changes(bank, 50, scale=2.0) == expected
+
+    def test_same_bits_however_the_bank_lies_in_memory(self, bank: StyleBank) -> None:
+        """The size of changes is summed in the order of the rows; a sum of NumPy chooses one by the strides."""
+        mean, cov = (np.asfortranarray(numbers) for numbers in (bank.mean, bank.cov))
+        turned = StyleBank(mean, cov, bank.pixels, bank.keys, split="train")
+        assert not turned.mean.flags.c_contiguous
+        for one, other in zip(change_sizes(bank), change_sizes(turned), strict=True):
+            np.testing.assert_array_equal(one, other)
 
     def test_grey_images_have_a_change_of_one_channel(self) -> None:
         grey = np.arange(64, dtype=np.uint8).reshape(8, 8) * 2

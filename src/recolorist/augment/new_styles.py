@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Final
 from weakref import WeakKeyDictionary
@@ -14,11 +15,24 @@ from recolorist.augment.styles import Content, Sampler, Style
 from recolorist.bank.features import style_features
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core import image as check
+from recolorist.core import kernels
+from recolorist.core.kernels.fallback_math import natural_log
+from recolorist.core.kernels.fallback_transport import compose, decompose
 from recolorist.core.moments import Moments, trusted_moments
 from recolorist.core.style_change import StyleChange
 from recolorist.errors import OptionError
 
-__all__ = ["beyond", "beyond_by", "extrapolate", "extrapolate_by", "gaussian", "interpolate", "own_style", "own_style_by"]
+__all__ = [
+    "beyond",
+    "beyond_by",
+    "change_sizes",
+    "extrapolate",
+    "extrapolate_by",
+    "gaussian",
+    "interpolate",
+    "own_style",
+    "own_style_by",
+]
 
 Array = NDArray[np.float64]
 
@@ -188,16 +202,12 @@ def own_style(
     if bank.space != "rgb":
         raise OptionError(f"sampler='own_style' changes RGB values, and the bank holds {bank.space!r}; use space='rgb'")
     channels = bank.channels
-    spread, axes, logarithms = _fit_differences(bank)
-    step = (axes * np.maximum(scale * spread, least)) @ axes.T @ rng.standard_normal(channels)
-    exponents = np.maximum(scale * logarithms, least) * rng.standard_normal(channels)
-    symmetric = np.diag(exponents)
-    above = np.triu_indices(channels, 1)
-    symmetric[above] = mix * rng.standard_normal(len(above[0]))
-    values, directions = np.linalg.eigh(symmetric, UPLO="U")
-    matrix = (directions * np.exp(np.clip(values, -_FAR, _FAR))) @ directions.T
-    gains = np.exp(np.clip(exponents, -_FAR, _FAR))
-    change = StyleChange(tuple(step.tolist()), tuple(gains.tolist()), tuple(map(tuple, ((matrix + matrix.T) / 2).tolist())))
+    root, deviations = change_sizes(bank, scale, least)
+    numbers = rng.standard_normal(2 * channels + channels * (channels - 1) // 2)
+    step = _sum_rows((root * numbers[:channels]).T)
+    exponents, above = (deviations * numbers[channels : 2 * channels]).tolist(), (mix * numbers[2 * channels :]).tolist()
+    gains, matrix = _exponential(_symmetric(exponents, [0.0] * len(above))), _exponential(_symmetric(exponents, above))
+    change = StyleChange(tuple(step.tolist()), tuple(row[i] for i, row in enumerate(gains)), matrix)
     return Style(f"own_style({scale:g}, {least:g}, {mix:g})", None, change)
 
 
@@ -241,17 +251,72 @@ def _fit_gaussian(bank: StyleBank) -> tuple[Array, Array]:
     return _fits[bank]
 
 
-_differences: WeakKeyDictionary[StyleBank, tuple[Array, Array, Array]] = WeakKeyDictionary()
+_sizes: WeakKeyDictionary[StyleBank, dict[tuple[float, float], tuple[Array, Array]]] = WeakKeyDictionary()
 
 
-def _fit_differences(bank: StyleBank) -> tuple[Array, Array, Array]:
-    """Return deviations of the bank's means along their axes, the axes, and the deviations of logarithmic deviations."""
-    if bank not in _differences:
-        deviations = bank.mean - bank.mean.mean(axis=0)
-        spread, axes = np.linalg.eigh(deviations.T @ deviations / max(1, len(bank) - 1))
-        logarithms = np.log(np.maximum(bank.std, _FLAT)).std(axis=0)
-        _differences[bank] = np.sqrt(np.maximum(spread, 0.0)), axes, logarithms
-    return _differences[bank]
+def change_sizes(bank: StyleBank, scale: float = 1.0, least: float = 0.1) -> tuple[Array, Array]:
+    """Return how large the changes of :func:`own_style` are; worked out once per bank.
+
+    Args:
+        bank: The bank.
+        scale: Factor on its deviations.
+        least: Smallest deviation.
+
+    Returns:
+        A matrix (C, C) that turns independent normal numbers into a step, and the deviation of the logarithm of each gain (C,).
+
+    Example:
+        >>> bank = StyleBank.build(np.arange(1440, dtype="u1").reshape(4, 8, 15, 3), split="train")
+        >>> root, deviations = change_sizes(bank, scale=0.0, least=0.5)
+        >>> root.round(12).tolist() == np.diag(deviations).tolist() == [[0.5, 0, 0], [0, 0.5, 0], [0, 0, 0.5]]
+        True
+    """
+    known = _sizes.setdefault(bank, {})
+    if (scale, least) not in known:
+        means, logarithms = (_deviations(rows) for rows in (bank.mean, natural_log(np.maximum(bank.std, _FLAT))))
+        products = _sum_rows(means[:, :, None] * means[:, None, :]) / max(1, len(bank) - 1)
+        spread = np.sqrt(_sum_rows(logarithms * logarithms) / len(bank))
+        known[scale, least] = _root(products, scale, least), np.maximum(scale * spread, least)
+    return known[scale, least]
+
+
+def _deviations(rows: Array) -> Array:
+    return rows - _sum_rows(rows) / len(rows)
+
+
+def _sum_rows(rows: Array) -> Array:
+    """Sum the rows in their order, which a sum would choose by the layout in memory: same bits everywhere, and in the Studio."""
+    total: Array = np.add.accumulate(rows)[-1]
+    return total
+
+
+def _root(products: Array, scale: float, least: float) -> Array:
+    """Return the square root of a covariance with each deviation scaled, and at least ``least``."""
+    if len(products) != 3:
+        values, axes = np.linalg.eigh(products)
+        root: Array = (axes * np.maximum(scale * np.sqrt(np.maximum(values, 0.0)), least)) @ axes.T
+        return root
+    spread, vectors = decompose(products.tolist())  # in a fixed order: a library would choose its own, by processor
+    return np.array(compose(vectors, [max(scale * math.sqrt(max(value, 0.0)), least) for value in spread]))
+
+
+def _symmetric(diagonal: list[float], above: list[float]) -> list[list[float]]:
+    """Return a symmetric matrix from its diagonal and, row by row, what is above it."""
+    rows, others = [[value] * len(diagonal) for value in diagonal], iter(above)
+    for i in range(len(rows)):
+        for j in range(i + 1, len(rows)):
+            rows[i][j] = rows[j][i] = next(others)
+    return rows
+
+
+def _exponential(symmetric: list[list[float]]) -> tuple[tuple[float, ...], ...]:
+    """Return the exponential of a symmetric matrix whose eigenvalues are held within ``_FAR``, symmetric to the last bit."""
+    if len(symmetric) == 3:
+        numbers = kernels.loops.exponential([*symmetric[0], *symmetric[1], *symmetric[2]], _FAR)
+        return numbers[:3], numbers[3:6], numbers[6:]
+    values, directions = np.linalg.eigh(np.array(symmetric))
+    matrix = (directions * np.exp(np.clip(values, -_FAR, _FAR))) @ directions.T
+    return tuple(map(tuple, ((matrix + matrix.T) / 2).tolist()))
 
 
 def _moments_of(features: Array, bank: StyleBank) -> tuple[Moments, bool]:

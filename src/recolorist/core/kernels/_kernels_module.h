@@ -316,6 +316,7 @@ static PyMethodDef methods[] = {
     {"transport", py_transport, METH_VARARGS, "The map that turns one covariance into another and moves least."},
     {"product", py_product, METH_VARARGS, "Multiply three 3 x 3 matrices."},
     {"mixed_variances", py_mixed_variances, METH_VARARGS, "Variances of three mixtures of three channels."},
+    {"exponential", py_exponential, METH_VARARGS, "The exponential of a symmetric 3 x 3 matrix."},
     {"split", py_split, METH_VARARGS, "Split pixels into the channels of a colour space that is not linear."},
     {"join", py_join, METH_VARARGS, "Join the channels of a colour space to pixels."},
     {"strict_order", py_strict_order, METH_VARARGS, "Order pixels by value, then by the sums over growing rings."},

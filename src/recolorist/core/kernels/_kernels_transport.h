@@ -1,5 +1,6 @@
-/* The Monge-Kantorovich map between two covariances of three channels, by Jacobi's rotations: only + - * / and sqrt in the order written
- * here, so that C, NumPy and JavaScript give the same bits; linear algebra libraries choose an order of their own. fallback_transport.py holds the same. */
+/* The Monge-Kantorovich map between two covariances of three channels, and the exponential of a symmetric matrix, by Jacobi's rotations:
+ * only + - * / and sqrt in the order written here, so that C, NumPy and JavaScript give the same bits; linear algebra libraries choose an
+ * order of their own. fallback_transport.py holds the same. */
 
 enum { SWEEPS = 60 };
 typedef double Matrix3[3][3];
@@ -132,4 +133,27 @@ static PyObject *py_mixed_variances(PyObject *self, PyObject *args)
         variances[i] = mixed > noise * scale * scale ? mixed : 0.0;
     }
     return doubles(variances, 3);
+}
+
+/* Writes e to the power of a symmetric matrix whose eigenvalues are held within `limit` of zero; symmetric to the last bit. */
+static void exponential(Matrix3 from, double limit, Matrix3 to)
+{
+    double values[3];
+    Matrix3 axes, whole;
+    decompose(from, values, axes);
+    for (int i = 0; i < 3; i++) values[i] = power_of_e(clip(values[i], -limit, limit));
+    compose(axes, values, whole);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) to[i][j] = (whole[i][j] + whole[j][i]) / 2.0;
+}
+
+/* exponential(matrix, limit) -> nine numbers; the limit is at most 700 */
+static PyObject *py_exponential(PyObject *self, PyObject *args)
+{
+    PyObject *numbers;
+    double limit;
+    Matrix3 from, to;
+    if (!PyArg_ParseTuple(args, "Od", &numbers, &limit) || numbers_from(numbers, from[0], 9) < 0) return NULL;
+    exponential(from, limit, to);
+    return doubles(to[0], 9);
 }

@@ -24,13 +24,14 @@ from recolorist.core.kernels.fallback_converted import (
 )
 from recolorist.core.kernels.fallback_pairs import exact_pairs, exact_rows, float_pairs
 from recolorist.core.kernels.fallback_ranks import hsi_levels, match_counts, match_shares, mix_whole, strict_order
-from recolorist.core.kernels.fallback_transport import mixed_variances, product, transport
+from recolorist.core.kernels.fallback_transport import exponential, mixed_variances, product, transport
 
 __all__ = [
     "affine",
     "affine_converted",
     "clipped",
     "convert",
+    "exponential",
     "gather",
     "histogram",
     "hsi_levels",

@@ -1,4 +1,7 @@
-"""The Monge–Kantorovich map between two covariances of three channels: ``_kernels_transport.h`` once more, in Python."""
+"""The Monge–Kantorovich map between two covariances of three channels, and the exponential of a symmetric matrix.
+
+The functions of ``_kernels_transport.h`` once more, in Python.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,11 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-__all__ = ["mixed_variances", "product", "transport"]
+import numpy as np
+
+from recolorist.core.kernels.fallback_math import power_of_e
+
+__all__ = ["compose", "decompose", "exponential", "mixed_variances", "product", "transport"]
 
 Matrix = list[list[float]]
 _SWEEPS: Final = 60
@@ -28,16 +35,16 @@ def transport(content: Sequence[float], style: Sequence[float], max_gain: float,
         >>> transport([4.0, 0, 0, 0, 1.0, 0, 0, 0, 1.0], [1.0, 0, 0, 0, 1.0, 0, 0, 0, 9.0], 10.0, 1e-13)
         ((0.5, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 3.0), False)
     """
-    spread, axes = _decompose(_square(content))
+    spread, axes = decompose(_square(content))
     least = max(spread) * noise
     root = [math.sqrt(value) if value > least else 0.0 for value in spread]
-    half = _compose(axes, root)
-    unhalf = _compose(axes, [1.0 / value if value > 0.0 else 0.0 for value in root])
-    spread, axes = _decompose(_multiply(_multiply(half, _square(style)), half))
+    half = compose(axes, root)
+    unhalf = compose(axes, [1.0 / value if value > 0.0 else 0.0 for value in root])
+    spread, axes = decompose(_multiply(_multiply(half, _square(style)), half))
     least = max(spread) * noise
-    middle = _compose(axes, [math.sqrt(value) if value > least else 0.0 for value in spread])
-    factors, axes = _decompose(_multiply(_multiply(unhalf, middle), unhalf))
-    move = _compose(axes, [min(max(value, 0.0), max_gain) for value in factors])
+    middle = compose(axes, [math.sqrt(value) if value > least else 0.0 for value in spread])
+    factors, axes = decompose(_multiply(_multiply(unhalf, middle), unhalf))
+    move = compose(axes, [min(max(value, 0.0), max_gain) for value in factors])
     return tuple(value for row in move for value in row), any(value > max_gain for value in factors)
 
 
@@ -84,6 +91,25 @@ def mixed_variances(cov: Sequence[float], rows: Sequence[float], noise: float) -
     return tuple(variances)
 
 
+def exponential(matrix: Sequence[float], limit: float) -> tuple[float, ...]:
+    """Return e to the power of a symmetric matrix, symmetric to the last bit.
+
+    Args:
+        matrix: Nine numbers, row by row.
+        limit: The largest size of an eigenvalue, at most 700; larger ones are reduced to it.
+
+    Returns:
+        Nine numbers.
+
+    Example:
+        >>> exponential([0.0] * 9, 3.0)
+        (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+    """
+    values, axes = decompose(_square(matrix))
+    whole = compose(axes, power_of_e(np.array([min(max(value, -limit), limit) for value in values])).tolist())
+    return tuple((whole[i][j] + whole[j][i]) / 2.0 for i in range(3) for j in range(3))
+
+
 def _square(numbers: Sequence[float]) -> Matrix:
     return [list(numbers[3 * i : 3 * i + 3]) for i in range(3)]
 
@@ -92,12 +118,12 @@ def _multiply(x: Matrix, y: Matrix) -> Matrix:
     return [[(row[0] * y[0][j] + row[1] * y[1][j]) + row[2] * y[2][j] for j in range(3)] for row in x]
 
 
-def _compose(vectors: Matrix, values: list[float]) -> Matrix:
+def compose(vectors: Matrix, values: list[float]) -> Matrix:
     """Return ``vectors · diag(values) · vectorsᵀ``."""
     return [[(u[0] * values[0] * v[0] + u[1] * values[1] * v[1]) + u[2] * values[2] * v[2] for v in vectors] for u in vectors]
 
 
-def _decompose(matrix: Matrix) -> tuple[list[float], Matrix]:
+def decompose(matrix: Matrix) -> tuple[list[float], Matrix]:
     """Return eigenvalues and, as columns, eigenvectors of the mean of a matrix and its transpose, by Jacobi's rotations."""
     a = [[(matrix[i][j] + matrix[j][i]) / 2.0 for j in range(3)] for i in range(3)]
     vectors = [[float(i == j) for j in range(3)] for i in range(3)]
