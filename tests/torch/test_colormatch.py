@@ -15,7 +15,10 @@ import torch
 from torch import nn
 
 import recolorist as rc
+from recolorist.augment.decisions import Draw
+from recolorist.augment.samplers import Style, own_style_by
 from recolorist.core.kernels import KernelName
+from recolorist.core.style_change import StyleChange
 from recolorist.errors import ImageError, OptionError
 from recolorist.torch import ColorMatch, Draws, formulas
 from tests.torch.data import bank_of, tiles
@@ -331,3 +334,102 @@ class TestBlank:
         old = rc.StyleBank(BANK.mean, cov, BANK.pixels, BANK.keys, split="train")
         assert len(ColorMatch(old).bank_mean) == len(BANK) - 1
         assert len(ColorMatch(old, blank="match").bank_mean) == len(BANK)
+
+
+class TestOwnStyle:
+    """The images' own styles, changed: equal to the core, and by torch operations alone as exact as styles of a bank."""
+
+    @staticmethod
+    def expected(images: torch.Tensor, module: ColorMatch, draws: Draws) -> torch.Tensor:
+        """The same draws, image by image, by Colorist."""
+        assert draws.step is not None
+        assert draws.gains is not None
+        colorist = rc.Colorist(BANK, space=module.space, max_gain=module.max_gain, blank=module.blank)
+        result, pixels = images.clone(), images.permute(0, 2, 3, 1).numpy()
+        for i in torch.nonzero(draws.applied).ravel().tolist():
+            step, gains = draws.step[i].tolist(), draws.gains[i].tolist()
+            change = StyleChange(tuple(step), tuple(gains), tuple(map(tuple, np.diag(gains).tolist())))
+            matched = colorist.recolour(pixels[i], Draw(Style("own", None, change), float(draws.strength[i])))
+            result[i] = torch.from_numpy(matched).permute(2, 0, 1)
+        return result
+
+    @pytest.mark.parametrize("space", LINEAR)
+    @pytest.mark.parametrize("strength", [1.0, (0.2, 1.0)])
+    def test_as_the_core(self, space: str, strength: Any) -> None:
+        """Large changes, so that means and variances reach their limits too."""
+        module = ColorMatch(BANK, p=0.7, space=space, strength=strength, blank="match", sampler=own_style_by(3.0))
+        for images in (batch(), awkward()):
+            draws = module.draw(len(images))
+            expected = self.expected(images, module, draws)
+            assert torch.equal(module(images, draws=draws), expected)
+            assert torch.equal(by_formulas(images, module, draws), expected)
+
+    @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+    @pytest.mark.parametrize("space", LINEAR)
+    def test_floats(self, dtype: torch.dtype, space: str) -> None:
+        module = ColorMatch(BANK, p=0.7, space=space, blank="match", sampler="own_style")
+        images = awkward().to(dtype) / 255
+        draws = module.draw(len(images))
+        expected = self.expected(images, module, draws)
+        assert torch.equal(module(images, draws=draws), expected)
+        error = (by_formulas(images, module, draws) - expected).abs().max()
+        # as for styles of the bank: means and deviations summed in another order, times gains of at most 10
+        assert error <= (64 if dtype == torch.float64 else 2) * torch.finfo(dtype).eps
+
+    def test_each_image_keeps_its_own_colours_but_for_the_change(self) -> None:
+        images = batch()
+        module = ColorMatch(BANK, p=1.0, sampler=own_style_by(0.0, 0.0))
+        assert torch.equal(module(images), images)
+        assert not torch.equal(ColorMatch(BANK, p=1.0, sampler="own_style")(images), images)
+
+    @pytest.mark.parametrize("space", ["rgb", "yiq"])
+    def test_gradients(self, space: str) -> None:
+        images = (batch(3)[:, :, :3, :4].double() / 255 * 0.2 + 0.4).requires_grad_()  # far from clipping
+        module = ColorMatch(BANK, p=1.0, space=space, strength=0.3, max_gain=1e6, sampler="own_style")
+        draws = module.draw(3)
+        assert torch.autograd.gradcheck(lambda x: module(x, draws=draws), (images,))
+
+    def test_gradients_are_finite_for_flat_images(self) -> None:
+        images = (awkward().double() / 255).requires_grad_()
+        ColorMatch(BANK, p=1.0, sampler="own_style", blank="match")(images).sum().backward()
+        assert images.grad is not None
+        assert bool(images.grad.isfinite().all())
+
+    def test_one_graph(self) -> None:
+        torch._dynamo.reset()
+        module = ColorMatch(BANK, p=1.0, sampler="own_style")
+        draws = module.draw(12)
+        traced = torch.compile(module, fullgraph=True, backend="eager")
+        assert torch.equal(traced(batch(), draws=draws), module(batch(), draws=draws))
+        for count in (12, 7, 5):
+            assert traced(batch()[:count]).shape == batch()[:count].shape
+
+    def test_nothing_waits_for_the_device(self) -> None:
+        images = batch().to("meta")
+        assert ColorMatch(BANK, sampler="own_style").to("meta")(images).shape == images.shape
+
+    def test_state_goes_with_the_model(self) -> None:
+        module = ColorMatch(BANK, p=1.0, sampler="own_style")
+        assert set(module.state_dict()) == {"bank_mean", "bank_cov", "change_root", "change_deviations"}
+        other = ColorMatch(bank_of(tiles(30, seed=8) // 3), p=1.0, sampler="own_style").half()
+        other.load_state_dict(module.state_dict())
+        torch.manual_seed(1)
+        first = module(batch())
+        torch.manual_seed(1)
+        assert torch.equal(other(batch()), first)
+        assert "sampler='own_style'" in repr(module)
+
+    def test_blank_images_stay(self) -> None:
+        images = batch(4)
+        images[2] = 243
+        module = ColorMatch(BANK, p=1.0, sampler="own_style")
+        draws = module.draw(4)
+        for result in (module(images, draws=draws), by_formulas(images, module, draws)):
+            assert [torch.equal(result[i], images[i]) for i in range(4)] == [False, False, True, False]
+
+    def test_grey(self) -> None:
+        grey = tiles(9)[..., :1]
+        module = ColorMatch(bank_of(grey), p=1.0, sampler="own_style")
+        images = torch.from_numpy(grey).permute(0, 3, 1, 2)
+        draws = module.draw(9)
+        assert torch.equal(by_formulas(images, module, draws), module(images, draws=draws))

@@ -19,7 +19,7 @@ from recolorist.core import kernels
 from recolorist.core.kernels.fallback_math import natural_log
 from recolorist.core.kernels.fallback_transport import compose, decompose
 from recolorist.core.moments import Moments, trusted_moments
-from recolorist.core.style_change import StyleChange
+from recolorist.core.style_change import MOST_LOGARITHM, StyleChange
 from recolorist.errors import OptionError
 
 __all__ = [
@@ -39,7 +39,6 @@ Array = NDArray[np.float64]
 _SPREAD: Final = 0.15  # deviation of the entries of a camera's matrix in `beyond`
 _LEAST: Final = 1e-300  # stands for a variance of zero where it divides
 _FLAT: Final = 1e-6  # smallest deviation whose logarithm is taken, in a range from 0 to 1
-_FAR: Final = 3.0  # largest logarithm of a gain: a factor of 20
 
 
 def interpolate(bank: StyleBank, rng: np.random.Generator, content: Content) -> Style:
@@ -310,12 +309,12 @@ def _symmetric(diagonal: list[float], above: list[float]) -> list[list[float]]:
 
 
 def _exponential(symmetric: list[list[float]]) -> tuple[tuple[float, ...], ...]:
-    """Return the exponential of a symmetric matrix whose eigenvalues are held within ``_FAR``, symmetric to the last bit."""
+    """Return the exponential of a symmetric matrix, symmetric to the last bit; its eigenvalues are limited."""
     if len(symmetric) == 3:
-        numbers = kernels.loops.exponential([*symmetric[0], *symmetric[1], *symmetric[2]], _FAR)
+        numbers = kernels.loops.exponential([*symmetric[0], *symmetric[1], *symmetric[2]], MOST_LOGARITHM)
         return numbers[:3], numbers[3:6], numbers[6:]
     values, directions = np.linalg.eigh(np.array(symmetric))
-    matrix = (directions * np.exp(np.clip(values, -_FAR, _FAR))) @ directions.T
+    matrix = (directions * np.exp(np.clip(values, -MOST_LOGARITHM, MOST_LOGARITHM))) @ directions.T
     return tuple(map(tuple, ((matrix + matrix.T) / 2).tolist()))
 
 

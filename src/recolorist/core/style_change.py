@@ -20,10 +20,11 @@ from recolorist.core.options import MatchOptions
 from recolorist.core.sums import Pairs
 from recolorist.errors import StatisticsError
 
-__all__ = ["LEAST_MEAN", "MOST_MEAN", "ChangedStyle", "StyleChange", "resolve_style"]
+__all__ = ["LEAST_MEAN", "MOST_LOGARITHM", "MOST_MEAN", "ChangedStyle", "StyleChange", "resolve_style"]
 
 LEAST_MEAN: Final = 0.02  #: a changed mean is at least this share of the range, unless the image's own is smaller
 MOST_MEAN: Final = 0.98  #: and at most this, unless the image's own is larger
+MOST_LOGARITHM: Final = 3.0  #: largest logarithm of a gain that samplers draw: a factor of 20
 
 
 class ChangedStyle(NamedTuple):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from recolorist.augment.styles import Sampler
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core import image as check
 from recolorist.core.blank import is_blank
@@ -18,8 +19,10 @@ from recolorist.core.match import match_opened, measure_for
 from recolorist.core.moments import Moments, trusted_moments
 from recolorist.core.options import Blank, MatchOptions, match_options
 from recolorist.core.spaces import SPACES
+from recolorist.core.style_change import StyleChange
 from recolorist.errors import ImageError, OptionError
 from recolorist.torch import formulas
+from recolorist.torch.changes import changes_of, draw_changes, open_sampler
 from recolorist.torch.draws import Affine, measure_levels
 from recolorist.torch.exact import ExactModule
 from recolorist.torch.formulas import BatchMoments
@@ -28,6 +31,8 @@ from recolorist.torch.tensors import images_last, write_planes
 
 __all__ = ["ColorMatch", "Draws"]
 
+#: Place in the batch; row of the bank, place of the style in the batch, or change of the own style; strength.
+_Chosen = tuple[int, int | StyleChange, float]
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
@@ -37,6 +42,8 @@ class Draws(NamedTuple):
     applied: torch.Tensor  #: (B,) bool
     source: torch.Tensor  #: (B,) int64: rows of the bank, or places in the batch
     strength: torch.Tensor  #: (B,) float64
+    step: torch.Tensor | None = None  #: (B, C) float64, of ``own_style``: added to the means of the images, in units of 0 to 1
+    gains: torch.Tensor | None = None  #: (B, C) float64, of ``own_style``: factors on their deviations
 
 
 class ColorMatch(ExactModule):
@@ -44,8 +51,9 @@ class ColorMatch(ExactModule):
 
     Takes (B, C, H, W), uint8 or floating point in 0 to ``data_range``; same dtype, shape and device out. The method is
     ``mean_std`` in ``rgb`` or another linear space. Styles are drawn uniformly from the bank (never the image itself if
-    ``own`` rows are given in the call); without a bank the batch is rolled by a random shift. For other samplers and methods
-    draw in the worker and ship: :class:`ParameterCollate` and :meth:`apply_parameters`.
+    ``own`` rows are given in the call), or are the image's own after a change (``own_style``); without a bank the batch is rolled
+    by a random shift. For other samplers and methods draw in the worker and ship: :class:`ParameterCollate` and
+    :meth:`apply_parameters`.
 
     ``mode="batch_fraction"`` changes exactly the share ``p`` of the batch, rounded. Random numbers come from torch's generator
     of the batch's device, or from ``generator``. In ``eval()`` nothing is changed.
@@ -68,6 +76,7 @@ class ColorMatch(ExactModule):
         allow_split: Accept banks of other splits than training.
         blank: ``"keep"`` leaves blank images as they are, and draws no style of one; without a bank an image whose style would
             come from a blank one stays as it is. ``"match"`` treats them like all others.
+        sampler: ``"uniform"``; or, with a bank, ``"own_style"`` or what :func:`recolorist.samplers.own_style_by` returned.
 
     Raises:
         OptionError: An option is unknown or outside its limits.
@@ -82,6 +91,8 @@ class ColorMatch(ExactModule):
 
     bank_mean: torch.Tensor
     bank_cov: torch.Tensor
+    change_root: torch.Tensor | None
+    change_deviations: torch.Tensor | None
     _rows: torch.Tensor
     _inverse: torch.Tensor
 
@@ -99,6 +110,7 @@ class ColorMatch(ExactModule):
         generator: torch.Generator | None = None,
         allow_split: bool = False,
         blank: Blank = "keep",
+        sampler: str | Sampler = "uniform",
     ) -> None:
         """Check the options, and keep the bank as buffers."""
         super().__init__()
@@ -120,6 +132,9 @@ class ColorMatch(ExactModule):
         cov = np.zeros((0, 3, 3)) if styles is None else styles.cov
         self.register_buffer("bank_mean", torch.tensor(mean))
         self.register_buffer("bank_cov", torch.tensor(cov))
+        root, deviations = open_sampler(sampler, styles)
+        self.register_buffer("change_root", root)
+        self.register_buffer("change_deviations", deviations)
         rows, inverse = formulas.mixing_tensors(SPACES[self.space].basis)  # type: ignore[arg-type]  # linear: it has one
         self.register_buffer("_rows", rows, persistent=False)
         self.register_buffer("_inverse", inverse, persistent=False)
@@ -141,6 +156,9 @@ class ColorMatch(ExactModule):
             applied = torch.randperm(count, **options) < round(self.p * count)
         low, high = self.strength
         strength = low + torch.rand(count, dtype=torch.float64, **options) * (high - low)
+        if self.change_root is not None and self.change_deviations is not None:
+            changes = draw_changes(count, self.change_root, self.change_deviations, options)
+            return Draws(applied, torch.arange(count, device=device), strength, *changes)
         if not self.has_bank:
             return self._roll(count, applied, strength, options)
         styles = len(self.bank_mean)
@@ -184,7 +202,9 @@ class ColorMatch(ExactModule):
         """Return the maps for a batch, by torch operations alone."""
         mixes, data_range = self.space != "rgb", self._range(batch)
         content = formulas.measure(batch, cross=mixes)
-        if self.has_bank:
+        if draws.step is not None and draws.gains is not None:
+            style = formulas.change_styles(content, draws.step, draws.gains, data_range)
+        elif self.has_bank:
             style = BatchMoments(self.bank_mean, self.bank_cov).rows(draws.source).scale(data_range)
         else:
             style = content.rows(draws.source)
@@ -225,10 +245,11 @@ class ColorMatch(ExactModule):
         low, high = self.strength
         strength = low if low == high else (low, high)
         source = f"{len(self.bank_mean)} styles" if self.has_bank else "styles of the batch"
+        sampler = "uniform" if self.change_root is None else "own_style"
         return (
             f"{source}, p={self.p!r}, method='mean_std', space={self.space!r}, strength={strength!r}, "
             f"max_gain={self.max_gain!r}, mode={self.mode!r}, data_range={self.data_range!r}, generator={self.generator!r}, "
-            f"blank={self.blank!r}"
+            f"blank={self.blank!r}, sampler={sampler!r}"
         )
 
     def _roll(self, count: int, applied: torch.Tensor, strength: torch.Tensor, options: dict[str, Any]) -> Draws:
@@ -266,11 +287,12 @@ class ColorMatch(ExactModule):
         for i in [i for i, chosen in enumerate(applied) if not chosen]:
             result[i] = source[i]
         rows, strengths = draws.source.tolist(), draws.strength.tolist()
+        changes = {} if draws.step is None or draws.gains is None else changes_of(draws.step, draws.gains)
         route = self._match_levels if batch.dtype == torch.uint8 and self.space == "rgb" else self._match_any
-        route(source, result, [(i, rows[i], strengths[i]) for i, chosen in enumerate(applied) if chosen])
+        route(source, result, [(i, changes.get(i, rows[i]), strengths[i]) for i, chosen in enumerate(applied) if chosen])
         return result
 
-    def _match_levels(self, source: torch.Tensor, result: torch.Tensor, chosen: list[tuple[int, int, float]]) -> None:
+    def _match_levels(self, source: torch.Tensor, result: torch.Tensor, chosen: list[_Chosen]) -> None:
         """Match bytes channel by channel, in channel-first memory."""
         views, targets = images_last(source), images_last(result)
         known: dict[int, Pairs] = {}
@@ -282,26 +304,38 @@ class ColorMatch(ExactModule):
 
         mean, variance = self.bank_mean.numpy(), self.bank_cov.diagonal(dim1=1, dim2=2).numpy()
         options = match_options("mean_std", "rgb", 1.0, self.max_gain)
-        for i, row, strength in chosen:
-            if self._keeps(views[i], pairs(i)) or (not self.has_bank and self._keeps(views[row], pairs(row))):
+        for i, style, strength in chosen:
+            is_kept = self._keeps(views[i], pairs(i))
+            if isinstance(style, StyleChange):
+                goal = cast("Pairs", style.change(pairs(i), 255.0, "mean_std").style)  # of the kind of what was measured
+            elif self.has_bank:
+                goal = rescaled_pairs(mean[style], variance[style], 255.0)
+            else:
+                goal = pairs(style)
+                is_kept = is_kept or self._keeps(views[style], goal)
+            if is_kept:
                 targets[i][...] = views[i]
                 continue
-            goal = rescaled_pairs(mean[row], variance[row], 255.0) if self.has_bank else pairs(row)
             gain, offset, _ = diagonal_map(pairs(i), goal, options.at_strength(strength))
             write_planes(views[i], targets[i], Affine(gain, offset, 255.0))
 
-    def _match_any(self, source: torch.Tensor, result: torch.Tensor, chosen: list[tuple[int, int, float]]) -> None:
+    def _match_any(self, source: torch.Tensor, result: torch.Tensor, chosen: list[_Chosen]) -> None:
         """Match floats, and spaces that mix channels, through the core, image by image."""
         views, targets = images_last(source), images_last(result)
         options = MatchOptions(space=self.space, max_gain=self.max_gain, blank=self.blank)
         known: dict[int, Moments] = {}
-        for i, row, strength in chosen:
-            if row not in known:
-                known[row] = self._style(row) if self.has_bank else _measure_whole(self._open(views[row]), options)
-            if not self.has_bank and self._keeps(views[row], known[row]):
-                targets[i][...] = views[i]
+        for i, style, strength in chosen:
+            goal: Moments | StyleChange
+            if isinstance(style, StyleChange):
+                goal = style
             else:
-                match_opened(self._open(views[i]), None, known[row], targets[i], options.at_strength(strength))
+                if style not in known:
+                    known[style] = self._style(style) if self.has_bank else _measure_whole(self._open(views[style]), options)
+                goal = known[style]
+                if not self.has_bank and self._keeps(views[style], goal):
+                    targets[i][...] = views[i]
+                    continue
+            match_opened(self._open(views[i]), None, goal, targets[i], options.at_strength(strength))
 
     def _open(self, view: NDArray[Any]) -> check.Opened:
         """Open one image, whose fourth channel is a colour and not alpha."""

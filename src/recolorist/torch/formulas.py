@@ -113,13 +113,14 @@ def are_blank(batch: torch.Tensor, measured: BatchMoments, data_range: float, in
     return (low & (share >= SHARE)).all(1)
 
 
-def change_styles(content: BatchMoments, step: torch.Tensor, gains: torch.Tensor) -> BatchMoments:
-    """Change the style of each image, in a range from 0 to 1, by the rule of :class:`recolorist.core.style_change.StyleChange`.
+def change_styles(content: BatchMoments, step: torch.Tensor, gains: torch.Tensor, data_range: float = 1.0) -> BatchMoments:
+    """Change the style of each image by the rule of :class:`recolorist.core.style_change.StyleChange`, in its order.
 
     Args:
         content: Moments of the images.
-        step: (B, C), added to the means.
+        step: (B, C), added to the means, in a range from 0 to 1.
         gains: (B, C), factors on the deviations.
+        data_range: The largest value of the images.
 
     Returns:
         The styles to match the images to.
@@ -130,10 +131,11 @@ def change_styles(content: BatchMoments, step: torch.Tensor, gains: torch.Tensor
         [[[0.75]], [[[0.009999999776482582]]]]
     """
     own = content.mean
-    mean = (own + step).maximum(own.clamp(max=LEAST_MEAN)).minimum(own.clamp(min=MOST_MEAN))
+    low, high = LEAST_MEAN * data_range, MOST_MEAN * data_range
+    mean = (own + step * data_range).maximum(own.clamp(max=low)).minimum(own.clamp(min=high))
     cov = content.cov * (gains[:, :, None] * gains[:, None, :])
     variance = cov.diagonal(dim1=1, dim2=2)
-    most = (mean * (1.0 - mean)).clamp(min=0.0)
+    most = (mean * (data_range - mean)).clamp(min=0.0)
     share = torch.where(variance > most, most / variance.clamp(min=torch.finfo(variance.dtype).tiny), 1.0).amin(1)
     return BatchMoments(mean, cov * share[:, None, None])
 
