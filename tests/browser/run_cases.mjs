@@ -10,16 +10,17 @@ const names = ["engine", "plan", "png", "exact", "kernels"];
 const [{ Engine }, { planJson }, { packed }, exact, { Kernels }] = await Promise.all(names.map(load));
 const kernels = new Kernels(readFileSync(`${folder}/../kernels.wasm`));
 
-const { spaces, blank, images, widths, cases, floats, divisions, sums } = JSON.parse(readFileSync(file, "utf8"));
+const { spaces, blank, images, widths, cases, floats, divisions, sums, positive } = JSON.parse(readFileSync(file, "utf8"));
 const decoded = images.map((text) => {
   const bytes = Buffer.from(text, "base64");
   return new Int32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
 });
 
-for (const { content, style, moments, options } of cases) {
+for (const { content, style, moments, change, options } of cases) {
   const engine = new Engine(spaces, blank, kernels);
   engine.setContent(decoded[content], widths[content]);
-  if (moments) engine.setStyleMoments(moments);
+  if (change) engine.setStyleChange(change);
+  else if (moments) engine.setStyleMoments(moments);
   else engine.setStyle(decoded[style], widths[style]);
   try {
     const match = engine.match(options);
@@ -35,4 +36,5 @@ for (const { content, style, moments, options } of cases) {
 const texts = (floats ?? []).map(exact.pythonFloat);
 const quotients = (divisions ?? []).map(([a, b]) => exact.pythonFloat(exact.divideExactly(BigInt(a), BigInt(b))));
 const totals = (sums ?? []).map((terms) => exact.pythonFloat(exact.sumPairwise(Float64Array.from(terms))));
-console.log(JSON.stringify({ texts, quotients, totals }));
+const logarithms = (positive ?? []).map(exact.naturalLog), powers = logarithms.map(exact.powerOfE);
+console.log(JSON.stringify({ texts, quotients, totals, logarithms, powers }));

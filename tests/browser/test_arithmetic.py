@@ -18,10 +18,14 @@ from numpy.typing import NDArray
 
 import recolorist as rc
 from recolorist import studio
+from recolorist.augment.samplers import own_style_by
+from recolorist.bank.style_bank import StyleBank
 from recolorist.core.blank import blank_map, is_blank
 from recolorist.core.histograms import match_levels, working_channels
 from recolorist.core.image import open_image
+from recolorist.core.kernels.fallback_math import natural_log, power_of_e
 from recolorist.core.spaces import SPACES, mix_channels
+from recolorist.core.style_change import StyleChange
 from recolorist.studio.bundle import blank_rule, space_numbers
 from tests.browser.pairs import (
     CONVERTED,
@@ -258,6 +262,45 @@ def test_a_style_of_a_bank_gives_the_same_bytes(tmp_path: Path) -> None:
     answers = run_node(tmp_path, [content], [{"content": 0, "moments": moments, "options": one.options()} for one in settings])
     for one, answer in zip(settings, answers, strict=False):
         assert answer["sha256"] == fingerprint(rc.match(content, unit, one.method, one.space))
+
+
+def test_changes_of_the_own_style_give_the_library_s_plans_and_bytes(tmp_path: Path) -> None:
+    """Small and large changes of usual and unusual images, in every method and space that has one map."""
+    images = [*slides(), *hostile(), narrow_noise()]
+    bank = StyleBank.build([*slides(), noise(1)], split="train")
+    samplers = [own_style_by(), own_style_by(4.0, 0.3, 0.5)]
+    settings = [
+        Settings(method, space, strength, mask=mask, content_threshold=140)
+        for method, space, strength, mask in itertools.product(METHODS[:2], LINEAR, (1.0, 0.63), ("off", "darker"))
+    ]
+    asked = list(itertools.product(range(len(images)), settings, samplers))[:: full(7, 1)]
+    cases, expected = [], []
+    for number, (i, one, sampler) in enumerate(asked):
+        colorist = rc.Colorist(
+            *(bank, 1.0, one.method, one.space, sampler, one.strength, one.max_gain), seed=number, blank="match"
+        )
+        draw = colorist.draw(index=0, epoch=0)
+        assert draw is not None
+        change = draw.style.goal
+        assert isinstance(change, StyleChange)
+        options = {"step": change.step, "gains": change.gains, "matrix": change.matrix}
+        cases.append({"content": i, "change": options, "options": one.options()})
+        mask = one.masks(images[i], images[i])[0]
+        empty = mask is not None and not mask.any()
+        expected.append(None if empty else colorist.decide(images[i], draw, mask).plan)
+    for (i, one, _), plan, answer in zip(asked, expected, run_node(tmp_path, images, cases), strict=False):
+        if plan is None:
+            assert "selects no pixel" in answer["error"]
+        else:
+            assert answer["plan"] == plan.to_json(), (i, one)
+            assert answer["sha256"] == fingerprint(rc.apply(images[i], plan)), (i, one)
+
+
+def test_logarithms_and_powers_are_the_library_s(tmp_path: Path) -> None:
+    positive = np.concatenate([np.random.default_rng(23).uniform(1e-6, 1.5, 3000), 10.0 ** np.arange(-300, 300)])
+    answer = run_node(tmp_path, [noise()], [], positive=positive.tolist())[-1]
+    assert list(map(float, answer["logarithms"])) == natural_log(positive).tolist()
+    assert list(map(float, answer["powers"])) == power_of_e(natural_log(positive)).tolist()
 
 
 def nearly_blank() -> list[Bytes]:

@@ -13,7 +13,10 @@ import pytest
 
 import recolorist as rc
 from recolorist import studio
+from recolorist.augment.streams import stream
 from recolorist.bank.style_bank import StyleBank
+from recolorist.core.style_change import StyleChange
+from tests.browser.pairs import Bytes
 from tests.full import full
 
 _NODE = shutil.which("node")
@@ -31,10 +34,14 @@ def ask(folder: Path, *questions: dict[str, Any]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def bank_images(count: int = 23) -> list[Bytes]:
+    rng = np.random.default_rng(5)
+    return [rng.integers(rng.integers(0, 99), rng.integers(120, 256), (6, 7, 3), dtype=np.uint8) for _ in range(count)]
+
+
 def bank_of(count: int = 23, *, named: bool = True) -> StyleBank:
     """Names beyond ASCII, rows without a label, groups of different size, a mean of exactly 1."""
-    rng = np.random.default_rng(5)
-    images = [rng.integers(rng.integers(0, 99), rng.integers(120, 256), (6, 7, 3), dtype=np.uint8) for _ in range(count)]
+    images = bank_images(count)
     images[3][...] = np.where(np.arange(42).reshape(6, 7, 1) % 2, 255, 0)
     keys = [f"földer/{i}\U0001f52c.png" for i in range(count)]
     labels = [None if i % 5 == 0 else ("tumör", "norm", "ö")[i % 3] for i in range(count)] if named else None
@@ -103,6 +110,34 @@ def test_draws_are_the_library_s(tmp_path: Path, sampler: str, content: dict[str
             assert style["moments"] == {"count": moments.count, "mean": moments.mean.tolist(), "cov": moments.cov.tolist()}
             if draw.style.row is not None:
                 assert style["name"] == f"{epoch + 1}: {draw.style.name}"
+
+
+@pytest.mark.parametrize("count", [1, 2, 23])
+def test_changes_of_the_own_style_are_the_library_s(tmp_path: Path, count: int) -> None:
+    """To the last bit: the same normal numbers, sums, rotations, logarithms and exponentials."""
+    bank = bank_of(count) if count > 3 else StyleBank.build(bank_images(count), split="train")
+    file, seeds = str(bank.save(tmp_path / "bank.rcb")), (0, 7, 2**40 + 3)
+    asked = [{"bank": file, "options": {"sampler": "own_style", "seed": seed, "group": ""}, "count": _DRAWS} for seed in seeds]
+    for seed, answer in zip(seeds, ask(tmp_path, *asked), strict=True):
+        colorist = rc.Colorist(bank, p=1.0, sampler="own_style", seed=seed)
+        for epoch, style in enumerate(answer["drawn"]):
+            draw = colorist.draw(index=0, epoch=epoch)
+            assert draw is not None
+            change = draw.style.goal
+            assert isinstance(change, StyleChange)
+            assert style["name"] == f"{epoch + 1}: own_style"
+            matrix = [list(row) for row in change.matrix]
+            numbers = {"step": list(change.step), "gains": list(change.gains), "matrix": matrix}
+            assert style["change"] == numbers | {"seed": seed, "epoch": epoch}
+
+
+def test_normal_numbers_are_numpy_s(tmp_path: Path) -> None:
+    """Every strip is met about a hundred times. Only in the tail, beyond 3.654, does the browser's own logarithm enter."""
+    (answer,) = ask(tmp_path, {"seed": 3, "normals": 26_000})
+    expected = stream(3).standard_normal(26_000)
+    np.testing.assert_array_max_ulp(np.array(answer["normals"]), expected, maxulp=1)
+    body = np.abs(expected) < 3.654
+    assert np.array_equal(np.array(answer["normals"])[body], expected[body])
 
 
 def test_a_sampler_that_cannot_draw_says_so(tmp_path: Path) -> None:

@@ -83,6 +83,36 @@ def test_thirty_draws_are_the_library_s_and_can_be_shown_large(page: StudioPage,
         page.wait_fingerprint(fingerprint(colorist(content, index=0, epoch=epoch)))
 
 
+def test_changes_of_the_own_style_are_the_library_s_and_follow_content_and_method(page: StudioPage, tmp_path: Path) -> None:
+    content, other, bank = noise(), slides()[0], _bank(narrow_noise(), *slides())
+    page.load(save(tmp_path / "content.png", content))
+    page.browser.drop("#style-canvas", bank.save(tmp_path / "bank.rcb"))
+    page.browser.wait("document.querySelectorAll('#bank-list option').length === 3")
+    page.browser.run("document.querySelector('#seed').value = '5'; document.querySelector('#sampler').value = 'own_style'")
+    page.browser.click("#draw")
+    page.browser.wait("!document.querySelector('#sheet-save').disabled")
+    assert page.browser.text("#sheet .cell:nth-child(13) .name") == "13: own_style"
+    colorist = rc.Colorist(bank, p=1.0, sampler="own_style", seed=5)
+    page.browser.click("#sheet .cell:nth-child(13)")
+    page.wait_fingerprint(fingerprint(colorist(content, index=0, epoch=12)))
+    assert 'rc.Colorist(bank, p=1, sampler="own_style", seed=5' in page.browser.text("#snippet")
+    assert "own nine numbers after a change" in page.browser.text("#notes")
+    style = colorist.params(content, index=0, epoch=12).plan
+    assert style is not None
+    assert page.row("mean-style") == style.style_mean.tolist()
+    seen = page.colours("#style-canvas")[..., :3].reshape(-1, 3)
+    painted = seen[seen.std(axis=1) > 0]  # not the paper round the palette
+    np.testing.assert_allclose(painted.mean(axis=0), style.style_mean, atol=20)  # 144 colours stand for the style
+
+    colorist = rc.Colorist(bank, p=1.0, sampler="own_style", seed=5, method="covariance")
+    (answer,) = page.fingerprints(Settings("covariance"))
+    assert answer == fingerprint(colorist(content, index=0, epoch=12))
+    page.browser.choose("#content-file", save(tmp_path / "other.png", other))
+    page.wait_fingerprint(fingerprint(colorist(other, index=0, epoch=12)))
+    page.fingerprints(Settings("mean_std", "lab"))
+    assert "needs the style's pixels" in page.message()
+
+
 def test_several_contents_make_a_contact_sheet(page: StudioPage, tmp_path: Path) -> None:
     contents, style = [noise(1), narrow_noise(), slides()[0]], slides()[1]
     files = [save(tmp_path / f"{i}.png", one) for i, one in enumerate(contents)]

@@ -14,7 +14,8 @@ const ROUNDING = 1e-6; // relative; banks written elsewhere may have rounded the
  * @property {string} name
  * @property {string | null} label
  * @property {string | null} domain
- * @property {Moments} moments in the unit range
+ * @property {Moments} moments in the unit range; of a change, those of the content after it
+ * @property {import("./changes.mjs").Change & { seed: number, epoch: number }} [change] of the content's own style, and the draw it came from
  */
 
 /** The planes a bank can be looked at in: which two numbers of a mean colour (0 to 1) to plot, and what they are called. */

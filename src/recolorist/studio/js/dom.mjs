@@ -74,3 +74,24 @@ export function percent(share) {
   const number = share === 0 ? "0" : share < 0.0001 ? "<\u00a00.01" : shown(100 * share, share < 0.1 ? 2 : 1);
   return `${number}\u00a0%`; // a line is never broken before the sign
 }
+
+/**
+ * Files that are dropped on the page; one part of it is for styles, the rest for contents.
+ * @param {(files: File[], role: "content" | "style") => void} take
+ */
+export function listenToDrops(take) {
+  const target = (/** @type {Event} */ event) => (event.target instanceof Element ? event.target.closest("[data-drop]") : null);
+  const mark = (/** @type {Element | null} */ chosen) => {
+    document.querySelectorAll("[data-drop]").forEach((zone) => zone.classList.toggle("dropping", zone === chosen));
+  };
+  window.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    mark(target(event));
+  });
+  window.addEventListener("dragleave", () => mark(null));
+  window.addEventListener("drop", (event) => {
+    event.preventDefault();
+    mark(null);
+    take([...(event.dataTransfer?.files ?? [])], target(event)?.getAttribute("data-drop") === "style" ? "style" : "content");
+  });
+}

@@ -1,5 +1,6 @@
 // Drawing styles from a bank as the library does: the same generator (Philox), the same samplers, the same styles for the same seed.
 
+import { changeSizes, drawChange } from "./changes.mjs";
 import { StudioError } from "./source.mjs";
 
 /** @typedef {import("./bank.mjs").BankStyle} BankStyle */
@@ -76,6 +77,9 @@ function philox(counter, key) {
   return [a, b, c, d];
 }
 
+/** Stands for the moments of a change until it meets a content. */
+const GREY = { count: 1, mean: [0.5, 0.5, 0.5], cov: [[0, 0, 0], [0, 0, 0], [0, 0, 0]] };
+
 /** Which of the content's own names a sampler needs. @type {Record<string, "domain" | "label">} */
 export const NEEDS = { other_domain: "domain", same_label: "label", other_label: "label" };
 
@@ -87,9 +91,14 @@ export const NEEDS = { other_domain: "domain", same_label: "label", other_label:
  * @returns {BankStyle[]}
  */
 export function drawStyles(styles, { sampler, seed, group }, count) {
+  const sizes = sampler === "own_style" ? changeSizes(styles) : null;
   return Array.from({ length: count }, (_, epoch) => {
     const stream = new Stream(seed, epoch);
     stream.random(); // decides whether an image is changed at all
+    if (sizes) {
+      const change = { ...drawChange(sizes, stream), seed, epoch };
+      return { name: `${epoch + 1}: own_style`, label: null, domain: null, moments: GREY, change };
+    }
     const style = sampler === "interpolate" ? between(styles, stream) : styles[drawRow(styles, stream, sampler, group)];
     return { ...style, name: `${epoch + 1}: ${style.name}` };
   });

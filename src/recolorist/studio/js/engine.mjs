@@ -1,6 +1,7 @@
 // Measure, plan, apply, report: everything between pixels in and pixels out. Knows no page; runs in the worker and in tests.
 
 import { blankPlan, isBlank } from "./blank.mjs";
+import { changedStyle } from "./changes.mjs";
 import { applyColours, planesOf, recolour } from "./colours.mjs";
 import { detailLoss } from "./detail.mjs";
 import { roundHalfEven } from "./exact.mjs";
@@ -11,6 +12,7 @@ import { decide, isDiagonal, isIdentity } from "./plan.mjs";
 import { reportOn } from "./report.mjs";
 import { Source, StudioError } from "./source.mjs";
 
+/** @typedef {import("./changes.mjs").Change} Change */
 /** @typedef {import("./kernels.mjs").Kernels} Kernels */
 /** @typedef {import("./moments.mjs").Moments} Moments */
 /** @typedef {import("./source.mjs").Seen} Seen */
@@ -69,7 +71,7 @@ export class Engine {
     this.kernels = kernels;
     /** @type {Source | null} */
     this.content = null;
-    /** @type {Source | Moments | null} */
+    /** @type {Source | Moments | Change | null} */
     this.style = null;
     /** @type {{ method: string, content: Seen, style: Seen, space: Space, ranked: Ranked } | null} */
     this.last = null;
@@ -100,6 +102,11 @@ export class Engine {
     this.style = inLevels(unit);
   }
 
+  /** @param {Change} change of the content's own style */
+  setStyleChange(change) {
+    this.style = change;
+  }
+
   /**
    * Match; the picture does not wait for the numbers.
    * @param {Options} options
@@ -110,7 +117,7 @@ export class Engine {
     const content = this.content.measure(options.mask, options.contentThreshold, "content");
     const style = this.style instanceof Source
       ? this.style.measure(options.mask, options.styleThreshold, "style")
-      : { moments: this.style, counts: null, mask: null, key: "off" };
+      : { moments: "step" in this.style ? changedStyle(content.moments, this.style, options.method) : this.style, counts: null, mask: null, key: "off" };
     const blank = { content: this.#isBlank(content), style: this.#isBlank(style) };
     const kept = blank.content && options.keepBlank;
     const { plan, flags } = kept ? this.#keep(this.content, content) : this.#map(this.content, content, style, options);

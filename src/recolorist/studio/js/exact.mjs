@@ -1,4 +1,5 @@
-// Arithmetic that is exact in Python and has no built-in form in JavaScript: division of large integers, rounding, and writing floats.
+// Arithmetic that is exact in Python and has no built-in form in JavaScript: division of large integers, rounding, writing floats, and
+// the library's own logarithm and exponential.
 
 /** Adding and taking away 1.5 · 2⁵² rounds to a whole number, half to even, for any |v| < 2⁵¹: the trick of the library's C loops. */
 const ROUNDER = 6755399441055744.0;
@@ -10,6 +11,47 @@ const ROUNDER = 6755399441055744.0;
  */
 export function roundHalfEven(value) {
   return Math.abs(value) < 2251799813685248 ? value + ROUNDER - ROUNDER : value;
+}
+
+const LOG = [
+  2, 0.6666666666655285, 0.40000000061773056, 0.2857141601597565, 0.22223434921408206, 0.18121922003893642, 0.16837813568898644,
+];
+const EXP = [
+  1, 1, 0.5000000000000001, 0.16666666666615237, 0.041666666666623824, 0.008333333367516108, 0.0013888888917367081,
+  0.00019841190330031338, 2.4801521057868204e-05, 2.7632791582662333e-06, 2.7620201591031547e-07,
+];
+const float = new Float64Array(1), halves = new Int32Array(float.buffer); // the second half is the upper one on every browser's machine
+
+/**
+ * c₀ + v (c₁ + v (c₂ + …)), from the inside out.
+ * @param {number} v
+ * @param {number[]} coefficients
+ */
+const polynomial = (v, coefficients) => coefficients.reduceRight((total, coefficient) => coefficient + v * total);
+
+/**
+ * ln v for v > 0, with the operations of _kernels_math.h in their order: browsers differ in the last bit of theirs.
+ * @param {number} v
+ * @returns {number}
+ */
+export function naturalLog(v) {
+  float[0] = v;
+  const power = (halves[1] - 0x3fe6a09e) >> 20;
+  halves[1] -= power << 20;
+  const m = float[0], s = (m - 1) / (m + 1);
+  return power * 0.6931471805599453 + s * polynomial(s * s, LOG);
+}
+
+/**
+ * e to the power of v for v from -700 to 700, likewise.
+ * @param {number} v
+ * @returns {number}
+ */
+export function powerOfE(v) {
+  const k = v * 1.4426950408889634 + ROUNDER - ROUNDER, r = v - k * 0.6931471803691238 - k * 1.9082149292705877e-10;
+  halves[0] = 0;
+  halves[1] = (k + 1023) << 20;
+  return polynomial(r, EXP) * float[0];
 }
 
 /** @param {bigint} value a positive number */

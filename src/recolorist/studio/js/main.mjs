@@ -4,8 +4,9 @@ import { fullName } from "./bank.mjs";
 import { BankView } from "./bankview.mjs";
 import { startWorker } from "./calls.mjs";
 import { controlValues, listenToControls, setControls } from "./controls.mjs";
-import { byId, element, percent, shown } from "./dom.mjs";
+import { byId, element, listenToDrops, percent, shown } from "./dom.mjs";
 import { blobFromBase64, bytesFromBase64, newCanvas, paint, readPicture } from "./files.mjs";
+import { inUnits } from "./moments.mjs";
 import { blankLines, equationLines, formula, histogramCharts, spaceLines, tableRows } from "./numbers.mjs";
 import { clippedOverlay, lossOverlay, outsideOverlay } from "./overlays.mjs";
 import { Session } from "./session.mjs";
@@ -81,9 +82,19 @@ function show(match, milliseconds) {
   if (!content) return;
   if (!output || output.width !== content.width || output.height !== content.height) output = newCanvas(content.width, content.height);
   paint(output, new Uint8Array(match.pixels.buffer));
+  showChanged(match);
   refreshOverlays();
   viewer.drawNow();
   html("status").textContent = `Matched ${shown((content.width * content.height) / 1e6, 2)} megapixels in ${shown(milliseconds, 0)} ms.`;
+}
+
+/** The style of a change is known when it has met the content. @param {Match} match */
+function showChanged(match) {
+  const { style } = session;
+  if (!style || !("change" in style)) return;
+  style.moments = inUnits(match.style.moments);
+  styleCanvas = canvasOf(style);
+  styleStrip.redraw(styles.indexOf(style), styleCanvas);
 }
 
 /** @param {string} message */
@@ -183,7 +194,7 @@ function useContent(index) {
 function useStyle(index) {
   const style = styles[index];
   styleCanvas = canvasOf(style);
-  if ("moments" in style) caption("style", fullName(style), "from a bank");
+  if ("moments" in style) caption("style", fullName(style), "change" in style ? "a change" : "from a bank");
   else caption("style", style.name, `${style.width} × ${style.height}`);
   styleStrip.mark(index);
   session.setStyle(style);
@@ -206,7 +217,8 @@ function caption(role, name, size) {
 function noteFiles() {
   const { content, style } = session;
   const notes = content?.note ? [`Content: ${content.note}.`] : [];
-  if (style && "moments" in style) notes.push("Style: no picture, but colours drawn from its nine numbers.");
+  if (style && "change" in style) notes.push("Style: the content’s own nine numbers after a change, and colours drawn from them.");
+  else if (style && "moments" in style) notes.push("Style: no picture, but colours drawn from its nine numbers.");
   else if (style?.note) notes.push(`Style: ${style.note}.`);
   html("notes").textContent = notes.join(" ");
 }
@@ -331,25 +343,7 @@ function wireFiles() {
   const openExampleBank = () => bank.open(new Blob([library.bank]), "example");
   html("bank-example").addEventListener("click", () => void openExampleBank());
   void openExampleBank();
-  wireDrop();
-}
-
-function wireDrop() {
-  const target = (/** @type {Event} */ event) => (event.target instanceof Element ? event.target.closest("[data-drop]") : null);
-  const mark = (/** @type {Element | null} */ chosen) => {
-    document.querySelectorAll("[data-drop]").forEach((zone) => zone.classList.toggle("dropping", zone === chosen));
-  };
-  window.addEventListener("dragover", (event) => {
-    event.preventDefault();
-    mark(target(event));
-  });
-  window.addEventListener("dragleave", () => mark(null));
-  window.addEventListener("drop", (event) => {
-    event.preventDefault();
-    mark(null);
-    const role = target(event)?.getAttribute("data-drop") === "style" ? "style" : "content";
-    void takeFiles([...(event.dataTransfer?.files ?? [])], role);
-  });
+  listenToDrops((files, role) => void takeFiles(files, role));
 }
 
 function wireButtons() {

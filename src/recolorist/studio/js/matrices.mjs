@@ -42,6 +42,25 @@ export function scaleColumns(a, factors) {
 }
 
 /**
+ * The matrix of these eigenvectors, as columns, and eigenvalues.
+ * @param {Matrix} vectors
+ * @param {number[]} values
+ * @returns {Matrix}
+ */
+export function compose(vectors, values) {
+  return multiply(scaleColumns(vectors, values), transpose(vectors));
+}
+
+/**
+ * The mean of a matrix and its transpose.
+ * @param {Matrix} a
+ * @returns {Matrix}
+ */
+export function symmetrised(a) {
+  return entrywise(a, transpose(a), (x, y) => (x + y) / 2);
+}
+
+/**
  * Entry by entry.
  * @param {Matrix} a
  * @param {Matrix} b
@@ -59,7 +78,7 @@ export function entrywise(a, b, combine) {
  * @returns {{ values: number[], vectors: Matrix }}
  */
 export function eigenSymmetric(matrix) {
-  const a = entrywise(matrix, transpose(matrix), (x, y) => (x + y) / 2);
+  const a = symmetrised(matrix);
   const vectors = IDENTITY.map((row) => [...row]);
   for (let sweep = 0; sweep < 60; sweep++) {
     if (a[0][1] === 0 && a[0][2] === 0 && a[1][2] === 0) break;

@@ -106,6 +106,15 @@ export function inLevels(unit) {
 }
 
 /**
+ * Moments in levels of 0 to 255 in the unit range; to show, since the way there and back may change the last bit.
+ * @param {Moments} levels
+ * @returns {Moments}
+ */
+export function inUnits({ count, mean, cov }) {
+  return { count, mean: mean.map((value) => value / 255), cov: cov.map((row) => row.map((value) => value / 255 ** 2)) };
+}
+
+/**
  * Standard deviation per channel.
  * @param {Moments} moments
  * @returns {number[]}

@@ -1,7 +1,7 @@
 // Planning, as in plan.py: from the moments of two images to one affine map. Same rules, same order of operations.
 
 import { pythonFloat } from "./exact.mjs";
-import { eigenSymmetric, entrywise, IDENTITY, multiply, multiplyVector, scaleColumns, transpose } from "./matrices.mjs";
+import { compose, eigenSymmetric, entrywise, IDENTITY, multiply, multiplyVector, scaleColumns, transpose } from "./matrices.mjs";
 import { deviations } from "./moments.mjs";
 
 /** @typedef {import("./matrices.mjs").Matrix} Matrix */
@@ -184,16 +184,14 @@ function offsetOf(matrix, content, style, strength) {
  * @returns {{ move: Matrix, capped: boolean }}
  */
 function optimalTransport(content, style, maxGain) {
-  const along = (/** @type {number[]} */ factors, /** @type {Matrix} */ directions) =>
-    multiply(scaleColumns(directions, factors), transpose(directions));
   const { values: spread, vectors: axes } = eigenSymmetric(content);
   const root = rootsOf(spread);
-  const half = along(root, axes), unhalf = along(root.map((value) => (value > 0 ? 1 / value : 0)), axes);
+  const half = compose(axes, root), unhalf = compose(axes, root.map((value) => (value > 0 ? 1 / value : 0)));
   const middle = eigenSymmetric(multiply(multiply(half, style), half));
-  const middleRoot = along(rootsOf(middle.values), middle.vectors);
+  const middleRoot = compose(middle.vectors, rootsOf(middle.values));
   const { values: factors, vectors } = eigenSymmetric(multiply(multiply(unhalf, middleRoot), unhalf));
   const held = factors.map((value) => (value < 0 ? 0 : Math.min(value, maxGain)));
-  return { move: along(held, vectors), capped: factors.some((value) => value > maxGain) };
+  return { move: compose(vectors, held), capped: factors.some((value) => value > maxGain) };
 }
 
 /**

@@ -90,7 +90,7 @@ export class Session {
       request.content = { rgba, width, height, alpha };
     }
     if (this.news.style && this.style) {
-      if ("moments" in this.style) request.moments = this.style.moments;
+      if ("moments" in this.style) Object.assign(request, { moments: this.style.moments, change: this.style.change });
       else request.style = { rgba: this.style.rgba, width: this.style.width };
     }
     return request;

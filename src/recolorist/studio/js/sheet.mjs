@@ -73,7 +73,7 @@ export class Sheet {
       what: "cell", options,
       content: content === last.content ? undefined : { rgba, width, height, alpha: content.alpha },
       style: "moments" in style || style === last.style ? undefined : { rgba: style.rgba, width: style.width },
-      moments: "moments" in style ? style.moments : undefined,
+      ...("moments" in style ? { moments: style.moments, change: style.change } : {}),
     };
     try {
       const { pixels, clipped, lost, blank } = await this.call(request);

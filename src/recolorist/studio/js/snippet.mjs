@@ -104,11 +104,15 @@ function byMatch(situation) {
 /** @param {Situation} situation */
 function call({ options, style }) {
   const named = [`method=${text(options.method)}`, `space=${text(options.space)}`, `strength=${options.strength}`];
+  const masks = options.mask !== "off" ? ["mask=mask"] : [];
   if (!options.method.endsWith("histogram")) named.push(`max_gain=${options.maxGain}`);
-  if (options.mask !== "off") {
-    named.push("mask=mask");
-    if ("reader" in style) named.push("style_mask=style_mask");
-    if (options.onlyInside) named.push('apply_to="mask"');
+  if (masks.length && options.onlyInside) named.push('apply_to="mask"');
+  if ("change" in style && style.change) {
+    const { seed, epoch } = style.change;
+    named.unshift("p=1", 'sampler="own_style"', `seed=${seed}`);
+    if (!options.keepBlank) named.push('blank="match"');
+    return `rc.Colorist(bank, ${named.join(", ")})(${["content", "index=0", `epoch=${epoch}`, ...masks].join(", ")})`;
   }
-  return `rc.match(content, style, ${named.join(", ")})`;
+  if (masks.length && "reader" in style) masks.push("style_mask=style_mask");
+  return `rc.match(content, style, ${[...named, ...masks].join(", ")})`;
 }

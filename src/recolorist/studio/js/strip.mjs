@@ -14,6 +14,16 @@ export function canvasOf(one) {
   return "canvas" in one ? one.canvas : paletteOf(one).canvas;
 }
 
+/**
+ * The largest square in the middle of a picture.
+ * @param {HTMLCanvasElement} picture
+ * @param {HTMLCanvasElement} thumb
+ */
+function drawMiddle(picture, thumb) {
+  const { width, height } = picture, side = Math.min(width, height);
+  thumb.getContext("2d")?.drawImage(picture, (width - side) / 2, (height - side) / 2, side, side, 0, 0, SIDE, SIDE);
+}
+
 export class Strip {
   /**
    * @param {HTMLElement} box hidden while there is little to choose from
@@ -35,12 +45,22 @@ export class Strip {
     this.row.replaceChildren(...pictures.map((one, i) => {
       const radio = element("input", { type: "radio", name: this.name, value: String(i) });
       radio.addEventListener("change", () => this.choose(i));
-      const thumb = newCanvas(SIDE, SIDE), source = canvasOf(one), side = Math.min(source.width, source.height);
-      thumb.getContext("2d")?.drawImage(source, (source.width - side) / 2, (source.height - side) / 2, side, side, 0, 0, SIDE, SIDE);
+      const thumb = newCanvas(SIDE, SIDE);
       thumb.setAttribute("aria-hidden", "true");
+      drawMiddle(canvasOf(one), thumb);
       return element("label", { title: one.name }, radio, thumb, element("span", {}, one.name));
     }));
     this.box.hidden = pictures.length < this.least;
+  }
+
+  /**
+   * Another picture for one that is there already.
+   * @param {number} index
+   * @param {HTMLCanvasElement} picture
+   */
+  redraw(index, picture) {
+    const thumb = this.row.children[index]?.querySelector("canvas");
+    if (thumb) drawMiddle(picture, thumb);
   }
 
   /** @param {number} index */

@@ -16,6 +16,7 @@ import { encodePng, packed } from "./png.mjs";
  * @property {{ rgba: Uint8Array, width: number, height: number, alpha: boolean }} [content]
  * @property {{ rgba: Uint8Array, width: number }} [style]
  * @property {import("./moments.mjs").Moments} [moments]
+ * @property {import("./changes.mjs").Change} [change] of the content's own style
  */
 
 /** @type {Engine} */
@@ -37,10 +38,11 @@ const words = (rgba) => new Int32Array(rgba.buffer, rgba.byteOffset, rgba.length
  * @param {Request} request
  * @param {Engine} to
  */
-function take({ content, style, moments }, to) {
+function take({ content, style, moments, change }, to) {
   if (content) to.setContent(words(content.rgba), content.width);
   if (style) to.setStyle(words(style.rgba), style.width);
-  if (moments) to.setStyleMoments(moments);
+  if (change) to.setStyleChange(change);
+  else if (moments) to.setStyleMoments(moments);
 }
 
 /**
