@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define MAX_CHANNELS 512 /* core/image.py refuses more */
+#define FEW_PIXELS 2048  /* pixels up to which forming all products costs less than the end of a loop for squares alone */
 #define LANES 32         /* pixels per step: channel phase stays fixed, so the compiler can vectorise */
 #define BLOCK 4096       /* pixels whose float sums form one partial sum; part of the definition of a float mean */
 #define FLOAT_LANES 16   /* running sums per channel inside a block; also part of that definition */
@@ -70,7 +71,6 @@ typedef uint32_t Words;
                 for (int j = 0; j < N; j++) products[d * (CHANNELS) + j % (CHANNELS)] += q[d][j];                      \
         }                                                                                                              \
     }
-DEFINE_MOMENTS_U8(moments_u8_1, 1, 1)
 DEFINE_MOMENTS_U8(moments_u8_3, 3, 1)
 DEFINE_MOMENTS_U8(moments_u8_4, 4, 1)
 DEFINE_MOMENTS_U8(moments_u8_3_cross, 3, 3)
@@ -155,11 +155,16 @@ static void moments_integer(const void *data, int itemsize, size_t pixels, int c
                             uint64_t *products)
 {
     size_t steps = 0, done = itemsize == 1 ? moments_u8_simd(data, pixels, channels, reach, sums, products) : 0;
-    if (itemsize == 1 && pixels > LANES && !done) {
+    if (itemsize == 1 && channels == 1 && reach == 1 && !done) { /* as four channels: so many sums at once keep the processor busy */
+        uint64_t four[4] = {0}, squares[4] = {0};
+        steps = pixels / (4 * LANES);
+        done = steps * 4 * LANES;
+        moments_u8_4(data, steps, four, squares);
+        for (int i = 0; i < 4; i++) sums[0] += four[i], products[0] += squares[i];
+    } else if (itemsize == 1 && pixels > LANES && !done) {
         steps = (pixels - 1) / LANES;
         done = steps * LANES;
-        if (channels == 1) moments_u8_1(data, steps, sums, products);
-        else if (channels == 3 && reach == 1) moments_u8_3(data, steps, sums, products);
+        if (channels == 3 && reach == 1) moments_u8_3(data, steps, sums, products);
         else if (channels == 3 && reach == 3) moments_u8_3_cross(data, steps, sums, products);
         else if (channels == 4 && reach == 1) moments_u8_4(data, steps, sums, products);
         else done = 0;

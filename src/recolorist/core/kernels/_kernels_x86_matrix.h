@@ -195,7 +195,7 @@ static size_t moments_u8_simd(const uint8_t *p, size_t pixels, int channels, int
         moments_u8_vnni(p, pixels, channels, channels, reach, sums, products);
         return pixels;
     }
-    if (channels != 3 || reach == 2 || !has_avx2_and_fma()) return 0;
+    if (channels != 3 || reach == 2 || (reach == 1 && pixels >= FEW_PIXELS) || !has_avx2_and_fma()) return 0;
     uint64_t all[9] = {0}; /* the loop forms all products; those that were not asked for are dropped */
     const size_t done = moments_u8_3_avx2(p, pixels, sums, all);
     for (int i = 0; i < 3 * reach; i++) products[i] += all[i];
