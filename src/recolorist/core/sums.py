@@ -29,7 +29,7 @@ __all__ = [
 Pairs = list[tuple[float, float]]  #: mean and variance of each channel
 
 _STAGE: Final = 65_536  # values copied at a time where pixels are masked, strided or byte-swapped
-MOST_PAIRED: Final = 2**18  # values of 8 bits whose mean and variance one compiled call divides exactly
+MOST_PAIRED: Final = 2**18  # pixels of 8 bits whose means and variances one compiled call divides exactly
 _MOST_PIXELS: Final = 2**31  # per call: 64-bit sums of 16-bit squares stay exact; larger images are added piece by piece
 
 
@@ -107,9 +107,13 @@ def integer_pairs(opened: check.Opened, mask: NDArray[np.bool_] | None, name: st
     check.refuse_empty(mask, name)
     check.refuse_levels_above(opened, name)
     array = opened.array
-    if mask is None and opened.kind == "B" and array.size <= MOST_PAIRED and array.flags.c_contiguous:
-        pairs: Pairs = kernels.loops.pairs_levels(array, array.shape[-1])
+    depth = array.shape[-1]
+    if mask is None and opened.kind == "B" and array.size <= MOST_PAIRED * depth and array.flags.c_contiguous:
+        pairs: Pairs = kernels.loops.pairs_levels(array, depth)
         return pairs if len(pairs) == opened.channels else pairs[: opened.channels]
+    plane = array[..., 0]
+    if mask is None and opened.kind == "B" and plane.size <= MOST_PAIRED and plane.flags.c_contiguous:  # channel-first memory
+        return [kernels.loops.pairs_levels(array[..., c], 1)[0] for c in range(opened.channels)]
     return exact_pairs(*integer_sums(opened, mask, 1))
 
 
