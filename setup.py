@@ -46,7 +46,7 @@ class BuildWithStudies(build_py):
 
 _PARTS = (
     *("audit", "converted", "converted_module", "counts", "floats", "formulas", "levels", "map", "math", "module", "pairs"),
-    *("patches", "ranks", "ranks_module", "shares", "single", "spaces", "transport"),
+    *("patches", "philox", "ranks", "ranks_module", "shares", "single", "spaces", "transport"),
     *("x86", "x86_audit", "x86_levels", "x86_matrix", "x86_vnni"),
 )
 kernels = Extension(

@@ -12,7 +12,8 @@ import pytest
 
 from recolorist import Colorist, StyleBank
 from recolorist.augment.samplers import Content, uniform
-from recolorist.augment.streams import Sequence, fresh_seed, number_of, stream
+from recolorist.augment.streams import Sequence, fresh_seed, number_of, open_by_chance, open_stream, stream
+from recolorist.core.kernels import KernelName
 from recolorist.errors import OptionError
 from tests.full import full
 
@@ -104,12 +105,21 @@ class TestStream:
         with pytest.raises(OptionError, match="whole numbers"):
             stream(bad)
 
+    @pytest.mark.parametrize("p", [0.0, 0.3, 1.0])
+    def test_opened_by_chance_it_goes_on_after_its_first_number(self, kernel: KernelName, p: float) -> None:
+        """Whether it is opened is known from that number, which is worked out without the generator."""
+        assert kernel
+        places = [(0, 0, 0, 0), (2**64 - 1, 2**64 - 1, 2**64 - 1, 2**64 - 1), *((7, 2, i, 1 + i % 3) for i in range(300))]
+        numbers = [stream(*place).random(2) for place in places]
+        opened = [None if (rng := open_by_chance(p, *place)) is None else rng.random() for place in places]
+        assert opened == [second if first < p else None for first, second in numbers]
+
     def test_fresh_seeds_differ(self) -> None:
         assert len({fresh_seed() for _ in range(100)}) == 100
 
 
 def first_numbers(sequence: Sequence) -> list[float]:
-    return [float(sequence.next().random()) for _ in range(5)]
+    return [float(open_stream(*sequence.next()).random()) for _ in range(5)]
 
 
 class TestSequence:

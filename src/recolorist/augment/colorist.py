@@ -237,8 +237,8 @@ class Colorist(ReadOptions):
         domain: str | None = None,
     ) -> Draw | None:
         """Return a style and a strength for one image, drawn with the same arguments as a call; None with probability 1 - p."""
-        rng = self._stream(key, index, epoch)
-        return None if rng.random() >= self.p else self.draw_from(rng, self._content(key, index, label, domain))
+        rng = streams.open_by_chance(self.p, *self._place(key, index, epoch))
+        return None if rng is None else self.draw_from(rng, self._content(key, index, label, domain))
 
     def draw_from(self, rng: np.random.Generator, content: Content = _NOTHING_KNOWN) -> Draw:
         """Return a style and a strength, whatever ``p`` is.
@@ -305,9 +305,7 @@ class Colorist(ReadOptions):
         inside = check.open_mask(mask, opened)
         self.warn_once_of_size(image)
         if opened.is_batch and not self.options.needs_pixels:
-            raise ImageError(
-                f"a batch of shape {opened.shape} was given, and a decision is about one image; decide for each image"
-            )
+            raise ImageError(f"a batch of shape {opened.shape} was given, and a decision is about one image; decide for each")
         if self.options.needs_pixels:
             if not opened.is_batch and self.is_kept(opened, inside):
                 return Decision(False, plan=blank_map(opened).plan())
@@ -362,12 +360,13 @@ class Colorist(ReadOptions):
         names = [name for name in _OPTIONS if name not in leave_out]
         return ", ".join(f"{name}={(shown[name] if name in shown else getattr(self, name))!r}" for name in names)
 
-    def _stream(self, key: str | None, index: int | None, epoch: int | None) -> np.random.Generator:
+    def _place(self, key: str | None, index: int | None, epoch: int | None) -> tuple[int, int, int, int]:
         name = key if index is None else index
         if name is None:
             return self._sequence.next()
         number = streams.number_of(name)
-        return streams.stream(self.seed, self._epoch.note(number, name) if epoch is None else epoch, number)
+        now = self._epoch.note(number, name) if epoch is None else streams.check_word(epoch, "epoch")
+        return self._sequence.seed, now, number, 0
 
     def _content(self, key: str | None, index: int | None, label: str | None, domain: str | None) -> Content:
         name = key if key is not None or index is None else str(index)

@@ -16,9 +16,19 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from recolorist.core import kernels
 from recolorist.errors import OptionError
 
-__all__ = ["Sequence", "check_word", "fresh_seed", "number_of", "stream", "torch_worker_seed"]
+__all__ = [
+    "Sequence",
+    "check_word",
+    "fresh_seed",
+    "number_of",
+    "open_by_chance",
+    "open_stream",
+    "stream",
+    "torch_worker_seed",
+]
 
 _WORD: Final = 2**64
 _own = threading.local()
@@ -46,13 +56,54 @@ def stream(seed: int, epoch: int = 0, index: int | str = 0, purpose: int = 0) ->
         >>> stream(7, epoch=1, index=42).random() == stream(7, epoch=2, index=42).random()
         False
     """
+    return open_stream(check_word(seed, "seed"), check_word(epoch, "epoch"), number_of(index), check_word(purpose, "purpose"))
+
+
+def open_stream(seed: int, epoch: int, number: int, purpose: int = 0) -> np.random.Generator:
+    """Return the generator of :func:`stream` for numbers that were checked.
+
+    Args:
+        seed: The seed.
+        epoch: The epoch.
+        number: What :func:`number_of` returned.
+        purpose: Separates uses that must not influence each other.
+
+    Returns:
+        The generator, at the beginning of its stream.
+    """
     if not hasattr(_own, "generator"):
         _own.generator, _own.start = np.random.Generator(np.random.Philox(key=0)), _beginning()
     state = _own.start["state"]
-    state["counter"][1], state["counter"][2] = number_of(index), check_word(epoch, "epoch")
-    state["key"][0], state["key"][1] = check_word(seed, "seed"), check_word(purpose, "purpose")
+    counter, key = state["counter"], state["key"]
+    counter[1], counter[2], key[0], key[1] = number, epoch, seed, purpose
     _own.generator.bit_generator.state = _own.start  # copied by the setter
     return cast("np.random.Generator", _own.generator)
+
+
+def open_by_chance(p: float, seed: int, epoch: int, number: int, purpose: int = 0) -> np.random.Generator | None:
+    """Return the generator of a stream after its first number if that is below ``p``; else None, without setting it up.
+
+    Args:
+        p: The probability.
+        seed: The seed; this and what follows are for :func:`open_stream`.
+        epoch: The epoch.
+        number: What :func:`number_of` returned.
+        purpose: Separates uses that must not influence each other.
+
+    Returns:
+        The generator, or None.
+
+    Example:
+        >>> open_by_chance(1.0, 7, 1, 42).random() == stream(7, epoch=1, index=42).random(2)[1]
+        True
+        >>> open_by_chance(0.0, 7, 1, 42) is None
+        True
+    """
+    if kernels.loops.first_random(seed, purpose, number, epoch) >= p:
+        return None
+    rng = open_stream(seed, epoch, number, purpose)
+    rng.random()
+    return rng
 
 
 def _beginning() -> dict[str, Any]:
@@ -83,6 +134,8 @@ def number_of(index: int | str) -> int:
         >>> number_of(5), number_of("scan_5.png") == number_of("scan_5.png")
         (5, True)
     """
+    if type(index) is int and 0 <= index < _WORD:
+        return index
     if isinstance(index, str):
         return int.from_bytes(hashlib.blake2b(index.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
     return check_word(index, "index")
@@ -118,22 +171,19 @@ class Sequence:
         if multiprocessing.parent_process() is None:  # a spawned process may run the program's first lines again
             _made_here.add((self._born, self.seed))
 
-    def next(self) -> np.random.Generator:
-        """Return the next stream in this process.
-
-        Returns:
-            The generator, valid until this thread asks for another one.
+    def next(self) -> tuple[int, int, int, int]:
+        """Return seed, epoch, number and purpose of the next stream in this process, for :func:`open_stream`.
 
         Example:
-            >>> a, b = Sequence(3), Sequence(3)
-            >>> [a.next().random() for _ in range(3)] == [b.next().random() for _ in range(3)]
-            True
+            >>> sequence = Sequence(3)
+            >>> sequence.next(), sequence.next()
+            ((3, 0, 1, 1), (3, 0, 2, 1))
         """
         worker = self._where()
         if worker != self._place:
             self._place, self._count = worker, 0
         self._count += 1
-        return stream(self.seed, worker[1], self._count, purpose=1 + worker[0])
+        return self.seed, worker[1], self._count, 1 + worker[0]
 
     def _where(self) -> tuple[int, int]:
         worker_seed = torch_worker_seed()

@@ -289,6 +289,7 @@ static PyObject *py_planes(PyObject *self, PyObject *args)
 #include "_kernels_converted_module.h"
 #include "_kernels_ranks_module.h"
 #include "_kernels_transport.h"
+#include "_kernels_philox.h"
 #include "_kernels_audit.h"
 #include "_kernels_patches.h"
 
@@ -317,6 +318,7 @@ static PyMethodDef methods[] = {
     {"product", py_product, METH_VARARGS, "Multiply three 3 x 3 matrices."},
     {"mixed_variances", py_mixed_variances, METH_VARARGS, "Variances of three mixtures of three channels."},
     {"exponential", py_exponential, METH_VARARGS, "The exponential of a symmetric 3 x 3 matrix."},
+    {"first_random", py_first_random, METH_VARARGS, "The first number of a random stream of NumPy."},
     {"split", py_split, METH_VARARGS, "Split pixels into the channels of a colour space that is not linear."},
     {"join", py_join, METH_VARARGS, "Join the channels of a colour space to pixels."},
     {"strict_order", py_strict_order, METH_VARARGS, "Order pixels by value, then by the sums over growing rings."},

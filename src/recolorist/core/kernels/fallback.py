@@ -23,6 +23,7 @@ from recolorist.core.kernels.fallback_converted import (
     split,
 )
 from recolorist.core.kernels.fallback_pairs import exact_pairs, exact_rows, float_pairs
+from recolorist.core.kernels.fallback_philox import first_random
 from recolorist.core.kernels.fallback_ranks import hsi_levels, match_counts, match_shares, mix_whole, strict_order
 from recolorist.core.kernels.fallback_transport import exponential, mixed_variances, product, transport
 
@@ -32,6 +33,7 @@ __all__ = [
     "clipped",
     "convert",
     "exponential",
+    "first_random",
     "gather",
     "histogram",
     "hsi_levels",
