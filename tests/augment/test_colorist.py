@@ -107,6 +107,19 @@ class TestCall:
         assert aug((tiles[0] / 255).astype(np.float32)).dtype == np.float32
         assert aug(tiles[0].astype(np.uint16) * 257).dtype == np.uint16
 
+    @pytest.mark.parametrize(
+        "options",
+        [{}, {"max_clip": 0.01}, {"mask": "tissue", "apply_to": "mask"}, {"method": "covariance"}, {"sampler": "own_style"}],
+        ids=str,
+    )
+    def test_pil_images_get_the_pixels_of_arrays(self, tiles: Images, bank: StyleBank, options: dict[str, Any]) -> None:
+        aug = Colorist(bank, p=0.7, seed=0, **options)
+        glass = np.full((12, 9, 3), 243, np.uint8)
+        for i, tile in enumerate([*tiles[:6], glass]):
+            picture, result = Image.fromarray(tile), aug(Image.fromarray(tile), index=i, epoch=1)
+            assert result == Image.fromarray(aug(tile, index=i, epoch=1))
+            assert result.size == picture.size
+
     def test_never_matched_to_itself(self, tiles: Images, bank: StyleBank) -> None:
         aug = Colorist(bank, p=1.0, seed=0)
         assert all(aug.params(tiles[5], key="5", epoch=e).row != 5 for e in range(200))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import recolorist as rc
 from recolorist.core import image as check
@@ -244,3 +247,56 @@ class TestRanges:
     def test_anything_else_is_refused(self, value: Any) -> None:
         with pytest.raises(OptionError, match="strength="):
             check.number_range(value, 0, 1, "strength")
+
+
+class TestCheckImage:
+    """It refuses what opening refuses, and does not copy the pixels of a PIL image."""
+
+    @pytest.mark.parametrize("mode", ["L", "LA", "RGB", "RGBA", "I;16", "F"])
+    def test_pixels_of_pil_images_are_not_copied(self, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(*_: object, **__: object) -> None:
+            raise AssertionError("the pixels were copied")
+
+        image = Image.new(mode, (5, 4))
+        monkeypatch.setattr(Image.Image, "tobytes", refuse)
+        check.check_image(image)
+
+    @pytest.mark.parametrize(
+        ("image", "data_range"),
+        [
+            (None, None),
+            ([[1, 2]], None),
+            (np.zeros((4, 5, 3), np.int32), None),
+            (np.zeros((0, 5, 3), np.uint8), None),
+            (np.zeros((4, 5, 3), np.uint8), 300),
+            (Image.new("P", (5, 4)), None),
+            (Image.new("RGB", (0, 4)), None),
+            (Image.new("RGB", (5, 4)), 4095),
+            (Image.new("I;16", (5, 4)), 0.5),
+            (Image.new("F", (5, 4)), -1.0),
+        ],
+        ids=["none", "list", "int32", "empty", "range", "palette", "empty PIL", "range PIL", "range 16 bits", "range float"],
+    )
+    def test_the_same_is_refused_with_the_same_words(self, image: Any, data_range: Any) -> None:
+        with pytest.raises(rc.RecoloristError) as expected:
+            check.open_image(image, data_range)
+        with pytest.raises(type(expected.value), match=re.escape(str(expected.value))):
+            check.check_image(image, data_range)
+
+    def test_a_damaged_file(self) -> None:
+        buffer = io.BytesIO()
+        Image.fromarray(np.repeat(COLOUR, 30, axis=0)).save(buffer, "PNG")
+        half = Image.open(io.BytesIO(buffer.getvalue()[: len(buffer.getvalue()) // 2]))
+        with pytest.raises(ImageError, match="could not be decoded"):
+            check.check_image(half)
+
+
+def test_rgb_of_pillow_with_its_padding_has_the_same_pixels() -> None:
+    opened = check.open_image(Image.fromarray(COLOUR), padded=True)
+    assert (opened.is_padded, opened.channels, opened.array.shape) == (True, 3, (6, 7, 4))
+    np.testing.assert_array_equal(opened.colour, COLOUR)
+
+
+@pytest.mark.parametrize("mode", ["L", "LA", "RGBA", "I;16", "F"])
+def test_other_modes_have_no_padding(mode: str) -> None:
+    assert not check.open_image(Image.new(mode, (5, 4)), padded=True).is_padded

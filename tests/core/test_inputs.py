@@ -122,6 +122,16 @@ class TestPil:
         np.testing.assert_array_equal(np.asarray(result), rc.match(np.asarray(image), np.asarray(style), method, alpha=alpha))
         assert image.tobytes() == before
 
+    @pytest.mark.parametrize("options", [{}, {"strength": 0.4}, {"apply_to": "mask"}, {"max_gain": 0.5}], ids=str)
+    def test_rgb_is_changed_as_an_array_is(self, options: dict[str, Any]) -> None:
+        """RGB passes with the fourth byte that Pillow keeps beside it; masks, flat channels and other options are as ever."""
+        image, style = picture("uint8", 0), picture("uint8", 2)
+        image[..., 1] = 9
+        result = rc.match(Image.fromarray(image), Image.fromarray(style), mask=INSIDE, style_mask=INSIDE, **options)
+        expected = rc.match(image, style, mask=INSIDE, style_mask=INSIDE, **options)
+        assert result == Image.fromarray(expected)
+        assert result.convert("RGBA").getextrema()[3] == (255, 255)
+
     @pytest.mark.parametrize("mode", MODES)
     def test_plan_and_audit(self, mode: str) -> None:
         image = pil(mode, 0)

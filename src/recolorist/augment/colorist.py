@@ -208,7 +208,7 @@ class Colorist(ReadOptions):
         draw = self.draw(key, index=index, epoch=epoch, label=label, domain=domain)
         if draw is not None:
             return self.recolour(image, draw, mask)
-        check.open_image(image, self.data_range)  # what is no image is refused whatever was drawn
+        check.check_image(image, self.data_range)  # what is no image is refused whatever was drawn
         return image
 
     def params(
@@ -260,7 +260,7 @@ class Colorist(ReadOptions):
             draw: What :meth:`draw` returned.
             mask: The pixels that are measured; goes before the rule.
         """
-        opened = check.open_image(image, self.data_range)
+        opened = check.open_image(image, self.data_range, padded=self.options.by_channel and not self.options.is_limited)
         inside = check.open_mask(self.mask_of(image, mask), opened)
         self.warn_once_of_size(image)
         result, target = make_target(opened, None)

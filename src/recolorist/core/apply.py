@@ -231,6 +231,9 @@ def finished(opened: check.Opened, result: NDArray[Any], out: NDArray[Any] | Non
         return result if out is None else out
     from PIL import Image  # a PIL image came, so it is loaded already
 
+    if opened.is_padded:
+        height, width = opened.shape[:2]
+        return Image.frombytes("RGB", (width, height), result, "raw", "RGBX", 0, 1)
     return Image.fromarray(result)
 
 

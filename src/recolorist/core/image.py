@@ -18,6 +18,7 @@ __all__ = [
     "NATURAL_RANGE",
     "OnNonFinite",
     "Opened",
+    "check_image",
     "finite_pixels",
     "is_number",
     "number",
@@ -40,6 +41,7 @@ NATURAL_RANGE = {"B": 255.0, "H": 65535.0}  # by kind; floats have none and decl
 _NATURAL_OR_ONE = {"e": 1.0, "f": 1.0, "d": 1.0} | NATURAL_RANGE
 _KINDS = frozenset("BHefd")  # NumPy's letters for uint8, uint16, float16, float32 and float64, in any byte order
 _PIL_MODES = {"L": False, "LA": True, "RGB": False, "RGBA": True, "I;16": False, "I;16B": False, "F": False}
+_PIL_KINDS = {"I;16": "H", "I;16B": "H", "F": "f"}  # all other modes are of 8 bits
 _MOST_FLOAT = 1e30  # squares of such values still fit into float64 with room to spare
 _MOST_HALF = 65504.0
 _ACCEPTED = (
@@ -57,6 +59,7 @@ class Opened:
     data_range: float  #: the largest value; the smallest is 0. Infinite: undeclared, floats only
     shape: tuple[int, ...]  #: as it came
     from_pil: bool
+    is_padded: bool = False  #: the fourth byte is the padding that Pillow keeps beside RGB
 
     @property
     def is_integer(self) -> bool:
@@ -79,21 +82,33 @@ class Opened:
         return Opened(array, self.channels, self.kind, self.data_range, array.shape, from_pil=False)
 
 
-def open_image(image: Any, data_range: float | None = None, alpha: bool | None = None, name: str = "image") -> Opened:
+def open_image(
+    image: Any, data_range: float | None = None, alpha: bool | None = None, name: str = "image", *, padded: bool = False
+) -> Opened:
     """Check an image and describe it.
+
+    Args:
+        image: An array or PIL image.
+        data_range: The largest value of a float image; 1.0 unless declared.
+        alpha: Whether the last channel of an array is alpha; None: if there are four.
+        name: What to call the image in messages.
+        padded: Take RGB from Pillow with the fourth byte that it keeps beside each pixel, as if that were alpha. Copying it
+            takes less than half the time of leaving it out, and methods that map each channel on its own lose nothing by it.
 
     >>> open_image(np.zeros((4, 5, 3), np.uint8)).data_range
     255.0
     """
-    from_pil = False
+    from_pil = is_padded = False
     if type(image) is np.ndarray:
         array = image
     elif isinstance(image, np.ndarray) or not _is_pil(image):
         array = _plain_array(image, name)
     else:
         from_pil = True
-        array = _from_pil(image, name)
-        alpha = _PIL_MODES[image.mode]
+        _load_pil(image, name)
+        is_padded = padded and image.mode == "RGB" and 0 not in image.size
+        array = _padded_array(image) if is_padded else np.asarray(image)
+        alpha = is_padded or _PIL_MODES[image.mode]
     kind = array.dtype.char
     if kind not in _KINDS:
         raise ImageError(
@@ -107,7 +122,20 @@ def open_image(image: Any, data_range: float | None = None, alpha: bool | None =
         array = array[:, :, None]
     channels = _count_channels(array.shape, shape, alpha, name)
     largest = _NATURAL_OR_ONE[kind] if data_range is None else _declared_range(kind, data_range, name)
-    return Opened(array, channels, kind, largest, shape, from_pil)
+    return Opened(array, channels, kind, largest, shape, from_pil, is_padded)
+
+
+def check_image(image: Any, data_range: float | None = None, name: str = "image") -> None:
+    """Refuse what :func:`open_image` refuses; the pixels of a PIL image are not copied to an array for that.
+
+    >>> check_image(np.zeros((4, 5, 3), np.uint8))
+    """
+    if type(image) is np.ndarray or not _is_pil(image) or 0 in image.size:
+        open_image(image, data_range, None, name)
+        return
+    _load_pil(image, name)
+    if data_range is not None:
+        _declared_range(_PIL_KINDS.get(image.mode, "B"), data_range, name)
 
 
 def open_mask(mask: Any, opened: Opened, name: str = "mask") -> NDArray[np.bool_] | None:
@@ -240,16 +268,21 @@ def _is_pil(image: Any) -> bool:
     return module is not None and isinstance(image, module.Image)
 
 
-def _from_pil(image: Any, name: str) -> NDArray[Any]:
+def _load_pil(image: Any, name: str) -> None:
+    """Let Pillow decode an image, unless that is done."""
     if image.mode not in _PIL_MODES:
         raise ImageError(
             f"{name} is a PIL image of mode {image.mode!r}; accepted are {', '.join(_PIL_MODES)}. "
             "Convert it knowingly, for example image.convert('RGB')."
         )
     try:
-        return np.asarray(image)
+        image.load()
     except (OSError, ValueError, SyntaxError) as error:
         raise ImageError(f"{name} could not be decoded ({error}); the file seems damaged, fetch it again") from error
+
+
+def _padded_array(image: Any) -> NDArray[np.uint8]:
+    return np.frombuffer(image.tobytes("raw", "RGBX"), np.uint8).reshape(image.height, image.width, 4)
 
 
 def _plain_array(image: Any, name: str) -> NDArray[Any]:

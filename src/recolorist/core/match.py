@@ -156,7 +156,7 @@ def match(
     options = match_options(
         method, space, strength, max_gain, eps_mode, strict, clip, apply_to, on_nonfinite, "match", None, None, ties
     )
-    opened = open_image(content, data_range, alpha, "content")
+    opened = open_image(content, data_range, alpha, "content", padded=options.by_channel)
     inside = None if mask is None else open_mask(mask, opened)
     count = len(opened.array) if opened.is_batch else None
     styles = _open_styles(style, style_mask, style_range, alpha, options, count)
@@ -341,7 +341,7 @@ def _open_styles(
             )
         _refuse_count(len(style), count)
         return style
-    opened = open_image(style, style_range, alpha, "style")
+    opened = open_image(style, style_range, alpha, "style", padded=options.by_channel)
     inside = open_mask(style_mask, opened, "style_mask")
     if opened.is_batch:
         _refuse_count(len(opened.array), count)
