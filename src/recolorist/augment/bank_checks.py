@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import warnings
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recolorist.augment.styles import Style
+from recolorist.augment.new_styles import beyond, extrapolate, gaussian, interpolate, own_style, refuse_other_space
+from recolorist.augment.row_samplers import balanced_domain, refuse_no_domains
+from recolorist.augment.styles import Sampler, Style
 from recolorist.bank.making import PreprocessingWarning
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core.options import MatchOptions
 from recolorist.errors import OptionError
 
-__all__ = ["pixels_of_histograms", "refuse_unfit_bank", "warn_of_preparation"]
+__all__ = ["pixels_of_histograms", "refuse_unfit_bank", "refuse_unfit_sampler", "warn_of_preparation"]
+
+_MADE: Final = (interpolate, gaussian, extrapolate, beyond, own_style)  # their styles are no image's
 
 
 def refuse_unfit_bank(bank: StyleBank, options: MatchOptions) -> None:
@@ -45,6 +50,32 @@ def refuse_unfit_bank(bank: StyleBank, options: MatchOptions) -> None:
         )
 
 
+def refuse_unfit_sampler(bank: StyleBank, sampler: Sampler, options: MatchOptions) -> None:
+    """Refuse a sampler of the library that could draw nothing from this bank, or nothing that the method can use.
+
+    Args:
+        bank: The bank.
+        sampler: The sampler, or one with options of its own, such as :func:`own_style_by` returns.
+        options: How images are matched to the styles.
+
+    Raises:
+        OptionError: The sampler needs RGB or domains and the bank has none, or the method needs pixels.
+
+    Example:
+        >>> bank = StyleBank.build(np.arange(48, dtype=np.uint8).reshape(1, 4, 4, 3))
+        >>> refuse_unfit_sampler(bank, balanced_domain, MatchOptions())
+        Traceback (most recent call last):
+        recolorist.errors.OptionError: this sampler needs domains, and the bank has none: build it with domains, or use ...
+    """
+    function = getattr(sampler, "func", sampler)
+    if function in (beyond, own_style):
+        refuse_other_space(bank, function.__name__)
+    if function is balanced_domain:
+        refuse_no_domains(bank)
+    if options.needs_pixels and function in _MADE:
+        raise OptionError(f"method={options.method!r} needs styles that are images; use a sampler of rows, such as 'uniform'")
+
+
 def pixels_of_histograms(bank: StyleBank, style: Style, method: str) -> NDArray[np.uint8]:
     """Return a column of pixels with the style's histograms, in ascending order: all that a histogram method looks at.
 
@@ -65,7 +96,7 @@ def pixels_of_histograms(bank: StyleBank, style: Style, method: str) -> NDArray[
         [[0, 1, 2], [3, 4, 5]]
     """
     if style.row is None or bank.histograms is None:
-        raise OptionError(f"method={method!r} needs styles that are images; use another sampler")
+        raise OptionError(f"method={method!r} needs styles that are images; use a sampler of rows, such as 'uniform'")
     counts = bank.histograms[style.row]
     levels = np.arange(counts.shape[1], dtype=np.uint8)
     return np.stack([np.repeat(levels, channel) for channel in counts], axis=-1)[:, None]

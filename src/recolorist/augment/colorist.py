@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.augment import streams
-from recolorist.augment.bank_checks import pixels_of_histograms, refuse_unfit_bank, warn_of_preparation
+from recolorist.augment.bank_checks import pixels_of_histograms, refuse_unfit_bank, refuse_unfit_sampler, warn_of_preparation
 from recolorist.augment.counts import BlankCounts
 from recolorist.augment.decisions import Decision, Draw, Recolouring
 from recolorist.augment.epochs import SharedEpoch
@@ -116,6 +116,7 @@ class Colorist(ReadOptions):
         self._sequence, self._epoch = streams.Sequence(self.seed), SharedEpoch()
         self._names = (sampler if isinstance(sampler, str) else getattr(sampler, "__name__", repr(sampler)), mask)
         refuse_unfit_bank(self.bank, self.options)
+        refuse_unfit_sampler(self.bank, self.sampler, self.options)
         self._warned, self._blank_counts = styles.size is None, BlankCounts()
         if preprocessing is not None and preprocessing != styles.preprocessing:
             warn_of_preparation(f"prepared as {styles.preprocessing!r}", f"prepared as {preprocessing!r}")

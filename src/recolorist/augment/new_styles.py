@@ -32,6 +32,7 @@ __all__ = [
     "interpolate",
     "own_style",
     "own_style_by",
+    "refuse_other_space",
 ]
 
 Array = NDArray[np.float64]
@@ -136,10 +137,7 @@ def beyond(bank: StyleBank, rng: np.random.Generator, content: Content, spread: 
     Raises:
         OptionError: The bank is of another space than RGB.
     """
-    if bank.space != "rgb":
-        raise OptionError(
-            f"sampler='beyond' changes a camera, which has RGB values, and the bank holds {bank.space!r}; use space='rgb'"
-        )
+    refuse_other_space(bank, "beyond")
     row = any_row(bank, rng, content.row)
     matrix = np.eye(bank.channels) + spread * rng.standard_normal((bank.channels, bank.channels))
     mean = matrix @ bank.mean[row] + spread / 3.0 * rng.standard_normal(bank.channels)
@@ -198,8 +196,7 @@ def own_style(
         >>> style.name, len(style.goal.step), style.row
         ('own_style(1, 0.1, 0.1)', 3, None)
     """
-    if bank.space != "rgb":
-        raise OptionError(f"sampler='own_style' changes RGB values, and the bank holds {bank.space!r}; use space='rgb'")
+    refuse_other_space(bank, "own_style")
     channels = bank.channels
     root, deviations = change_sizes(bank, scale, least)
     numbers = rng.standard_normal(2 * channels + channels * (channels - 1) // 2)
@@ -234,6 +231,20 @@ def own_style_by(scale: float = 1.0, least: float = 0.1, mix: float = 0.1) -> Sa
         least=check.number(least, 0, 100, "least"),
         mix=check.number(mix, 0, 10, "mix"),
     )
+
+
+def refuse_other_space(bank: StyleBank, name: str) -> None:
+    """Refuse a bank of another space than RGB, for the samplers that change RGB values.
+
+    Args:
+        bank: The bank.
+        name: The name of the sampler.
+
+    Raises:
+        OptionError: It is of another space.
+    """
+    if bank.space != "rgb":
+        raise OptionError(f"sampler={name!r} changes RGB values, and the bank holds {bank.space!r}; use space='rgb'")
 
 
 _fits: WeakKeyDictionary[StyleBank, tuple[Array, Array]] = WeakKeyDictionary()

@@ -11,7 +11,7 @@ from recolorist.bank.style_bank import StyleBank
 from recolorist.core.moments import trusted_moments
 from recolorist.errors import OptionError
 
-__all__ = ["any_row", "balanced_domain", "other_domain", "other_label", "same_label", "uniform"]
+__all__ = ["any_row", "balanced_domain", "other_domain", "other_label", "refuse_no_domains", "same_label", "uniform"]
 
 _UNSEEN: Final = -2  # the code of a label or domain that the bank does not have: every style is another's
 
@@ -121,13 +121,26 @@ def balanced_domain(bank: StyleBank, rng: np.random.Generator, content: Content)
     codes = bank.groups("domain").codes
     codes = codes[codes >= 0]
     if not len(codes):
-        raise OptionError("this sampler needs domains, and the bank has none: build it with domains, or use another sampler")
+        refuse_no_domains(bank)
     if len(codes) > 1 and content.row is not None:
         own = int(bank.domain_codes[content.row])
         start, stop = bank.groups("domain").bounds(own)
         codes = codes[codes != own] if stop - start == 1 else codes
     code = int(codes[rng.integers(len(codes))])
     return _style(bank, _inside_group(bank, rng, code, content.row, "domain"))
+
+
+def refuse_no_domains(bank: StyleBank) -> None:
+    """Refuse a bank none of whose images has a domain.
+
+    Args:
+        bank: The bank.
+
+    Raises:
+        OptionError: It has no domains.
+    """
+    if not (bank.groups("domain").codes >= 0).any():
+        raise OptionError("this sampler needs domains, and the bank has none: build it with domains, or use another sampler")
 
 
 def _style(bank: StyleBank, row: int) -> Style:

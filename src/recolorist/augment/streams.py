@@ -94,7 +94,7 @@ def open_by_chance(p: float, seed: int, epoch: int, number: int, purpose: int = 
         The generator, or None.
 
     Example:
-        >>> open_by_chance(1.0, 7, 1, 42).random() == stream(7, epoch=1, index=42).random(2)[1]
+        >>> open_by_chance(1.0, 7, 1, 42).random() == stream(7, epoch=1, index=42).random(2).tolist()[1]
         True
         >>> open_by_chance(0.0, 7, 1, 42) is None
         True
