@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from recolorist.augment.samplers import own_style_by
 from recolorist.collections.options import (
     AuditOptions,
     AugmentOptions,
@@ -46,6 +47,9 @@ MATCH = MatchOptions()
         *((AugmentOptions, {"match": MATCH, "copies": value}) for value in (0, -1, 1.5)),
         *((AugmentOptions, {"match": MATCH, "p": value}) for value in (-0.1, 1.1, math.nan)),
         (AugmentOptions, {"match": MATCH, "mask": "liver"}),
+        *((AugmentOptions, {"match": MATCH, "seed": value}) for value in (None, -1, 1.5, "1")),
+        *((AugmentOptions, {"match": MATCH, "sampler": value}) for value in ("own", None, own_style_by(2.0))),
+        *((SourceOptions, {name: value}) for name in ("label_from", "domain_from") for value in ("-1", 1.0, True)),
         *((Where, {"jobs": value}) for value in (0, -2, 1.5)),
         (Where, {"engine": "dask"}),
     ],

@@ -10,26 +10,27 @@ from numpy.typing import NDArray
 
 from recolorist.augment.new_styles import beyond, extrapolate, gaussian, interpolate, own_style, refuse_other_space
 from recolorist.augment.row_samplers import balanced_domain, refuse_no_domains
-from recolorist.augment.styles import Sampler, Style
+from recolorist.augment.styles import Sampler, Style, name_of_sampler
 from recolorist.bank.making import PreprocessingWarning
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core.options import MatchOptions
 from recolorist.errors import OptionError
 
-__all__ = ["pixels_of_histograms", "refuse_unfit_bank", "refuse_unfit_sampler", "warn_of_preparation"]
+__all__ = ["pixels_of_histograms", "refuse_unfit_bank", "warn_of_preparation"]
 
 _MADE: Final = (interpolate, gaussian, extrapolate, beyond, own_style)  # their styles are no image's
 
 
-def refuse_unfit_bank(bank: StyleBank, options: MatchOptions) -> None:
-    """Refuse a bank that does not hold what the options need.
+def refuse_unfit_bank(bank: StyleBank, options: MatchOptions, sampler: Sampler | None = None) -> None:
+    """Refuse a bank that does not hold what the options and the sampler need.
 
     Args:
         bank: The bank.
         options: How images are matched to its styles.
+        sampler: How styles are drawn: a sampler of the library, one with options of its own, or any other.
 
     Raises:
-        OptionError: It has no histograms, or moments of another space.
+        OptionError: It has no histograms, moments of another space, or nothing that the sampler could draw.
 
     Example:
         >>> bank = StyleBank.build(np.arange(48, dtype=np.uint8).reshape(1, 4, 4, 3))
@@ -48,31 +49,16 @@ def refuse_unfit_bank(bank: StyleBank, options: MatchOptions) -> None:
             f"the bank holds moments of {bank.space!r}, and space={options.space!r} needs those of {needed!r}; build it "
             f"with space={needed!r}"
         )
+    if sampler is not None:
+        _refuse_unfit_sampler(bank, options, getattr(sampler, "func", sampler))
 
 
-def refuse_unfit_sampler(bank: StyleBank, sampler: Sampler, options: MatchOptions) -> None:
-    """Refuse a sampler of the library that could draw nothing from this bank, or nothing that the method can use.
-
-    Args:
-        bank: The bank.
-        sampler: The sampler, or one with options of its own, such as :func:`own_style_by` returns.
-        options: How images are matched to the styles.
-
-    Raises:
-        OptionError: The sampler needs RGB or domains and the bank has none, or the method needs pixels.
-
-    Example:
-        >>> bank = StyleBank.build(np.arange(48, dtype=np.uint8).reshape(1, 4, 4, 3))
-        >>> refuse_unfit_sampler(bank, balanced_domain, MatchOptions())
-        Traceback (most recent call last):
-        recolorist.errors.OptionError: this sampler needs domains, and the bank has none: build it with domains, or use ...
-    """
-    function = getattr(sampler, "func", sampler)
-    if function in (beyond, own_style):
-        refuse_other_space(bank, function.__name__)
-    if function is balanced_domain:
+def _refuse_unfit_sampler(bank: StyleBank, options: MatchOptions, sampler: Sampler) -> None:
+    if sampler in (beyond, own_style):
+        refuse_other_space(bank, name_of_sampler(sampler))
+    if sampler is balanced_domain:
         refuse_no_domains(bank)
-    if options.needs_pixels and function in _MADE:
+    if options.needs_pixels and sampler in _MADE:
         raise OptionError(f"method={options.method!r} needs styles that are images; use a sampler of rows, such as 'uniform'")
 
 

@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.augment import streams
-from recolorist.augment.bank_checks import pixels_of_histograms, refuse_unfit_bank, refuse_unfit_sampler, warn_of_preparation
+from recolorist.augment.bank_checks import pixels_of_histograms, refuse_unfit_bank, warn_of_preparation
 from recolorist.augment.counts import BlankCounts
 from recolorist.augment.decisions import Decision, Draw, Recolouring
 from recolorist.augment.epochs import SharedEpoch
 from recolorist.augment.masks import MaskRule, find_mask, open_rule
 from recolorist.augment.read_options import ReadOptions
 from recolorist.augment.samplers import SAMPLERS, Content, Sampler, Style
+from recolorist.augment.styles import name_of_sampler
 from recolorist.bank.making import MaskCheck, PreprocessingWarning
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core import image as check
@@ -114,9 +115,8 @@ class Colorist(ReadOptions):
         self.seed = streams.fresh_seed() if seed is None else seed
         self.data_range, self.preprocessing, self.allow_split = data_range, preprocessing, allow_split
         self._sequence, self._epoch = streams.Sequence(self.seed), SharedEpoch()
-        self._names = (sampler if isinstance(sampler, str) else getattr(sampler, "__name__", repr(sampler)), mask)
-        refuse_unfit_bank(self.bank, self.options)
-        refuse_unfit_sampler(self.bank, self.sampler, self.options)
+        self._names = (sampler if isinstance(sampler, str) else name_of_sampler(sampler), mask)
+        refuse_unfit_bank(self.bank, self.options, self.sampler)
         self._warned, self._blank_counts = styles.size is None, BlankCounts()
         if preprocessing is not None and preprocessing != styles.preprocessing:
             warn_of_preparation(f"prepared as {styles.preprocessing!r}", f"prepared as {preprocessing!r}")

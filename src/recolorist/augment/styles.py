@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from recolorist.core.moments import Moments
 from recolorist.core.style_change import StyleChange
 from recolorist.errors import StatisticsError
 
-__all__ = ["Content", "Sampler", "Style"]
+__all__ = ["Content", "Sampler", "Style", "name_of_sampler"]
 
 
 class Content(NamedTuple):
@@ -56,3 +57,23 @@ class Style(NamedTuple):
 
 #: A function of (bank, generator, what is known of the image) that returns a style.
 Sampler = Callable[[StyleBank, np.random.Generator, Content], Style]
+
+
+def name_of_sampler(sampler: Sampler) -> str:
+    """Return a name for logs, and for hashes that name a cache: the same in every process.
+
+    Args:
+        sampler: A function, a function with fixed options, or an object that can be called.
+
+    Returns:
+        The name of the function with its options; of an object what it prints, or the name of its class.
+
+    Example:
+        >>> name_of_sampler(partial(print, sep="-"))
+        "print(sep='-')"
+    """
+    if isinstance(sampler, partial):
+        options = [*map(repr, sampler.args), *(f"{name}={value!r}" for name, value in sampler.keywords.items())]
+        return f"{name_of_sampler(sampler.func)}({', '.join(options)})"
+    text = type(sampler).__name__ if repr(sampler) == object.__repr__(sampler) else repr(sampler)  # not an address in memory
+    return str(getattr(sampler, "__name__", text))

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from recolorist.augment.harmoniser import GATES, Gate
+from recolorist.augment.samplers import SAMPLERS
+from recolorist.augment.streams import check_word
 from recolorist.bank.drift import ALPHA, COVERAGE
 from recolorist.bank.shift import RESAMPLES
 from recolorist.core import foreground
@@ -47,6 +49,9 @@ class SourceOptions:
         split: Split of a manifest or MedMNIST archive.
         root: Folder that the paths of a manifest or list are relative to.
         follow_links: Read links of a folder that lead out of it.
+
+    Raises:
+        OptionError: A level is no whole number.
     """
 
     label_from: int | None = -1
@@ -54,6 +59,15 @@ class SourceOptions:
     split: str | None = None
     root: str | Path | None = None
     follow_links: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the levels."""
+        for name in ("label_from", "domain_from"):
+            level = getattr(self, name)
+            if level is not None and (not isinstance(level, int) or isinstance(level, bool)):
+                raise OptionError(
+                    f"{name}={level!r}; accepted are whole numbers, 0 for the first level, -1 for the last, and None"
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +330,8 @@ class AugmentOptions:
         if not isinstance(self.copies, int) or self.copies < 1:
             raise OptionError(f"copies={self.copies!r}; at least one is needed")
         check.number(self.p, 0, 1, "p")
+        check_word(self.seed, "seed")  # without one every process would draw by its own
+        check.option(self.sampler, SAMPLERS, "sampler")  # provenance can record a name
 
     def for_colorist(self) -> dict[str, Any]:
         """Return the keywords of :class:`recolorist.Colorist`."""

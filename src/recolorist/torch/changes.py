@@ -11,7 +11,7 @@ import torch
 
 from recolorist.augment.new_styles import change_sizes, own_style
 from recolorist.augment.row_samplers import uniform
-from recolorist.augment.styles import Sampler
+from recolorist.augment.styles import Sampler, name_of_sampler
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core.style_change import MOST_LOGARITHM, StyleChange
 from recolorist.errors import OptionError
@@ -40,8 +40,9 @@ def open_sampler(sampler: str | Sampler, bank: StyleBank | None) -> tuple[torch.
         return None, None
     sizes = sampler.keywords if isinstance(sampler, partial) and sampler.func is own_style else {}
     if not sizes and sampler not in ("own_style", own_style):
+        shown = name_of_sampler(sampler) if callable(sampler) else sampler
         raise OptionError(
-            f"sampler={sampler!r}; ColorMatch draws 'uniform' or 'own_style' (or what recolorist.samplers.own_style_by returns). "
+            f"sampler={shown!r}; ColorMatch draws 'uniform' or 'own_style' (or what recolorist.samplers.own_style_by returns). "
             "Other samplers draw in the worker, and ParameterCollate ships what they drew."
         )
     if bank is None:
