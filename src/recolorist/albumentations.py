@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from recolorist import _adapters as adapters
 from recolorist.augment.colorist import Decision, Draw
 from recolorist.augment.samplers import Sampler
+from recolorist.augment.styles import name_of_sampler
 from recolorist.bank.style_bank import StyleBank
 from recolorist.errors import OptionError
 from recolorist.harmonise.albumentations import Harmonise
@@ -303,7 +304,9 @@ class Colorist(ImageOnlyTransform):
 
     def __repr__(self) -> str:
         """Return the bank in short and every option."""
-        options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        sampler = self.options["sampler"]
+        shown = self.options | {"sampler": name_of_sampler(sampler) if callable(sampler) else sampler}
+        options = ", ".join(f"{name}={value!r}" for name, value in shown.items())
         return f"{type(self).__name__}({self.bank!r}, {options}, p={self.p!r})"
 
 

@@ -14,6 +14,7 @@ import pytest
 
 import recolorist as rc
 from recolorist import StyleBank, _adapters
+from recolorist.augment.samplers import own_style_by
 from recolorist.augment.streams import torch_worker_seed
 from recolorist.errors import OptionError, StatisticsError
 
@@ -264,6 +265,13 @@ class TestReprs:
         own = set(inspect.signature(type(build(bank))).parameters)
         shown = {option for option in VALUES if f"{option}=" in text}
         assert "options" in own or shown <= own, "an option is shown that the adapter does not take"
+
+    @pytest.mark.parametrize("name", ADAPTERS)
+    def test_a_sampler_with_options_is_shown_with_them(self, name: str, bank: StyleBank) -> None:
+        build, _ = make(name)
+        text = repr(build(bank, sampler=own_style_by(2.0)))
+        assert "sampler='own_style(scale=2.0, least=0.1, mix=0.1)'" in text
+        assert "0x" not in text
 
     @pytest.mark.parametrize(("name", "option"), [("monai", "prob"), ("monai dictionaries", "prob"), ("kornia", "p")])
     def test_probabilities_are_exact(self, name: str, option: str, bank: StyleBank) -> None:
