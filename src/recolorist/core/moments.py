@@ -294,7 +294,7 @@ def measure_opened(
     if (
         mask is None
         and opened.kind == "B"
-        and array.size <= MOST_PAIRED
+        and array.size <= 3 * MOST_PAIRED
         and array.shape[-1] == 3 == opened.channels
         and array.flags.c_contiguous
         and SPACES[space].is_linear
