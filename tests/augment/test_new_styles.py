@@ -40,6 +40,26 @@ def test_no_style_is_drawn_that_no_image_can_have(name: str) -> None:
     assert 0 < sum(capped) < len(capped)
 
 
+@pytest.mark.parametrize("name", ["gaussian", "extrapolate", "beyond"])
+def test_no_style_is_drawn_that_would_leave_a_channel_one_value(name: str) -> None:
+    """Of bright images 40 % of the draws of `beyond` moved a mean to the end of the range, where no variance is possible."""
+    rng = np.random.default_rng(7)
+    bank = StyleBank.build([rng.normal(level, 12, (8, 8, 3)).clip(0, 255).astype(np.uint8) for level in range(190, 240)])
+    for style in draws(bank, name, Content(), 500):
+        assert (style.moments.mean <= 0.98).all()
+        assert (style.moments.cov.diagonal() > 1e-6).all()
+
+
+def test_means_that_the_bank_has_are_possible() -> None:
+    """Fundus photographs have a blue channel with a mean near 0."""
+    rng = np.random.default_rng(7)
+    bank = StyleBank.build([rng.integers(0, (120, 60, level), (8, 8, 3)).astype(np.uint8) for level in range(2, 9)])
+    means = np.array([style.moments.mean for style in draws(bank, "beyond", Content(), 300)])
+    assert bank.mean.min() < 0.004
+    assert means.min() == bank.mean[:, 2].min()
+    assert means[:, :2].min() == 0.02
+
+
 def test_interpolated_means_lie_between(bank: StyleBank) -> None:
     for style in draws(bank, "interpolate", Content(row=0), 200):
         assert (style.moments.mean >= bank.mean.min(axis=0) - 1e-15).all()

@@ -19,7 +19,7 @@ from recolorist.core import kernels
 from recolorist.core.kernels.fallback_math import natural_log
 from recolorist.core.kernels.fallback_transport import compose, decompose
 from recolorist.core.moments import Moments, trusted_moments
-from recolorist.core.style_change import MOST_LOGARITHM, StyleChange
+from recolorist.core.style_change import LEAST_MEAN, MOST_LOGARITHM, MOST_MEAN, StyleChange
 from recolorist.errors import OptionError
 
 __all__ = [
@@ -65,9 +65,10 @@ def interpolate(bank: StyleBank, rng: np.random.Generator, content: Content) -> 
 def gaussian(bank: StyleBank, rng: np.random.Generator, content: Content) -> Style:  # noqa: ARG001 - the common signature
     """Draw a new style from the normal distribution fitted to the bank's means and log-Cholesky covariances.
 
-    The logarithm makes every covariance positive definite. In RGB a mean outside the range, or a variance above m (1 - m), which
-    no image of mean m can have, is reduced to the limit (``is_capped``). A bank of several hospitals is one distribution here,
-    which also fills the gaps between them; draw from ``bank.subset(domain=...)`` where that is not wanted.
+    The logarithm makes every covariance positive definite. In RGB a mean below 0.02 or above 0.98 that no image of the bank has,
+    or a variance above m (1 - m), which no image of mean m can have, is reduced to the limit (``is_capped``). A bank of several
+    hospitals is one distribution here, which also fills the gaps between them; draw from ``bank.subset(domain=...)`` where that
+    is not wanted.
 
     Args:
         bank: The bank to draw from.
@@ -341,11 +342,21 @@ def _moments_of(features: Array, bank: StyleBank) -> tuple[Moments, bool]:
     return _capped(features[:channels], factor @ factor.T, int(np.median(bank.pixels)), bank)
 
 
+_limits: WeakKeyDictionary[StyleBank, tuple[Array, Array]] = WeakKeyDictionary()
+
+
+def _mean_limits(bank: StyleBank) -> tuple[Array, Array]:
+    """Return the least and the largest mean of new styles: at 0 and 1 no variance is possible, and a channel would be flat."""
+    if bank not in _limits:
+        _limits[bank] = np.minimum(LEAST_MEAN, bank.mean.min(axis=0)), np.maximum(MOST_MEAN, bank.mean.max(axis=0))
+    return _limits[bank]
+
+
 def _capped(mean: Array, cov: Array, count: int, bank: StyleBank) -> tuple[Moments, bool]:
     """Reduce a mean and a covariance in RGB to what an image can have, and say whether that changed them."""
     is_capped = False
     if bank.space == "rgb":
-        inside = np.clip(mean, 0.0, 1.0)
+        inside = np.clip(mean, *_mean_limits(bank))
         scale = np.sqrt(np.minimum(1.0, inside * (1.0 - inside) / np.maximum(cov.diagonal(), _LEAST)))
         is_capped = bool((inside != mean).any() or scale.min() < 1.0)
         mean, cov = inside, cov * np.outer(scale, scale)
