@@ -16,7 +16,8 @@ from recolorist_lab.data.registry import CARDS
 from tools.dataset_page import PAGE, page
 
 TEXT = PAGE.read_text("utf-8")
-COMMANDS = [line.split("#")[0].strip() for line in TEXT.splitlines() if line.startswith("recolorist-lab ")]
+JOINED = TEXT.replace("\\\n", " ")  # commands on two lines
+COMMANDS = [line.split("#")[0].strip() for line in JOINED.splitlines() if line.startswith("recolorist-lab ")]
 
 
 def test_it_is_up_to_date() -> None:
