@@ -13,6 +13,7 @@ from recolorist.core import image as check
 from recolorist.core import kernels
 from recolorist.core.converted import map_pixels
 from recolorist.core.kernels import fallback as kernels_numpy
+from recolorist.core.kernels.fallback_math import clip
 from recolorist.core.plan import Plan
 from recolorist.errors import ImageError, OptionError, StatisticsError
 
@@ -177,7 +178,7 @@ def unit_pixels(opened: check.Opened, pixels: NDArray[Any]) -> NDArray[np.float6
 
 def write_floats(opened: check.Opened, target: NDArray[Any], values: NDArray[np.float64], bounds: tuple[float, float]) -> None:
     """Clip, round if the image has integers, and store."""
-    values = np.clip(values, *bounds)
+    values = clip(values.copy(), *bounds)
     with np.errstate(over="ignore"):
         target[...] = np.rint(values) if opened.is_integer else values
 

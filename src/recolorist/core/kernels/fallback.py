@@ -22,6 +22,7 @@ from recolorist.core.kernels.fallback_converted import (
     moments_levels,
     split,
 )
+from recolorist.core.kernels.fallback_math import clip
 from recolorist.core.kernels.fallback_pairs import exact_pairs, exact_rows, float_pairs
 from recolorist.core.kernels.fallback_philox import first_random
 from recolorist.core.kernels.fallback_ranks import hsi_levels, match_counts, match_shares, mix_whole, strict_order
@@ -177,7 +178,7 @@ def affine(
     with np.errstate(all="ignore"):  # non-finite pixels may pass through here; the caller puts them back
         for piece, result in zip(_pieces(from_flat), _pieces(to_flat), strict=True):
             values = planes(piece.T.astype(np.float64), gain, offset)
-            np.clip(values, low, high, out=values)
+            clip(values, low, high)
             result[...] = (np.rint(values) if kind in "BH" else values).T
 
 

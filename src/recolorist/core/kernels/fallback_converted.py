@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from recolorist.core.kernels.fallback_math import clip
 from recolorist.core.kernels.fallback_spaces import DENSITY, UNIT, Planes, conversions, from_start, to_start
 
 __all__ = ["affine_converted", "convert", "join", "moments_converted", "moments_levels", "split"]
@@ -132,7 +133,7 @@ def join(
             else:
                 x, y, z = (plane / number for plane, number in zip((x, y, z), mixing[0], strict=True))
                 values = np.stack([(a * x + b * y) + c * z for a, b, c in np.reshape(mixing[1], (3, 3))], axis=-1)
-                _store(np.clip(values * unit, *bounds), result, kind)
+                _store(clip(values * unit, *bounds), result, kind)
 
 
 def _write(values: Planes, target: NDArray[Any], kind: str, space: str, unit: float, bounds: tuple[float, float]) -> None:
@@ -141,7 +142,7 @@ def _write(values: Planes, target: NDArray[Any], kind: str, space: str, unit: fl
     if values[0].dtype == np.float32 and start != UNIT:
         _store(np.stack([_levels(plane, start) for plane in conversions[space].inverse(values)], axis=-1), target, kind)
     else:
-        _store(np.clip(np.stack(_inverse(values, space), axis=-1) * unit, *bounds), target, kind)
+        _store(clip(np.stack(_inverse(values, space), axis=-1) * unit, *bounds), target, kind)
 
 
 def _store(values: NDArray[Any], target: NDArray[Any], kind: str) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "angle_of",
+    "clip",
     "cosine_and_sine",
     "cube_root",
     "inverse_cube_root",
@@ -48,6 +49,26 @@ _SIN: Final = (
     *(1.0, -0.16666666666616184, 0.008333333323802407, -0.00019841263259141957, 2.755526372174464e-06),
     *(-2.4755970636461245e-08,),
 )
+
+
+def clip(values: Array, low: float, high: float) -> Array:
+    """Clip an array in place as C does, which keeps the sign of a zero; what ``np.clip`` does with it depends on its version.
+
+    Args:
+        values: The numbers; NaN stays.
+        low: The lower limit.
+        high: The upper limit.
+
+    Returns:
+        The array.
+
+    Example:
+        >>> clip(np.array([-0.0, -1.0, 2.0]), 0.0, 1.0)
+        array([-0.,  0.,  1.])
+    """
+    np.copyto(values, low, where=values < low)
+    np.copyto(values, high, where=values > high)
+    return values
 
 
 def polynomial(v: Array, coefficients: tuple[float, ...]) -> Array:
