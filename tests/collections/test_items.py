@@ -212,6 +212,14 @@ class TestArchives:
         with pytest.raises(ImageError, match=r"a\.npz cannot be read as an archive of images"), open_collection(path):
             pass
 
+    def test_an_archive_that_lost_members_is_refused(self, tmp_path: Path) -> None:
+        """One wrong bit hid the labels, and the other splits: what was left was read as if it were all."""
+        images = np.stack([picture(0), picture(1)])
+        path = tmp_path / "a.npz"
+        path.write_bytes(damaged_npz("comment", train_images=images, train_labels=np.arange(2), test_images=images))
+        with pytest.raises(ImageError, match="declares 3 members and lists 1"), open_collection(path):
+            pass
+
     def test_a_member_that_ends_early_is_refused_in_a_sentence(self, tmp_path: Path) -> None:
         path = tmp_path / "a.npz"
         path.write_bytes(damaged_npz("packed size", x=np.zeros((2000, 64, 64, 3), np.uint8)))

@@ -212,7 +212,7 @@ def mutate(data: bytes, draw: random.Random) -> bytes:
 
 
 def damaged_npz(how: str, **arrays: Any) -> bytes:
-    """An archive of arrays, damaged in its packed bytes, its method, its flags or the size of its last member."""
+    """An archive of arrays, damaged in its packed bytes, method, flags, last member's size or first member's comment."""
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)
     data = bytearray(buffer.getvalue())
@@ -224,6 +224,7 @@ def damaged_npz(how: str, **arrays: Any) -> bytes:
         "method": {8: 99, first + 10: 99},
         "encrypted": {6: 1, first + 8: 1},
         "packed size": {last + 23: 0x7F},
+        "comment": {first + 33: 0x7F},  # so long that it takes all entries that follow
     }
     for place, value in changes[how].items():
         data[place] = value

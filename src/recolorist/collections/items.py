@@ -25,6 +25,7 @@ from recolorist.io.images import list_folder
 from recolorist.io.listing import Ignored
 from recolorist.io.npy import npy_header, npy_stack, refuse_bomb
 from recolorist.io.reading import display_path, refuse_packed_rows
+from recolorist.io.zips import refuse_lost_members
 
 Source = str | Path | Sequence[str | Path]
 
@@ -265,6 +266,7 @@ def _unpack(path: Path, split: str | None) -> Iterator[Collection]:
     with tempfile.TemporaryDirectory(prefix="recolorist-") as folder:
         try:
             with zipfile.ZipFile(path) as archive:
+                refuse_lost_members(archive)
                 member, split_read = _images_member(archive, split)
                 images = _extract(archive, member, Path(folder) / "images.npy")
                 labels_name = member.removesuffix("images.npy") + "labels.npy"

@@ -6,7 +6,6 @@ import bz2
 import gzip
 import lzma
 import stat
-import struct
 import tarfile
 import zipfile
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from typing import IO, Any, Final, Protocol
 
 from recolorist.errors import RecoloristError
+from recolorist.io.zips import directory_of, refuse_lost_members
 from recolorist_lab.data.cards import GIB
 
 __all__ = ["ArchiveError", "Caps", "Member", "OpenArchive", "open_tar", "open_zip"]
@@ -109,10 +109,11 @@ class _Zip:
         self.archive: zipfile.ZipFile | None = None
 
     def members(self, caps: Caps) -> Iterator[Member]:
-        count, length = _directory(self.file)
+        count, length = directory_of(self.file)
         if count > caps.files or length > caps.files * _ENTRY_BYTES:
             raise ArchiveError(f"it has more than {caps.files:,} members")
         self.archive = zipfile.ZipFile(self.file)
+        refuse_lost_members(self.archive)
         infos = self.archive.infolist()
         _refuse_overlap(infos, self.archive.start_dir)
         for info in infos:
@@ -139,27 +140,6 @@ class _Zip:
             raise ArchiveError(f"{info.filename!r} would unpack to {info.file_size:,} bytes from {info.compress_size:,}")
         if self.archive:
             self.archive.open(info).close()  # compares the name here with the one in the directory
-
-
-def _directory(file: IO[bytes]) -> tuple[int, int]:
-    """Entries and bytes of the directory, as the last record of a zip declares them."""
-    end = file.seek(0, 2)
-    start = max(0, end - 65_557)
-    file.seek(start)
-    tail = file.read()
-    place = tail.rfind(b"PK\5\6")
-    if place < 0 or len(tail) < place + 22:
-        raise ArchiveError("it has no directory at its end: it is cut off, or no zip")
-    count, length = struct.unpack_from("<HI", tail, place + 10)
-    locator = tail.rfind(b"PK\6\7", 0, place)
-    if locator >= 0 and (count == 0xFFFF or length == 0xFFFFFFFF):
-        (offset,) = struct.unpack_from("<Q", tail, locator + 8)
-        file.seek(min(offset, end))
-        record = file.read(56)
-        if len(record) == 56 and record.startswith(b"PK\6\6"):
-            count, length = struct.unpack_from("<QQ", record, 32)
-    file.seek(0)
-    return int(count), int(length)
 
 
 def _refuse_overlap(infos: list[zipfile.ZipInfo], end: int) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.errors import OptionError
+from recolorist.io.zips import refuse_lost_members
 from recolorist_lab.data.arrays import ArrayError, check_images, convert, open_array, replaced_archive
 from recolorist_lab.data.cards import EXTRA_SPLITS, SPLITS
 from recolorist_lab.data.index import Bar
@@ -59,6 +60,7 @@ def index_npz(
 def _index(archive: Path, place: Path, plan: IndexOptions, jobs: int, bar: Bar | None) -> Manifest:
     try:
         with zipfile.ZipFile(archive) as source:
+            refuse_lost_members(source)
             names = [name.removesuffix(".npy") for name in source.namelist()]
     except (OSError, zipfile.BadZipFile) as error:
         raise ArrayError(f"{archive} cannot be read as an .npz: {error}") from error

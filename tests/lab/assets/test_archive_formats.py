@@ -82,6 +82,27 @@ class TestDamage:
         assert check_archive(tmp_path / "archive") == 1
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_wrong_bit_in_the_directory_of_a_zip(method: int, tmp_path: Path) -> None:
+    """A comment that is longer by one bit swallowed the members that follow, and the rest was unpacked as if it were all."""
+    buffer, contents = io.BytesIO(), {f"{name}.txt": name.encode() * 40 for name in "abc"}
+    with zipfile.ZipFile(buffer, "w", method) as made:
+        for name, content in contents.items():
+            made.writestr(name, content)
+    data, archive, wrong = buffer.getvalue(), tmp_path / "a.zip", []
+    for bit in range(8 * data.index(b"PK\1\2"), 8 * len(data), full(5, 1)):
+        changed = bytearray(data)
+        changed[bit // 8] ^= 1 << bit % 8
+        archive.write_bytes(changed)
+        try:
+            unpack(archive, tmp_path / f"out{bit}")
+        except ArchiveError:
+            continue
+        held = {path.name: path.read_bytes() for path in (tmp_path / f"out{bit}").iterdir()}
+        wrong += [] if held == contents else [bit]
+    assert not wrong
+
+
 def test_two_archives_in_one_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.tar").write_bytes(_tar() + _tar())
     with pytest.raises(ArchiveError, match="goes on after the mark of its end"):

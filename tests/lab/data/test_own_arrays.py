@@ -82,6 +82,19 @@ def test_what_is_not_a_set_of_images_is_refused(arrays: Any, error: type[Excepti
         index_npz(saved(tmp_path, **arrays), IndexOptions("mine"))
 
 
+def test_an_archive_that_lost_members_is_refused(tmp_path: Path) -> None:
+    """One wrong bit hid the groups, and patients were divided between training and test set."""
+    path = tmp_path / "mine.npz"
+    arrays = {"images": IMAGES, "labels": np.arange(6) % 2, "groups": np.array(["one"] * 6)}
+    np.savez(path, **arrays)
+    data = bytearray(path.read_bytes())
+    second = data.index(b"PK\1\2", data.index(b"PK\1\2") + 1)
+    data[second + 32] ^= 64  # the length of its comment
+    path.write_bytes(data)
+    with pytest.raises(ArrayError, match="declares 3 members and lists 2"):
+        index_npz(path, IndexOptions("mine"))
+
+
 def test_a_refused_archive_leaves_arrays_and_manifest_alone(tmp_path: Path) -> None:
     """Otherwise the next training would use other pixels under the old fingerprint."""
     manifest = index_npz(saved(tmp_path, images=IMAGES, labels=np.arange(6) % 2), IndexOptions("mine"))
