@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from recolorist.collections.strips import StripLimits, apply_strips, are_strips_
 from recolorist.collections.target import Target
 from recolorist.core import foreground
 from recolorist.core import image as check
+from recolorist.core.blank import is_blank
 from recolorist.core.clipping import level_counts
 from recolorist.core.options import MatchOptions
 from recolorist.errors import ImageError, OptionError
@@ -277,6 +279,27 @@ class TestBlank:
         glass, tissue = np.full((130, 40, 3), 243, np.uint8), picture(0, (130, 40))
         for pixels, expected in ((glass, True), (tissue, False)):
             source = ArrayStrips(pixels, step=16)
+            assert are_strips_blank(source, None, measure_strips(source)) is expected
+
+    @pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+    @pytest.mark.parametrize("space", ["rgb", "lab"])
+    @pytest.mark.parametrize("name", ["even", "speck", "halves"])
+    def test_an_image_is_blank_as_a_whole(self, dtype: Any, space: str, name: str) -> None:
+        """A speck may fill much of one band, and bands may be of one colour each: what counts is the whole image."""
+        levels = np.full((160, 40, 3), 240, np.uint8)
+        levels[:8, :20] = 255 if name == "speck" else 240
+        levels[80:] = 30 if name == "halves" else 240
+        pixels = levels if dtype is np.uint8 else (levels / 255).astype(dtype)
+        source = ArrayStrips(pixels, step=16)
+        expected = is_blank(check.open_image(pixels))
+        assert expected is (name != "halves")
+        assert are_strips_blank(source, None, measure_strips(source, space=space)) is expected
+
+    def test_without_a_declared_range_only_one_colour_is_blank(self) -> None:
+        pixels = np.repeat(np.arange(10.0), 16)[:, None, None] * np.ones((1, 7, 3))
+        for values, expected in ((pixels, False), (pixels * 0 + 3.5, True)):
+            source = ArrayStrips(values, data_range=math.inf, step=16)
+            assert is_blank(check.open_image(values, math.inf)) is expected
             assert are_strips_blank(source, None, measure_strips(source)) is expected
 
     def test_an_image_without_rows_is_refused(self) -> None:

@@ -19,7 +19,7 @@ from recolorist.collections.target import Target
 from recolorist.core import foreground
 from recolorist.core import image as check
 from recolorist.core.apply import apply
-from recolorist.core.blank import are_blank_levels, is_blank, is_low
+from recolorist.core.blank import BAND, SHARE, are_blank_levels, is_low
 from recolorist.core.clipping import level_counts, predicted_share
 from recolorist.core.detail import DetailLoss, Patches, lay_patches
 from recolorist.core.disc import Disc, Outline, find_disc, find_outline
@@ -140,9 +140,24 @@ def are_strips_blank(source: Strips, rule: str | None, moments: Moments) -> bool
     if moments.space == "rgb" and not is_low(moments):
         return False
     if source.dtype.kind != "u":
-        return all(is_blank(opened, inside_band) for _, opened, inside_band in _read_bands(source, rule))
+        return _are_floats_blank(source, rule, moments if moments.space == "rgb" else measure_strips(source, rule))
     counts = count_strips(source, rule)[None]
     return bool(are_blank_levels(counts if source.data_range is None else counts[..., : int(source.data_range) + 1])[0])
+
+
+def _are_floats_blank(source: Strips, rule: str | None, moments: Moments) -> bool:
+    """Say whether a float image is blank, from its moments in RGB and, where they are low, from its values."""
+    if math.isinf(moments.data_range):
+        return not moments.cov.diagonal().any()
+    if not is_low(moments):
+        return False
+    count, near = 0, np.zeros(moments.channels)
+    for _, opened, inside_band in _read_bands(source, rule):
+        pixels = opened.colour if inside_band is None else opened.colour[inside_band]
+        values = pixels.reshape(-1, opened.channels).astype(np.float64)
+        near += (np.abs(values - moments.mean) <= BAND * moments.data_range).sum(axis=0)
+        count += len(values)
+    return bool((near >= SHARE * count).all())
 
 
 def _finds_nothing(source: Strips, rule: str) -> bool:
@@ -162,6 +177,9 @@ def count_strips(source: Strips, mask: str | Strips | None = None) -> NDArray[np
 
     Returns:
         Counts, (channels, levels).
+
+    Raises:
+        ImageError: The image has no rows.
     """
     total: NDArray[np.uint64] | None = None
     for _, opened, inside_band in _read_bands(source, mask):
