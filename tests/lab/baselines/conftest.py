@@ -1,21 +1,21 @@
-"""One thread for every test here, and the real weights for those that ask."""
+"""One thread for every test here, and a few images and the real weights for those that ask."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
+
+from recolorist_lab.baselines.crops import Images, images_of
+from tests.lab.threads import one_thread
+
+__all__ = ["images", "one_thread", "real_weights"]
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+@pytest.fixture(scope="module")
+def images() -> Images:
+    return images_of("synthetic:hospitals=3,tiles=6,size=24")
 
 
 @pytest.fixture

@@ -10,7 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from recolorist_lab.baselines.base import Baseline, Made, OfficialFile, Optimisation, Step, trained_parameters
+from recolorist_lab.baselines.crops import Images
 from recolorist_lab.baselines.recipe import TrainingRecipe, inverse_time
+from recolorist_lab.baselines.trainer import BaselineTrainer
 
 RECIPE = TrainingRecipe(batch=4, iterations=8, load_size=20, crop_size=16, rate=1e-2)
 
@@ -90,3 +92,10 @@ def fresh(kind: type[Small] = Small, seed: int = 0, **options: Any) -> Small:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return kind(**options)
+
+
+def trainer(
+    images: Images, kind: type[Small] = Small, recipe: TrainingRecipe = RECIPE, seed: int = 0, **options: Any
+) -> BaselineTrainer:
+    """A trainer of a small method."""
+    return BaselineTrainer(fresh(kind, **options), images, recipe, seed=seed)

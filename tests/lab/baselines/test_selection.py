@@ -20,11 +20,6 @@ BEST = replace(RECIPE, keep="best", iterations=12)
 
 
 @pytest.fixture(scope="module")
-def images() -> Images:
-    return images_of("synthetic:hospitals=3,tiles=6,size=24")
-
-
-@pytest.fixture(scope="module")
 def held() -> Images:
     return images_of("synthetic:hospitals=3,tiles=6,size=24", split="val")
 

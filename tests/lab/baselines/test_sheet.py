@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import io
-from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from recolorist.errors import RecoloristError
-from recolorist_lab.baselines.crops import Images, images_of
-from recolorist_lab.baselines.recipe import TrainingRecipe
+from recolorist_lab.baselines.crops import Images
 from recolorist_lab.baselines.sheet import contact_sheet, sample
-from recolorist_lab.baselines.trainer import BaselineTrainer
-from tests.lab.baselines.small import RECIPE, Small, fresh
-
-
-@pytest.fixture(scope="module")
-def images() -> Images:
-    return images_of("synthetic:hospitals=3,tiles=6,size=24")
-
-
-def trainer(
-    images: Images, kind: type[Small] = Small, recipe: TrainingRecipe = RECIPE, seed: int = 0, **options: Any
-) -> BaselineTrainer:
-    return BaselineTrainer(fresh(kind, **options), images, recipe, seed=seed)
+from tests.lab.baselines.small import trainer
 
 
 class TestSample:

@@ -10,22 +10,11 @@ import torch
 
 from recolorist.errors import OptionError, RecoloristError
 from recolorist_lab.baselines import layout
-from recolorist_lab.baselines.crops import Images, images_of
+from recolorist_lab.baselines.crops import Images
 from recolorist_lab.baselines.recipe import TrainingRecipe, constant
 from recolorist_lab.baselines.trainer import BaselineTrainer, DivergedError, device_of
 from tests.lab.baselines import kit
-from tests.lab.baselines.small import RECIPE, Plain, Small, fresh
-
-
-@pytest.fixture(scope="module")
-def images() -> Images:
-    return images_of("synthetic:hospitals=3,tiles=6,size=24")
-
-
-def trainer(
-    images: Images, kind: type[Small] = Small, recipe: TrainingRecipe = RECIPE, seed: int = 0, **options: Any
-) -> BaselineTrainer:
-    return BaselineTrainer(fresh(kind, **options), images, recipe, seed=seed)
+from tests.lab.baselines.small import RECIPE, Plain, Small, trainer
 
 
 def bits(one: BaselineTrainer) -> dict[str, torch.Tensor]:

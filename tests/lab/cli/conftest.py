@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
 
 from recolorist._torchvision_ops import declare_missing_ops
 from tests.lab.cli.baseline_kit import trained
+from tests.lab.threads import one_thread
+
+__all__ = ["one_thread", "weights"]
 
 declare_missing_ops()  # timm and torchmetrics import torchvision, which here may not fit its torch
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")

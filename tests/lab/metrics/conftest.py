@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,16 +13,11 @@ from recolorist._torchvision_ops import declare_missing_ops
 from recolorist_lab.metrics import (
     inception,
 )
+from tests.lab.threads import one_thread
+
+__all__ = ["looked_at", "one_thread"]
 
 declare_missing_ops()  # torchmetrics imports torchvision, which here may not fit its torch
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(autouse=True)

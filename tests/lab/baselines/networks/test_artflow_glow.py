@@ -9,16 +9,7 @@ from torch.nn import functional
 
 from recolorist_lab.baselines.networks.artflow_glow import ActNorm, Coupling, Glow, InvertibleConv
 from tests.lab.baselines import kit
-
-
-def lively(glow: Glow, seed: int = 0) -> Glow:
-    """The flow as if trained: couplings that do something, rotations that no longer are, scales that are not one."""
-    generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for name, value in glow.named_parameters():
-            spread = 0.02 if "net" not in name or name.endswith("scale") else 0.01 * ("net.4" in name)
-            value.add_(spread * torch.randn(value.shape, generator=generator, dtype=value.dtype))
-    return glow
+from tests.lab.baselines.networks.test_artflow import lively
 
 
 def test_reverse_undoes_forward() -> None:

@@ -15,6 +15,7 @@ from recolorist_lab.baselines.networks import styleformer_vgg
 from recolorist_lab.baselines.networks.styleformer import Styleformer
 from recolorist_lab.baselines.networks.styleformer_vgg import standardised, unstandardised
 from tests.lab.baselines import kit
+from tests.lab.baselines.networks.test_styleformer import lively
 
 
 def fresh(seed: int = 0, **options: Any) -> Styleformer:
@@ -26,15 +27,6 @@ def fresh(seed: int = 0, **options: Any) -> Styleformer:
 @pytest.fixture(scope="module")
 def model() -> Styleformer:
     return lively(fresh()).eval().requires_grad_(requires_grad=False)
-
-
-def lively(made: Styleformer) -> Styleformer:
-    """With a decoder through which a signal passes: as torch draws it, it is all but constant and hides faults."""
-    generator = torch.Generator().manual_seed(3)
-    for layer in made.decoder.model:
-        if isinstance(layer, nn.Conv2d):
-            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu", generator=generator)
-    return made
 
 
 def torchvisions() -> Any:
