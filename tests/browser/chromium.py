@@ -32,7 +32,7 @@ _FLAGS: Final = (
 )
 # The browser reads commands from descriptor 3 and answers on 4.
 _LAUNCH: Final = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execv(sys.argv[3], sys.argv[3:])"
-PATIENCE: Final = 120.0  # seconds for anything to happen, on a busy machine
+PATIENCE: Final = 300.0  # seconds for anything to happen, on a busy machine
 
 
 def find() -> str | None:

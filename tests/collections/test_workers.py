@@ -196,7 +196,7 @@ def program(folder: Path, text: str, jobs: int) -> subprocess.CompletedProcess[s
     source = str(Path(recolorist.__file__).parents[1])
     command = [sys.executable, str(folder / "program.py"), str(folder / "data"), str(jobs)]
     environment = {**os.environ, "PYTHONPATH": source}
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=120)  # noqa: S603
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=600)  # noqa: S603
 
 
 class TestPrograms:

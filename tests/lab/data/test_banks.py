@@ -83,13 +83,13 @@ class TestCache:
         found: list[rc.StyleBank] = []
 
         def second() -> None:
-            inside.wait(60)
+            inside.wait(600)
             found.append(cached_bank(Samples(path, "train", size=8)))
 
         other = threading.Thread(target=second)
         other.start()
         bank = cached_bank(Samples(path, "train", size=8))
-        other.join(60)
+        other.join(600)
         assert measured == ["rgb"]
         assert found[0].fingerprint == bank.fingerprint
 

@@ -17,7 +17,7 @@ def test_the_second_waits_for_the_first(tmp_path: Path) -> None:
     inside = threading.Event()
 
     def second() -> None:
-        inside.wait(60)
+        inside.wait(600)
         with locked(tmp_path / "bank"):
             order.append("second")
 
@@ -27,7 +27,7 @@ def test_the_second_waits_for_the_first(tmp_path: Path) -> None:
         inside.set()
         other.join(0.2)  # cannot end before we are out, however long that takes
         order.append("first")
-    other.join(60)
+    other.join(600)
     assert order == ["first", "second"]
     assert list(tmp_path.iterdir()) == []
 

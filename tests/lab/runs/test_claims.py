@@ -72,7 +72,7 @@ class TestClaims:
             for folder in folders:
                 folder.mkdir(exist_ok=True)
                 barrier.wait()
-                claim = claims.take(folder, 30.0)
+                claim = claims.take(folder, LEASE)
                 won.extend([] if claim is None else [(folder, claim)])
 
         racers = [threading.Thread(target=race) for _ in range(8)]
@@ -88,7 +88,7 @@ class TestClaims:
             folder = tmp_path / str(number)
             folder.mkdir()
             foreign(folder, age=60.0)
-            racers = [threading.Thread(target=lambda: won.append(claims.take(folder, 30.0))) for _ in range(6)]  # noqa: B023
+            racers = [threading.Thread(target=lambda: won.append(claims.take(folder, LEASE))) for _ in range(6)]  # noqa: B023
             for racer in racers:
                 racer.start()
             for racer in racers:
@@ -113,10 +113,10 @@ class TestClaims:
         date_back(tmp_path / "claim-000001.json", LEASE + 60)
         assert claims.take(tmp_path, 30.0) is not None
 
-    @pytest.mark.parametrize(("age", "is_free"), [(0.0, False), (25.0, False), (35.0, True)])
+    @pytest.mark.parametrize(("age", "is_free"), [(0.0, False), (0.5 * LEASE, False), (1.5 * LEASE, True)])
     def test_another_machines_claim_lasts_as_long_as_its_lease(self, tmp_path: Path, age: float, is_free: bool) -> None:
-        foreign(tmp_path, age)
-        assert (claims.take(tmp_path, 30.0) is not None) is is_free
+        foreign(tmp_path, age, LEASE)
+        assert (claims.take(tmp_path, LEASE) is not None) is is_free
 
     def test_a_clock_set_back_leaves_a_claim_to_its_holder(self, tmp_path: Path) -> None:
         """The claim was refreshed in the future, as the clock sees it now; it is not taken from a holder that may be at work."""
@@ -131,7 +131,7 @@ class TestClaims:
         assert claims.take(tmp_path, 30.0) is not None
 
     def test_the_lease_that_counts_is_the_holders(self, tmp_path: Path) -> None:
-        foreign(tmp_path, age=50.0, lease=100.0)
+        foreign(tmp_path, age=0.5 * LEASE, lease=LEASE)
         assert claims.take(tmp_path, 1.0) is None
 
     def test_a_recycled_pid_is_not_the_holder(self) -> None:
@@ -154,9 +154,9 @@ class TestClaims:
             holder.check()
 
     def test_a_holder_that_was_succeeded_finds_out(self, tmp_path: Path) -> None:
-        with granted(claims.take(tmp_path, 30.0)) as first:
-            date_back(tmp_path / "claim-000001.json", 60)
-            with granted(claims.take(tmp_path, 30.0)), pytest.raises(LostClaimError):
+        with granted(claims.take(tmp_path, LEASE)) as first:
+            date_back(tmp_path / "claim-000001.json", LEASE + 60)
+            with granted(claims.take(tmp_path, LEASE)), pytest.raises(LostClaimError):
                 first.check()
             with pytest.raises(LostClaimError):
                 first.check()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from recolorist_lab.baselines.registry import METHODS
 from recolorist_lab.data.synthetic import Recipe, write
 from recolorist_lab.paper.numbers import RUNTIME
+from recolorist_lab.studies import rates
 from recolorist_lab.studies.rates import has_printed_time, seconds_to_read, sizes_of, speed_up, times_adain
 from recolorist_lab.training.settings import Settings
 
@@ -32,8 +35,10 @@ def test_the_factors_are_those_of_the_papers_table() -> None:
     assert ratios[0] < speed_up() < ratios[-1]
 
 
-def test_reading_is_timed_where_the_data_are_here(tmp_path: Path) -> None:
+def test_reading_is_timed_where_the_data_are_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = itertools.count(step=3.0)
+    monkeypatch.setattr(rates, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     path = write(Recipe(hospitals=3, tiles=4, size=8), tmp_path)
-    assert 0 < seconds_to_read(Settings(str(path), 1, size=8)) < 60
+    assert seconds_to_read(Settings(str(path), 1, size=8)) == 3.0
     assert seconds_to_read(Settings("synthetic", 1)) == 0
     assert seconds_to_read(Settings("ddi", 1, root=str(tmp_path))) == 0

@@ -44,7 +44,7 @@ class Troubled:
         if place == 1:
             if self.trouble != "asleep":
                 os.kill(os.getpid(), signal.SIGKILL if self.trouble == "killed" else signal.SIGSTOP)
-            time.sleep(60)
+            time.sleep(3600)
         if place == 2 and self.trouble == "killed":
             os.kill(os.getpid(), signal.SIGSTOP)
         return self.samples[place]
@@ -141,7 +141,8 @@ class TestRead:
         """Promise 22: a killed, stopped or sleeping worker is an error that names the file it was reading."""
         monkeypatch.setattr(feeding, "_context", lambda: multiprocessing.get_context("fork"))  # which starts at once
         source = Feed(Troubled(feed("none").samples, trouble))  # type: ignore[arg-type]
-        batches = read(loader(source, [[(0, 0)], [(0, 1)], [(0, 2)]], 1, seconds=10.0))
+        patience = 600.0 if trouble == "killed" else 60.0  # a worker that is alive is given up only then
+        batches = read(loader(source, [[(0, 0)], [(0, 1)], [(0, 2)]], 1, seconds=patience))
         wanted = re.escape(source.samples.manifest[int(source.samples.rows[1])].path)
         with pytest.raises(FeedError, match=f"did not deliver while reading {wanted} "):
             list(batches)
@@ -154,7 +155,7 @@ class TestRead:
         source = Feed(Troubled(feed("none").samples, "killed"))  # type: ignore[arg-type]
         try:
             with pytest.raises(FeedError):
-                list(read(loader(source, [[(0, 0)], [(0, 1)], [(0, 2)]], 2, seconds=60.0)))
+                list(read(loader(source, [[(0, 0)], [(0, 1)], [(0, 2)]], 2, seconds=600.0)))
             assert set(multiprocessing.active_children()) == others
         finally:
             for worker in set(multiprocessing.active_children()) - others:
