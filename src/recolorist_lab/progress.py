@@ -60,7 +60,6 @@ def bytes_bar() -> Iterator[Tick]:
 def steps_bar(
     name: str,
     *columns: str,
-    total: int | None = None,
     is_kept: bool = False,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Update]:
@@ -71,7 +70,6 @@ def steps_bar(
     Args:
         name: What is under way.
         columns: Parts of the bar in order: "name", "bar", "count", "text", "elapsed", "left".
-        total: Number of steps, if it is known at the start.
         is_kept: Whether the bar stays on the screen at its end.
         clock: Returns the time in seconds.
 
@@ -94,7 +92,7 @@ def steps_bar(
             lines.finish()
         return
     with _bar(*columns, is_kept=is_kept) as bar:
-        task = bar.add_task(name, total=total, text="")
+        task = bar.add_task(name, total=None, text="")
 
         def draw(done: int, total: int | None, text: str = "", *, name: str = name) -> None:
             bar.update(task, description=name, completed=done, total=total, text=text)
