@@ -89,5 +89,5 @@ def test_the_page_shows_every_score_and_the_way_to_the_studio(result: demo.DemoR
 def test_clipped_pixels_are_marked_and_the_outside_is_white() -> None:
     output = np.full((1, 4, 3), 100, np.uint8)
     below, above, mask = (np.array([row], bool) for row in ((1, 0, 0, 0), (0, 1, 0, 0), (1, 1, 1, 0)))
-    picture = figure.clipped_picture(output, below, above, mask)
+    picture = figure.mark_clipped(output, below, above, mask)
     assert picture.tolist() == [[[0, 114, 178], [216, 27, 140], [190, 190, 190], [255, 255, 255]]]

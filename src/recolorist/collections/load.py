@@ -21,11 +21,11 @@ from recolorist.io.reading import spread_grey
 from recolorist.io.strips import Strips
 from recolorist.io.write import OUTPUT_SUFFIX, output_name
 
-__all__ = ["Loaded", "load", "name_of", "rule_mask", "source_digest"]
+__all__ = ["LoadedItem", "load", "name_of", "rule_mask", "source_digest"]
 
 
 @dataclass(slots=True)
-class Loaded:
+class LoadedItem:
     """An item's pixels, or a way to read them by rows; ``digest`` is that of the file's content, if it was asked for."""
 
     form: str
@@ -41,7 +41,7 @@ class Loaded:
         return check.open_image(self.pixels, self.data_range)
 
 
-def load(item: Item, reading: Reading, *, digest: bool = False) -> Loaded:
+def load(item: Item, reading: Reading, *, digest: bool = False) -> LoadedItem:
     """Read one item, as strips where it is too large to be decoded as a whole.
 
     Args:
@@ -51,21 +51,24 @@ def load(item: Item, reading: Reading, *, digest: bool = False) -> Loaded:
 
     Returns:
         The pixels, or a way to read them by rows.
+
+    Raises:
+        ImageError: It cannot be read, or is too large to be decoded and of a format without strips.
     """
     if item.index is not None:
         pixels = _stack(item.path)[item.index]
         checksum = _sha256(pixels) if digest else ""
-        return Loaded("STACK", checksum, spread_grey(pixels, reading), reading.range_of(pixels.dtype))
+        return LoadedItem("STACK", checksum, spread_grey(pixels, reading), reading.range_of(pixels.dtype))
     form, data = open_file(item.path, reading)
     checksum = _digest(item.path, data) if digest else ""
     if form != "SLIDE":
         try:
             picture = decode(item.path, form, reading, data)
-            return Loaded(form, checksum, picture.pixels, picture.data_range, picture.icc)
+            return LoadedItem(form, checksum, picture.pixels, picture.data_range, picture.icc)
         except HugeError:
             if form not in HUGE_FORMATS:
                 raise
-    return Loaded(form, checksum, strips=open_strips(item.path, reading))
+    return LoadedItem(form, checksum, strips=open_strips(item.path, reading))
 
 
 def source_digest(item: Item, reading: Reading) -> str:

@@ -15,7 +15,7 @@ import recolorist as rc
 from recolorist.bank.making import PreprocessingWarning, warn_of_other_mask
 from recolorist.bank.style_bank import StyleBank
 from recolorist.collections.items import Item
-from recolorist.collections.load import Loaded, load, rule_mask
+from recolorist.collections.load import LoadedItem, load, rule_mask
 from recolorist.collections.options import Masks, MeasureOptions, OutputOptions
 from recolorist.collections.strips import MeasuredStrips, measure_strips, rule_in_use, write_strips
 from recolorist.collections.target import Target, close_folders
@@ -163,7 +163,9 @@ def _style(
     return moments, loaded.pixels
 
 
-def _match_whole(loaded: Loaded, style: str | Path | Plan, options: MatchOptions, masks: Masks, reading: Reading) -> MatchResult:
+def _match_whole(
+    loaded: LoadedItem, style: str | Path | Plan, options: MatchOptions, masks: Masks, reading: Reading
+) -> MatchResult:
     opened, pixels = loaded.opened, loaded.pixels
     inside = _mask(masks.mask, opened, reading, "mask")
     size = (opened.array.shape[0], opened.array.shape[1])

@@ -22,7 +22,7 @@ from recolorist.bank.style_bank import StyleBank
 from recolorist.bank.table import Row
 from recolorist.collections.items import Item
 from recolorist.collections.journal import as_line
-from recolorist.collections.load import Loaded, load, name_of, rule_mask, source_digest
+from recolorist.collections.load import LoadedItem, load, name_of, rule_mask, source_digest
 from recolorist.collections.options import AugmentOptions, HarmoniseOptions, MeasureOptions, OutputOptions
 from recolorist.collections.strips import MeasuredStrips, are_strips_blank, measure_strips, write_strips
 from recolorist.collections.target import Target
@@ -133,7 +133,7 @@ class Recolour(ABC):
             measured = MeasuredStrips(source, self.options.mask, self.options.match)
             return [self._copy(item, loaded, copy, measured) for copy in range(self.options.copies)]
 
-    def _copy(self, item: Item, loaded: Loaded, copy: int, measured: MeasuredStrips | None = None) -> WrittenFile:
+    def _copy(self, item: Item, loaded: LoadedItem, copy: int, measured: MeasuredStrips | None = None) -> WrittenFile:
         name = name_of(item, None if self.options.copies == 1 else copy + 1)
         if measured is not None:
             decision, facts = self.plan_strips(item, measured, copy)
@@ -161,7 +161,7 @@ class Recolour(ABC):
         """Return one line of provenance for each copy; cheaper for many in a row than each between two images."""
         return [value if isinstance(value, KeptItem) else [written.line(self.run) for written in value] for value in values]
 
-    def match_loaded(self, item: Item, loaded: Loaded, copy: int) -> tuple[Outcome, NDArray[Any]]:
+    def match_loaded(self, item: Item, loaded: LoadedItem, copy: int) -> tuple[Outcome, NDArray[Any]]:
         """Return what was done to an image in memory, and the pixels after it."""
         opened = loaded.opened
         mask = check.open_mask(rule_mask(opened, self.options.mask, or_all=self.options.match.blank == "match"), opened)
@@ -204,6 +204,9 @@ class Recolour(ABC):
 
         Args:
             item: The image.
+
+        Returns:
+            True unless it is changed like all others.
         """
         return self.options.match.blank == "keep"
 
@@ -358,6 +361,9 @@ def group_of(item: Item) -> str:
 
     Args:
         item: The image.
+
+    Returns:
+        The path of the folder, relative to the source.
 
     Example:
         >>> group_of(Item("slide1/tile_3.png", "")), group_of(Item("loose.png", ""))

@@ -127,7 +127,7 @@ class _Workers:
         try:
             answer = worker.take()
         except (EOFError, OSError):
-            self._bury(worker)
+            self._remove_dead(worker)
             return
         if self._waiting and worker.give(self._waiting[0]):  # before the results are passed on, so that it need not wait
             self._waiting.popleft()
@@ -139,7 +139,7 @@ class _Workers:
             self._deaths = 0
             yield from enumerate(answer, chunk[0])
 
-    def _bury(self, worker: _Worker) -> None:
+    def _remove_dead(self, worker: _Worker) -> None:
         """Remove a process that died, and note what it was doing."""
         self._workers.remove(worker)
         if worker.chunk:

@@ -17,7 +17,7 @@ from recolorist.demo.pairs import Bytes, Mask, Pair
 from recolorist.report.page import chart, page
 from recolorist.report.svg import ACCENT, NEUTRAL, Drawing, Panel, density
 
-__all__ = ["accuracy_chart", "channels_chart", "clipped_picture", "index_page", "png"]
+__all__ = ["accuracy_chart", "channels_chart", "index_page", "mark_clipped", "png"]
 
 _BELOW, _ABOVE = "#0072b2", "#d81b8c"  # pixels that fell below 0, and above 255
 _LEVELS: Final = np.linspace(0.0, 255.0, 256)
@@ -59,7 +59,7 @@ _FOOT: Final = """<footer class="muted small"><p><span class="mark above"></span
 </footer>"""
 
 
-def clipped_picture(output: Bytes, below: Mask, above: Mask, mask: Mask | None = None) -> Bytes:
+def mark_clipped(output: Bytes, below: Mask, above: Mask, mask: Mask | None = None) -> Bytes:
     """Show an output in pale grey with its clipped pixels marked.
 
     Args:
@@ -73,7 +73,7 @@ def clipped_picture(output: Bytes, below: Mask, above: Mask, mask: Mask | None =
 
     Example:
         >>> off, on = np.zeros((1, 2), bool), np.array([[False, True]])
-        >>> clipped_picture(np.full((1, 2, 3), 100, np.uint8), off, on).tolist()
+        >>> mark_clipped(np.full((1, 2, 3), 100, np.uint8), off, on).tolist()
         [[[190, 190, 190], [216, 27, 140]]]
     """
     grey = np.rint(150.0 + 0.40 * (output @ np.array([0.299, 0.587, 0.114])))
@@ -161,7 +161,7 @@ def png(picture: Bytes) -> bytes:
 def _section(pair: Pair) -> str:
     """Show one pair: a title, four pictures with captions, the channels."""
     case, error = pair.case, pair.error
-    marked = clipped_picture(pair.output, pair.below, pair.above, case.mask)
+    marked = mark_clipped(pair.output, pair.below, pair.above, case.mask)
     figures = (
         _figure("Content", case.content_label, case.content),
         _figure("Style", case.style_label, case.style),

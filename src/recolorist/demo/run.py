@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from recolorist.demo.figure import accuracy_chart, channels_chart, clipped_picture, index_page, png
+from recolorist.demo.figure import accuracy_chart, channels_chart, index_page, mark_clipped, png
 from recolorist.demo.hospitals import Score, compare
 from recolorist.demo.pairs import Pair, cases, match_case
 from recolorist.errors import RecoloristError
@@ -82,7 +82,7 @@ def _files(pairs: tuple[Pair, ...], scores: tuple[Score, ...], studio: str | Non
             "content": pair.case.content,
             "style": pair.case.style,
             "output": pair.output,
-            "clipped": clipped_picture(pair.output, pair.below, pair.above, pair.case.mask),
+            "clipped": mark_clipped(pair.output, pair.below, pair.above, pair.case.mask),
         }
         for name, picture in pictures.items():
             yield f"{pair.case.key}_{name}.png", png(picture)
