@@ -43,9 +43,13 @@ class Journal:
 
         Args:
             lines: One line for each output.
+
+        Raises:
+            OutputError: No file can be written there.
+            ImageError: This file alone cannot be written.
         """
         try:
-            self._file.write("".join(f"{line}\n" for line in lines).encode())
+            self._file.write("\n".join([*lines, ""]).encode())
         except OSError as error:
             raise output_error(JOURNAL, error) from error
 
@@ -57,7 +61,7 @@ class Journal:
         """
         self._file.close()
         if lines is not None:
-            atomic_write(self._final, "".join(f"{line}\n" for line in lines).encode())
+            atomic_write(self._final, "\n".join([*lines, ""]).encode())
             self._path.unlink(missing_ok=True)
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -343,7 +344,7 @@ def _add_earlier(item: Item, names: list[str], records: Mapping[str, Mapping[str
 
 
 def _refuse_clash(names: Mapping[str, list[str]], source: Source, target: Target) -> None:
-    counts = Counter(name for outputs in names.values() for name in outputs)
+    counts = Counter(chain.from_iterable(names.values()))
     name, times = counts.most_common(1)[0]
     if times > 1:
         keys = [key for key, outputs in names.items() if name in outputs]
