@@ -15,6 +15,7 @@ from tests.docs.reading import ROOT
 
 PAGE = ROOT / "docs" / "api.md"
 FRAMEWORKS = ("recolorist.torch", "recolorist.torchvision", "recolorist.albumentations", "recolorist.monai", "recolorist.kornia")
+OF_FILES = {"recolorist.bank.build.measure_folder", "recolorist.bank.build.measure_npz"}  # run by scripts in `examples`
 ENTRY = re.compile(r"^\.\. (autofunction|autoclass|automodule|currentmodule):: (\S+)\n((?:   :.*\n)*)", re.MULTILINE)
 
 
@@ -67,6 +68,14 @@ def missing_parts(function: Callable[..., Any]) -> list[str]:
     return gaps
 
 
+def owner_of(name: str) -> type | None:
+    """The class of a method; None of a function."""
+    owner, _, _ = name.rpartition(".")
+    module, _, kind = owner.rpartition(".")
+    found = getattr(import_module(module), kind) if module else None
+    return found if inspect.isclass(found) else None
+
+
 SHOWN = dict(functions_on(PAGE.read_text("utf-8")))
 
 
@@ -79,6 +88,13 @@ def test_the_page_is_read() -> None:
 @pytest.mark.parametrize("name", SHOWN)
 def test_arguments_and_results_are_described(name: str) -> None:
     assert missing_parts(SHOWN[name]) == []
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_there_is_an_example(name: str) -> None:
+    """Of the function itself, or of the class whose method it is; the doctests run all of them."""
+    texts = [inspect.getdoc(SHOWN[name]) or "", inspect.getdoc(owner_of(name)) or ""]
+    assert any(">>>" in text for text in texts) == (name not in OF_FILES)
 
 
 def test_gaps_are_noticed() -> None:

@@ -52,6 +52,11 @@ def interpolate(bank: StyleBank, rng: np.random.Generator, content: Content) -> 
 
     Returns:
         The style.
+
+    Example:
+        >>> bank = StyleBank.build(np.arange(1440, dtype="u1").reshape(4, 8, 15, 3))
+        >>> interpolate(bank, np.random.default_rng(1), Content(row=0)).name
+        'interpolate(2, 1, 0.9505)'
     """
     first = any_row(bank, rng, content.row)
     second = any_row(bank, rng, first)
@@ -65,10 +70,10 @@ def interpolate(bank: StyleBank, rng: np.random.Generator, content: Content) -> 
 def gaussian(bank: StyleBank, rng: np.random.Generator, content: Content) -> Style:  # noqa: ARG001 - the common signature
     """Draw a new style from the normal distribution fitted to the bank's means and log-Cholesky covariances.
 
-    The logarithm makes every covariance positive definite. In RGB a mean below 0.02 or above 0.98 that no image of the bank has,
-    or a variance above m (1 - m), which no image of mean m can have, is reduced to the limit (``is_capped``). A bank of several
-    hospitals is one distribution here, which also fills the gaps between them; draw from ``bank.subset(domain=...)`` where that
-    is not wanted.
+    The logarithm makes every covariance positive definite. In RGB a mean below 0.02 or above 0.98 is reduced to that limit,
+    unless an image of the bank has such a mean. So is a variance above m (1 - m), which no image of mean m can have
+    (``is_capped``). A bank of several hospitals is one distribution here, which also fills the gaps between
+    them. Draw from ``bank.subset(domain=...)`` where that is not wanted.
 
     Args:
         bank: The bank to draw from.
@@ -77,6 +82,11 @@ def gaussian(bank: StyleBank, rng: np.random.Generator, content: Content) -> Sty
 
     Returns:
         The style.
+
+    Example:
+        >>> bank = StyleBank.build(np.arange(1440, dtype="u1").reshape(4, 8, 15, 3))
+        >>> gaussian(bank, np.random.default_rng(1), Content(row=0)).name
+        'gaussian'
     """
     centre, spread = _fit_gaussian(bank)
     features = centre + spread @ rng.standard_normal(len(centre))
@@ -96,6 +106,11 @@ def extrapolate(bank: StyleBank, rng: np.random.Generator, content: Content, fac
 
     Returns:
         The style.
+
+    Example:
+        >>> bank = StyleBank.build(np.arange(1440, dtype="u1").reshape(4, 8, 15, 3))
+        >>> extrapolate(bank, np.random.default_rng(1), Content(row=0)).name
+        'extrapolate(2, 1.5)'
     """
     row = any_row(bank, rng, content.row)
     centre, _ = _fit_gaussian(bank)
@@ -122,9 +137,9 @@ def extrapolate_by(factor: float) -> Sampler:
 def beyond(bank: StyleBank, rng: np.random.Generator, content: Content, spread: float = _SPREAD) -> Style:
     """Draw an image's style as another camera would give it: outside the bank in every direction.
 
-    With the mean m and covariance C of another image of the bank, the style has the mean M m + o and the covariance M C Mᵀ.
-    M is the identity plus normal numbers of deviation ``spread``; the offset o has a third of it. What no image can have is
-    reduced to the limit, as in :func:`gaussian`. The mathematics is in docs/samplers.md.
+    Another image of the bank has the mean m and the covariance C; the style has the mean M m + o and the covariance M C Mᵀ. M is
+    the identity plus normal numbers of deviation ``spread``; the offset o has a third of it. What no image can have is reduced
+    to the limit, as in :func:`gaussian`. The mathematics is in docs/samplers.md.
 
     Args:
         bank: The bank to draw from.
@@ -137,6 +152,11 @@ def beyond(bank: StyleBank, rng: np.random.Generator, content: Content, spread: 
 
     Raises:
         OptionError: The bank is of another space than RGB.
+
+    Example:
+        >>> bank = StyleBank.build(np.arange(1440, dtype="u1").reshape(4, 8, 15, 3))
+        >>> beyond(bank, np.random.default_rng(1), Content(row=0)).name
+        'beyond(2, 0.15)'
     """
     refuse_other_space(bank, "beyond")
     row = any_row(bank, rng, content.row)

@@ -98,6 +98,11 @@ def other_label(bank: StyleBank, rng: np.random.Generator, content: Content) -> 
 
     Raises:
         OptionError: The label of the image is not known.
+
+    Example:
+        >>> bank = StyleBank.build(np.arange(1440, dtype="u1").reshape(4, 8, 15, 3), labels=list("xxyy"), domains=list("aabb"))
+        >>> bank.label(other_label(bank, np.random.default_rng(1), Content(row=0)).row)
+        'y'
     """
     return _style(bank, _outside_group(bank, rng, content, "label"))
 
@@ -117,6 +122,11 @@ def balanced_domain(bank: StyleBank, rng: np.random.Generator, content: Content)
 
     Raises:
         OptionError: The bank has no domains.
+
+    Example:
+        >>> bank = StyleBank.build(np.arange(1440, dtype="u1").reshape(4, 8, 15, 3), labels=list("xxyy"), domains=list("aabb"))
+        >>> balanced_domain(bank, np.random.default_rng(1), Content(row=0)).row in (1, 2, 3)
+        True
     """
     codes = bank.groups("domain").codes
     codes = codes[codes >= 0]

@@ -99,8 +99,8 @@ def measure_images(
 
     Raises:
         ImageError: An image cannot be measured, there is none, or all are blank.
-        OptionError: A rule, space or option is unknown, one image came instead of several, or there are more or fewer masks,
-            keys, labels or domains than images.
+        OptionError: A rule, space or option is unknown, or one image came instead of several. Or the numbers of masks, keys,
+            labels or domains differ from that of images.
 
     Example:
         >>> tiles = np.random.default_rng(0).integers(0, 256, (3, 16, 16, 3), dtype=np.uint8)
@@ -267,6 +267,10 @@ def measure_dataset(
 
     Raises:
         OptionError: The samples have no such part, or none at all, because they are images.
+
+    Example:
+        >>> measure_dataset([(np.eye(8), "a"), (np.eye(9), "b")], split="train").mean.tolist()
+        [[0.125], [0.1111111111111111]]
     """
     labels: list[str | None] = []
     domains: list[str | None] = []

@@ -317,7 +317,8 @@ def beta_binomial_tail(successes: int, draws: int, above: float, below: float) -
     """Return the probability of so many successes or more, where their probability is itself only known from a sample.
 
     New values lie above the k-th smallest of n values with a probability that varies from sample to sample. It has a beta
-    distribution with parameters n + 1 - k and k, whatever that of the values, so the number of images outside is beta-binomial.
+    distribution with parameters n + 1 - k and k, whatever the distribution of the values. So the number of images outside is
+    beta-binomial.
 
     Args:
         successes: How many.

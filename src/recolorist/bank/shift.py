@@ -72,9 +72,9 @@ def find_shift(cloud: Array, units: Units, group: Array, group_units: NDArray[np
 
     Under no change a group of n images differs from the bank's centre by chance twice: the group is finite, and so is the bank.
     Both are drawn: the group's images from the bank, unit by unit, and the centre with the covariance of the bank's own mean.
-    The spread that whitens is not exact either: squared lengths get the factor (n - 1) / χ² with n - F degrees of freedom, as in
-    Hotelling's test, where n counts images that are independent of each other. Directions in which the bank does not vary get the
-    noise that their whitening assumes, so that a bank of equal images does not make every difference significant.
+    The spread that whitens is not exact either. Squared lengths get the factor (n - 1) / χ² with n - F degrees of freedom, as in
+    Hotelling's test; n counts images that are independent of each other. Directions in which the bank does not vary get the noise
+    that their whitening assumes. Without it a bank of equal images would make every difference significant.
 
     Args:
         cloud: The bank's images (N, F) in whitened coordinates, with mean zero.

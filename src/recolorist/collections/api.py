@@ -1,8 +1,8 @@
 """Whole collections as functions: what the commands do, for use from Python.
 
-Every function takes a folder, a manifest (CSV or Parquet with ``path,label,domain,split``), a list of paths or a stack of images
-(.npy, .npz in MedMNIST layout). The result does not depend on the number of processes. A file that cannot be read stops nothing:
-it is listed in ``failures``.
+Every function takes a folder, a manifest, a list of paths or a stack of images. A manifest is CSV or Parquet with
+``path,label,domain,split``; a stack is .npy, or .npz in MedMNIST layout. The result does not depend on the number of processes.
+A file that cannot be read stops nothing: it is listed in ``failures``.
 """
 
 from __future__ import annotations

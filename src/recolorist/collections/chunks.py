@@ -49,6 +49,9 @@ def chunks_of(items: Sequence[Item], jobs: int) -> list[Chunk]:
         items: The items.
         jobs: The number of workers.
 
+    Returns:
+        The chunks, each with the number of its first item.
+
     Example:
         >>> [(start, len(chunk)) for start, chunk in chunks_of([Item(str(i), "") for i in range(20)], 1)]
         [(0, 3), (3, 3), (6, 3), (9, 3), (12, 3), (15, 3), (18, 2)]

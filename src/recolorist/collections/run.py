@@ -23,12 +23,15 @@ _ONE_THREAD: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREAD
 
 
 def run(work: Work, items: Sequence[Item], where: Where = _HERE) -> Iterator[tuple[int, Any]]:
-    """Yield (number of the item, result or :class:`Failure`), in the order things get done.
+    """Work on every item.
 
     Args:
         work: What is done with each item.
         items: The images.
         where: Processes or cluster; results do not depend on it.
+
+    Yields:
+        The number of an item and its result or :class:`Failure`, in the order they get done.
     """
     with interrupt_on_termination():
         results = _run(work, items, where)
@@ -50,7 +53,7 @@ def _run(work: Work, items: Sequence[Item], where: Where) -> Iterator[tuple[int,
 
 
 def usable_cores() -> int:
-    """Cores this process may use.
+    """Count the cores that this process may use.
 
     Returns:
         At least 1.

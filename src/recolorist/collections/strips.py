@@ -91,6 +91,9 @@ def rule_in_use(source: Strips, rule: str | None, measured: Moments) -> str | No
         source: The image.
         rule: The rule that was asked for.
         measured: Its moments.
+
+    Returns:
+        The name of the rule, or None.
     """
     return None if measured.count == source.shape[0] * source.shape[1] else rule
 

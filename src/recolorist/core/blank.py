@@ -1,8 +1,8 @@
 """Blank images: glass, a failed scan, a black frame. Matching would turn their noise into structures that are not there.
 
-An image is blank if, in every channel, the standard deviation is below 3 % of the range and at least 97 % of the values lie
-within 3 % of the range from the mean. The deviation is known from the moments; values are counted only where it is that low.
-``docs/blank.md`` has the counts on real images that both numbers come from.
+An image is blank if this holds in every channel: the standard deviation is below 3 % of the range, and at least 97 % of the
+values lie within 3 % of the range from the mean. The deviation is known from the moments; values are
+counted only where it is that low. ``docs/blank.md`` has the counts on real images that both numbers come from.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ the cost does not grow with the image. A channel takes part where its deviation 
 (4 levels of 255): below that lies the noise of cameras and JPEG. It must also be half of that of the patch's strongest channel:
 what a weaker one loses is seen in the others.
 
-In a patch and channel, the share of the contrast that arrived is the slope of what was written on what the map would have
-written without limits; it is never more than their correlation, which rounding lowers. Values that are clipped to one level
+The share of the contrast that arrived is a slope, in each patch and channel: that of what was written on what the map would
+have written without limits. It is never more than their correlation, which rounding lowers. Values that are clipped to one level
 pass nothing on: the slope is the share of the contrast that was not clipped. The loss of a patch is that of its worst channel.
 """
 

@@ -183,8 +183,8 @@ def refuse_collapse(flags: Flags) -> None:
 def by_mixed_deviation(content: Moments, style: Moments, basis: Mixing, options: MatchOptions) -> MapNumbers:
     """Plan mean–std matching in a linear space: ``M⁻¹ D M``, with the gains D of that space.
 
-    Plain floats in a fixed order: library routines for such small matrices give other last bits on other processors, and arrays
-    of nine numbers take longer than the pixels of a small image.
+    Plain floats in a fixed order: library routines for such small matrices give other last bits on other processors. Arrays of
+    nine numbers would also take longer than the pixels of a small image.
 
     Args:
         content: The moments of the content, in RGB.

@@ -127,6 +127,9 @@ class Moments:
         Args:
             data_range: The largest value in the new units.
 
+        Raises:
+            StatisticsError: One of the two ranges is infinite, or a number becomes too large.
+
         Example:
             >>> float(measure(np.full((2, 2), 51, np.uint8)).rescaled(1.0).mean[0])
             0.2
@@ -158,6 +161,9 @@ class Moments:
 
         Args:
             numbers: What it returned.
+
+        Raises:
+            StatisticsError: They are something else.
 
         Example:
             >>> m = measure(np.eye(3, dtype=np.uint8))

@@ -19,8 +19,8 @@ units of the range given here.
 | hed | no | about 0…1.9 | haematoxylin, eosin, DAB; colours outside that gamut do not survive the round trip |
 | lalphabeta | no | l −9.4…0, α −0.97…0.87, β ±0.21 | Reinhard 2001: log10 of LMS; black is lifted to 2⁻¹⁸ first |
 
-YCbCr, YPbPr and YUV share one basis (Y, B − Y, R − Y) and differ in scale and offset only, to which mean–std, histogram and
-exact histogram matching are blind: they give the same image, bit for bit.
+YCbCr, YPbPr and YUV share one basis (Y, B − Y, R − Y) and differ in scale and offset only. Mean–std, histogram and exact
+histogram matching do not depend on these, so the three give the same image, bit for bit.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A style relative to the image it is for: its own mean and covariance, changed by a step and a matrix.
 
-With the mean m and the covariance C of the image, in a range from 0 to 1, the style has the mean m + d and the covariance T C T.
+The image has the mean m and the covariance C, in a range from 0 to 1. The style has the mean m + d and the covariance T C T.
 The map that gives an image its changed style is x → T (x - m) + m + d where C has full rank. Matching needs the moments of the
 image for that, so this style becomes moments when the plan is made.
 """
@@ -56,8 +56,8 @@ class StyleChange:
     def change(self, content: Pairs | Moments, data_range: float, method: str) -> ChangedStyle:
         """Return the style of an image after the change, reduced to what an image can have.
 
-        A mean stays between 0.02 and 0.98 of the range, or the image's own mean where that lies beyond. If the variance of a
-        channel exceeds m (1 - m), the largest that values of mean m can have, all of the covariance is reduced by one factor.
+        A mean stays between 0.02 and 0.98 of the range, or the image's own mean where that lies beyond. Values of mean m have a
+        variance of at most m (1 - m). If that of a channel is larger, all of the covariance is reduced by one factor.
 
         Args:
             content: The moments of the image, or mean and variance of each channel.

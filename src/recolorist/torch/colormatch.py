@@ -50,16 +50,16 @@ class ColorMatch(ExactModule):
     """With probability ``p`` each, give the images of a batch new colours: those of a bank, or without one, of each other.
 
     Takes (B, C, H, W), uint8 or floating point in 0 to ``data_range``; same dtype, shape and device out. The method is
-    ``mean_std`` in ``rgb`` or another linear space. Styles are drawn uniformly from the bank (never the image itself if
-    ``own`` rows are given in the call), or are the image's own after a change (``own_style``); without a bank the batch is rolled
-    by a random shift. For other samplers and methods draw in the worker and ship: :class:`ParameterCollate` and
+    ``mean_std`` in ``rgb`` or another linear space. Styles are drawn uniformly from the bank, and never the image itself
+    if ``own`` rows are given in the call. With ``own_style`` they are the image's own after a change. Without a bank the batch is
+    rolled by a random shift. For other samplers and methods draw in the worker and ship: :class:`ParameterCollate` and
     :meth:`apply_parameters`.
 
     ``mode="batch_fraction"`` changes exactly the share ``p`` of the batch, rounded. Random numbers come from torch's generator
     of the batch's device, or from ``generator``. In ``eval()`` nothing is changed.
 
     On the CPU, uint8 and float images equal those of :func:`recolorist.match` to the last bit. Elsewhere, and compiled, uint8
-    does too in RGB where float64 is IEEE and multiplication and addition are not fused, up to 744,000 pixels an image; it can
+    does too in RGB, up to 744,000 pixels an image, where float64 is IEEE and multiplication and addition are not fused. It can
     differ by one level otherwise, in the rare values that fall on a half. Nothing waits for the device. Gradients flow
     through floats, the statistics included; values are then not checked for being in range.
 
