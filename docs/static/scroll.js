@@ -3,6 +3,9 @@
 // Captions of the menu get the level that the theme leaves out, so that screen readers announce them as headings.
 document.addEventListener("DOMContentLoaded", () => {
   for (const caption of document.querySelectorAll('.caption[role="heading"]:not([aria-level])')) caption.setAttribute("aria-level", "2");
+  for (const cell of document.querySelectorAll("article td")) {
+    if (cell.parentElement.cells.length > 3 && cell.textContent.trim().length > 24) cell.classList.add("long");
+  }
   for (const cell of document.querySelectorAll("article td:not(:has(code))")) {
     const text = cell.textContent.trim(), columns = cell.parentElement.cells.length;
     if (text.length <= (/\d/.test(text) ? 20 : columns > 4 ? 16 : 0)) cell.classList.add("short");
