@@ -1,7 +1,8 @@
 """Compile the loops of the Studio's page to WebAssembly: src/recolorist/studio/kernels.c to kernels.wasm beside it.
 
-Run as `python -m tools.studio_wasm` after a change of the C sources it includes. It needs clang and lld (Debian: apt install
-clang lld). The file records a digest of its sources and the compiler, so that a test can tell whether it is up to date.
+Run as `python -m tools.studio_wasm` after a change of the C code it includes; comments do not count. It needs clang and lld
+(Debian: apt install clang lld). The file records a digest of its sources and the compiler, so that a test finds whether it is up
+to date.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["build", "compiler", "record_of", "source_digest"]
+__all__ = ["build", "code_of", "compiler", "record_of", "source_digest"]
 
 FOLDER: Final = Path(__file__).parents[1] / "src" / "recolorist" / "studio"
 SOURCE: Final = FOLDER / "kernels.c"
@@ -29,14 +30,21 @@ FLAGS: Final = (
     *("-Wl,--no-entry", "-Wl,--strip-all"),
 )
 _INCLUDE: Final = re.compile(r'^#include "([^"]+)"$', re.MULTILINE)
+_COMMENT: Final = re.compile(r"/\*.*?\*/", re.DOTALL)
 
 
 def source_digest() -> str:
-    """Return the SHA-256 of the source, of all it includes, and of the flags."""
+    """Return the SHA-256 of the code of the source, of all it includes, and of the flags."""
     digest = hashlib.sha256(" ".join(FLAGS).encode())
     for path in _sources(SOURCE, []):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+        digest.update(f"{path.name}\0{code_of(path.read_text('utf-8'))}".encode())
     return digest.hexdigest()
+
+
+def code_of(text: str) -> str:
+    """Return C code without its comments, empty lines and the spaces between words."""
+    lines = (" ".join(line.split()) for line in _COMMENT.sub(" ", text).splitlines())
+    return "\n".join(filter(None, lines))
 
 
 def _sources(path: Path, known: list[Path]) -> list[Path]:

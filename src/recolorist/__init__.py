@@ -1,4 +1,4 @@
-"""Give an image the colour statistics of another: exactly, in microseconds, and in the open.
+"""Give an image the colour statistics of another one: exactly, fast, and with a record of what was done.
 
 >>> import numpy as np
 >>> import recolorist as rc

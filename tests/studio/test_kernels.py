@@ -13,6 +13,12 @@ def test_the_loops_were_built_from_these_sources() -> None:
     assert studio_wasm.record_of(bundle.kernels())["sources"] == studio_wasm.source_digest(), advice
 
 
+def test_comments_and_spaces_are_no_code() -> None:
+    plain = "int a = 1;\nint b;\n"
+    assert studio_wasm.code_of("/* one */\nint a  = 1; /* two\n * lines */\n\n  int b;\n") == studio_wasm.code_of(plain)
+    assert studio_wasm.code_of("int a = 2;\nint b;\n") != studio_wasm.code_of(plain)
+
+
 def test_the_loops_are_what_the_compiler_makes_of_them() -> None:
     recorded, here = studio_wasm.record_of(bundle.kernels())["compiler"], studio_wasm.compiler()
     if here != recorded:

@@ -64,7 +64,7 @@ def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
     """
     try:
         typer.echo(text, file=sys.stderr if err else sys.stdout, nl=nl)
-    except BrokenPipeError:  # whoever reads has seen enough
+    except BrokenPipeError:  # the reader closed the pipe
         raise
     except OSError as error:
         raise RecoloristError(f"what is printed cannot be written: {error.strerror}; the output is not complete") from error
@@ -108,7 +108,7 @@ def level_of(text: Any) -> int | None:
 
 
 def refuse_other_than_svg(path: Path | None) -> None:
-    """Charts are SVG, which every browser shows at any size; a file named otherwise would mislead.
+    """Refuse a name that does not end in .svg, because charts are written as SVG.
 
     Args:
         path: The file to write.

@@ -42,7 +42,7 @@ def doctor(*, as_json: common.Json = False) -> None:
 
 
 def _examine() -> dict[str, Any]:
-    """Everything the command prints."""
+    """Collect everything that the command prints."""
     from recolorist._version import __version__
     from recolorist.collections.run import usable_cores
     from recolorist.core import kernels
@@ -71,7 +71,7 @@ def _version(name: str) -> str | None:
 
 
 def _gpu() -> str | None:
-    """What torch sees, where torch is installed."""
+    """Describe the GPU that torch finds, where torch is installed."""
     if _version("torch") is None:
         return None
     try:

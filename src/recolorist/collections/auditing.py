@@ -324,7 +324,7 @@ def flags_of(line: Mapping[str, Any], limits: Limits) -> list[str]:
 
 
 def mark_outliers(lines: list[dict[str, Any]], limits: Limits) -> None:
-    """Flag images far from the rest of their domain, by medians: a few odd ones do not move the yardstick.
+    """Flag images far from the rest of their domain, by medians, which a few unusual images hardly change.
 
     Args:
         lines: The lines of all images.

@@ -36,7 +36,7 @@ def run_on_ray(work: Work, chunks: list[Chunk], jobs: int, address: str | None) 
     Yields:
         The number of each item, and its result.
     """
-    with redirect_stdout(sys.stderr):  # Ray prints what it has to say; standard output is the caller's
+    with redirect_stdout(sys.stderr):  # Ray prints messages; standard output is the caller's
         yield from _run(work, chunks, jobs, address)
 
 

@@ -65,7 +65,7 @@ def usable_cores() -> int:
 
 @contextmanager
 def _limit_threads() -> Iterator[None]:
-    """Processes are the parallelism; libraries in them should not start threads for every core as well."""
+    """Limit the threads of libraries, because there is one process for each core already."""
     values = {name: os.environ.get(name) for name in _ONE_THREAD}
     os.environ.update({name: os.environ.get(name) or "1" for name in _ONE_THREAD})
     try:

@@ -139,7 +139,7 @@ def to_unlimited_rgb(space: str, values: Pixels) -> Pixels:
         values: Colours in the units of that space.
 
     Returns:
-        RGB, equal to the space's own inverse where no limit is reached. Colours that no number stands for are infinite.
+        RGB, equal to the space's own inverse where no limit is reached. Colours that numbers cannot express are infinite.
 
     Example:
         >>> bool((to_unlimited_rgb("lab", np.array([[[120.0, 0.0, 0.0]]])) > 1).all())

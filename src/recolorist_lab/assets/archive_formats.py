@@ -19,7 +19,9 @@ from recolorist_lab.data.cards import GIB
 __all__ = ["ArchiveError", "Caps", "Member", "OpenArchive", "open_tar", "open_zip"]
 
 _UNZIPPED: Final = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
-_ONE_READ: Final = 4 << 20  # headers are read in pieces of 512 bytes and we copy by the mebibyte: more is a bomb
+_ONE_READ: Final = (
+    4 << 20
+)  # headers are read in pieces of 512 bytes and we copy by the mebibyte: a larger ratio means a decompression bomb
 _METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 _ENTRY_BYTES: Final = 512  # of the directory at the end of a zip; real ones take about 150
 _ENCRYPTED: Final = 0x1
@@ -143,7 +145,7 @@ class _Zip:
 
 
 def _refuse_overlap(infos: list[zipfile.ZipInfo], end: int) -> None:
-    """Members that share bytes are how a small zip holds a huge one."""
+    """Refuse members that share bytes, with which a small zip can declare a huge content."""
     reach = 0
     for info in sorted(infos, key=lambda info: info.header_offset):
         if info.header_offset < reach:
@@ -187,7 +189,7 @@ class _Tar:
             self.stream.seek(self.stream.tell())  # refused beyond the limit
 
     def _tar(self) -> Any:
-        stream: Any = self.stream  # reads, seeks and tells, which is all that is asked of it
+        stream: Any = self.stream  # it has read, seek and tell; nothing else is called
         return tarfile.TarFile(fileobj=stream, mode="r", errorlevel=2, encoding="utf-8", errors="surrogateescape")
 
 

@@ -1,8 +1,8 @@
-"""Unpacking what others packed: regular files only, inside one folder, and one bad member refuses the whole archive.
+"""Unpack archives: regular files only, inside one folder. An archive with one bad member is refused as a whole.
 
 Everything is checked before anything is written. The files then go into a new folder beside the target, which takes the target's
-name when all are there. They are not flushed to disk one by one: what a power cut might take, `index` finds when it opens them.
-Zip and tar (plain, gzip, bzip2, xz) are recognised by their first bytes.
+name when all are there. They are not flushed to disk one by one: `index` opens every file, and so finds what a power failure
+damaged. Zip and tar (plain, gzip, bzip2, xz) are recognised by their first bytes.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def unpack(archive: str | Path, target: str | Path, caps: Caps | None = None) ->
             _write(opened, plan, goal)
     except ArchiveError as error:
         raise ArchiveError(f"{display_path(source)} is refused, and nothing of it was written: {error}") from error
-    except Exception as error:  # damaged archives raise nearly anything; for a caller all of it is one thing
+    except Exception as error:  # damaged archives raise errors of many types; the caller gets one type
         raise ArchiveError(f"{display_path(source)} cannot be unpacked, and nothing of it was written: {error}") from error
     return len(plan)
 

@@ -121,9 +121,9 @@ def transfer(file: File, part: Path, link: Link, tick: Tick) -> None:
         with _opener(link).open(urllib.request.Request(url, headers=headers), timeout=link.timeout) as answer:  # noqa: S310 - https, see above
             _receive(answer, file, part, have, tick)
     except urllib.error.HTTPError as error:
-        error.close()  # it is the answer, too, and holds the connection
+        error.close()  # the error is also the response, and keeps the connection open
         if error.code == 416:
-            part.unlink(missing_ok=True)  # what we had is no part of it
+            part.unlink(missing_ok=True)  # the bytes on disk belong to another version of the file
         kind = CutOffError if error.code in (*_BUSY, 416) else FetchError
         raise kind(f"{url} answered {error.code} {error.reason}") from error
     except (OSError, http.client.HTTPException) as error:
@@ -218,7 +218,7 @@ def _pour(answer: Any, stream: IO[bytes], file: File, have: int, bounds: tuple[i
 
 
 def _begin(answer: Any, file: File, have: int) -> tuple[int, int | None]:
-    """Where the body starts in the file, and how long the file is to be."""
+    """Return where the body starts in the file, and how long the whole file is."""
     kind = answer.headers.get_content_type()
     if kind in ("text/html", "application/xhtml+xml"):
         raise FetchError(

@@ -1,4 +1,4 @@
-"""Downloading what may be downloaded. Https at every step, pinned where known, under its name only when whole.
+"""Download the open files of a dataset: over https only, and checked before a file gets its name.
 
 A file is written beside its target with the ending ``.part``; an interrupted download goes on from there. Sizes and checksums of
 the card are always checked. A file without one is recorded in ``fetched.json`` at its first download, and later downloads are

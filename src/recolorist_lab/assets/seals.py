@@ -1,4 +1,4 @@
-"""Checksums inside files of weights: safetensors has none, so that a flipped byte would load in silence.
+"""Checksums inside files of weights: safetensors has none, so a damaged byte would be loaded without an error.
 
 The seal is one more entry of the file's metadata, which every reader of safetensors passes over. Files of others have none and
 are read as they are.

@@ -131,7 +131,7 @@ def _choices(name: str) -> tuple[str, ...]:
 
 
 def _find(name: str) -> tuple[str, Path] | None:
-    """Which file serves, and where it lies on this machine."""
+    """Return which file can be used, and where it is on this machine."""
     for choice in _choices(name):
         for path in _candidates(choice):
             if path.is_file():
@@ -140,7 +140,7 @@ def _find(name: str) -> tuple[str, Path] | None:
 
 
 def _placed(name: str, link: Link | None, tick: Tick | None) -> tuple[str, Path]:
-    """Do the same, and download the file if it is in none of the folders."""
+    """Return what :func:`_find` does, and download the file if it is in none of the folders."""
     if place := _find(name):
         return place
     source = next((choice for choice in _choices(name) if WEIGHTS[choice].address), None)
@@ -207,7 +207,7 @@ def _checked(file: WeightFile, path: Path) -> Path:
 
 @lru_cache(maxsize=64)
 def _digest(path: Path, _size: int, _changed: int) -> str:
-    """Once per process and version of the file."""
+    """Return the checksum of a file; computed once per process and version of the file."""
     return digest_of(path)
 
 

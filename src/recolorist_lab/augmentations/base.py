@@ -55,7 +55,7 @@ class Augmentation(ABC):
 
 
 class Nothing(Augmentation):
-    """The baseline.
+    """No augmentation: the baseline.
 
     >>> image = np.zeros((4, 5, 3), np.uint8)
     >>> Nothing()(image, index=0, epoch=0) is image
@@ -72,7 +72,7 @@ class Nothing(Augmentation):
         domain: str = "",  # noqa: ARG002
         box: Box | None = None,  # noqa: ARG002
     ) -> Bytes:
-        """The image."""
+        """Return the image as it is."""
         return image
 
 
@@ -80,7 +80,7 @@ class Chance(Augmentation):
     """An augmentation that is applied with probability ``p``; the first number of the sample's stream decides."""
 
     def __init__(self, p: float, seed: int) -> None:
-        """``p`` is checked where names and options are."""
+        """Keep the probability; it was checked with the names and options."""
         self.p, self.seed = p, seed
 
     def __call__(
@@ -117,7 +117,7 @@ class Chain(Augmentation):
     """Several in a row, left to right."""
 
     def __init__(self, parts: Sequence[Augmentation]) -> None:
-        """Each part has a seed of its own already."""
+        """Keep the parts; each has a seed of its own already."""
         self.parts = tuple(parts)
         self.has_batch = any(part.has_batch for part in parts)
         self.moves = any(part.moves for part in parts)
@@ -125,7 +125,7 @@ class Chain(Augmentation):
     def __call__(
         self, image: Bytes, *, index: int, epoch: int, label: Any = None, domain: str = "", box: Box | None = None
     ) -> Bytes:
-        """One after the other; after the first that moves pixels the box is forgotten."""
+        """Apply one after the other; after the first that moves pixels the box is no longer known."""
         for part in self.parts:
             image = part(image, index=index, epoch=epoch, label=label, domain=domain, box=box)
             box = None if part.moves else box

@@ -16,7 +16,7 @@ Matrix = NDArray[np.float64]
 
 
 class Camera(Chance):
-    """See the image through another camera: a gamma, a colour matrix and an offset, all drawn around the identity.
+    """Change colours as another camera would: a gamma, a colour matrix and an offset, all drawn around the identity.
 
     Every row of the matrix has a sum that is drawn like its other entries, so grey may take a tint.
     """

@@ -72,7 +72,7 @@ class ColoristAugmentation(Augmentation):
         domain: str = "",  # noqa: ARG002
         box: Box | None = None,
     ) -> Bytes:
-        """New colours for a share of the images."""
+        """Give a share of the images new colours."""
         refuse_other_images(image)
         if self.has_batch:
             return image
@@ -87,7 +87,7 @@ class ColoristAugmentation(Augmentation):
         return image if draw is None else inside(image, box, lambda picture: self.core.recolour(picture, draw))
 
     def batch(self, images: Any, *, epoch: int, step: int) -> Any:
-        """New colours for a fixed share of a batch, in the mode ``batch_fraction``."""
+        """Give a fixed share of a batch new colours, in the mode ``batch_fraction``."""
         if not self.has_batch or self.p == 0 or len(images) < 2:
             return images
         import torch

@@ -21,7 +21,7 @@ _DENSITY: Final = -np.log(np.maximum(np.arange(256), 0.25) / 255.0).astype(np.fl
 
 
 class HedJitter(Chance):
-    """Each dye is scaled by a factor within 1 ± ``scale`` and shifted within ± ``shift``.
+    """Scale each dye by a factor within 1 ± ``scale``, and shift it within ± ``shift``.
 
     Shifts are of optical density, by the natural logarithm.
     """
@@ -60,7 +60,7 @@ def jitter_dyes(image: Bytes, factors: Any, shifts: Any) -> Bytes:
     offset = (np.asarray(shifts) @ rgb_from_hed).astype(np.float32)
     r, g, b = (_DENSITY[image[..., channel]] for channel in range(3))
     result = np.empty_like(image)
-    for channel in range(3):  # written out, because the last bits of a matrix product depend on who computes it
+    for channel in range(3):  # written out, because the last bits of a matrix product depend on the library that computes it
         density = r * matrix[0, channel] + g * matrix[1, channel] + b * matrix[2, channel] + offset[channel]
         result[..., channel] = np.rint(np.minimum(np.exp(-density) * np.float32(255), 255))
     return result

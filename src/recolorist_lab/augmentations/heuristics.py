@@ -73,7 +73,7 @@ class Heuristic(Chance):
             raise OptionError(f"torchvision refuses the options of {part.name}, {dict(part.options)}: {error}") from error
 
     def change(self, image: Bytes, rng: np.random.Generator, index: int, box: Box | None) -> Bytes:  # noqa: ARG002
-        """Through torch and back."""
+        """Convert to a tensor, transform, and convert back."""
         writable = image if image.flags.writeable else image.copy()  # torch warns of arrays that cannot be written to
         planes = torch.from_numpy(writable).permute(2, 0, 1)
         if self.name not in _ANY_ORDER:
@@ -100,7 +100,7 @@ class _Fixed:
 
 
 class _Cropped:
-    """Crops come out in the size of the image."""
+    """A transform whose crops have the size of the image."""
 
     def __init__(self, options: Options) -> None:
         self.scale = (options["least"], options["most"])

@@ -1,4 +1,4 @@
-"""What may lie on a slide or a photograph: drops of ink, bubbles, the edge of a lens, letters.
+"""Corruptions that lie on a slide or a photograph: drops of ink, bubbles, the edge of a lens, letters.
 
 The package that MedMNIST-C comes in has ten drawn masks of ink; ours are blobs of the same size, drawn anew each time. How opaque
 bubbles are was measured on the package's output: 100/255 inside, 130/255 on the rim.
@@ -132,7 +132,7 @@ def characters(image: Bytes, strength: Strength, rng: np.random.Generator, scale
 
 
 def _draw_position(rng: np.random.Generator, image: Bytes, margin: float) -> Any:
-    """A point at least so far from the edges, (x, y); the middle where there is no such point."""
+    """Draw a point at least so far from the edges, (x, y); the middle where there is no such point."""
     height, width = image.shape[:2]
     sides = np.array([width, height], float) - 1
     low = np.minimum(margin, sides / 2)

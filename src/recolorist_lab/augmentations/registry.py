@@ -1,4 +1,4 @@
-"""From a name to the augmentation; what is heavy is loaded here, and only what is asked for."""
+"""Make augmentations by name; the libraries of one are imported only when it is asked for."""
 
 from __future__ import annotations
 

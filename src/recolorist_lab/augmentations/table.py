@@ -158,7 +158,7 @@ _BUILT_IN: Final[Mapping[str, AugmentationEntry]] = MappingProxyType(
 
 
 def _entry_of(plugin: Plugin) -> AugmentationEntry:
-    """The entry of an augmentation from outside; its class says what the table says of ours."""
+    """Make the entry of an augmentation from outside, from the attributes of its class."""
     factory = plugin.load()
     summary = (factory.__doc__ or plugin.origin).strip().splitlines()[0]
     return AugmentationEntry(

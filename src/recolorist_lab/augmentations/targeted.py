@@ -27,7 +27,7 @@ class Targeted(Chance):
     """
 
     def __init__(self, part: Part, dataset: str, seed: int) -> None:
-        """Find the set."""
+        """Find the set of corruptions."""
         super().__init__(part.p, seed)
         self.corruptions: Mapping[str, Levels] = dict(SETS[corruptions_for(dataset, str(part.options["corruptions"]))])
         self.names = (*self.corruptions, IDENTITY)
@@ -36,7 +36,7 @@ class Targeted(Chance):
             raise OptionError(f"reference={self.reference}; accepted is a side in pixels, or 0 to leave lengths as they are")
 
     def change(self, image: Bytes, rng: np.random.Generator, index: int, box: Box | None) -> Bytes:  # noqa: ARG002
-        """Draw one and do it."""
+        """Draw a corruption and apply it."""
         name, strength = self.draw(rng)
         if name == IDENTITY:
             return image

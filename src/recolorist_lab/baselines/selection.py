@@ -21,7 +21,7 @@ _CONTENT, _STYLE = 4, 5  # shuffles of their own
 
 
 class Selection:
-    """The best weights so far, and the loss that says so.
+    """The best weights so far, and their loss.
 
     Attributes:
         loss: The lowest mean loss on the validation images, infinite before the first epoch has ended.

@@ -20,7 +20,7 @@ from recolorist.errors import OptionError
 
 __all__ = ["FLOOR", "moments", "root", "usable_labels", "wct", "wct_regions"]
 
-FLOOR: Final = 1e-5  # variances below are taken for nought
+FLOOR: Final = 1e-5  # smaller variances count as zero
 _COLUMNS: Final = 2**16  # so many positions are converted to float64 at a time: 512² × 64 channels would be 134 MB at once
 _LEAST_PIXELS: Final = 10  # a label needs more pixels than this in both images …
 _MOST_UNEQUAL: Final = 100  # … and in neither this many times as many as in the other

@@ -162,7 +162,7 @@ def run_by_hand(cell: Cell, book: Ledger, bar: AbstractContextManager[None]) -> 
     from recolorist.collections.run import interrupt_on_termination
     from recolorist_lab.runs.cell import run_cell
 
-    if book.state(cell).name == "failed":  # whoever asks again by hand wants it tried again
+    if book.state(cell).name == "failed":  # a command that is repeated by hand tries a failed cell again
         book.retry(cell)
     try:
         with interrupt_on_termination(), bar:

@@ -89,7 +89,7 @@ def compare(request: Request, *, say: Callable[[str], None], shown: Shown, bar: 
 
 def _run(study: Study, ledger: Ledger, jobs: int, shown: Shown) -> None:
     for cell in study.cells:
-        if ledger.state(cell).name == "failed":  # whoever asks again wants it tried again
+        if ledger.state(cell).name == "failed":  # a repeated command tries failed trainings again
             ledger.retry(cell)
     with shown(study.name) as update:
         report = run_study(study, ledger, LocalEngine(ledger, jobs, _PRELOAD), on_progress=update)

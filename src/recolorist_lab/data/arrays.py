@@ -80,7 +80,7 @@ def convert(archive: Path, folder: Path, names: Sequence[str] = NAMES) -> Origin
             return _make(archive, folder, names, md5)
     except ArrayError:
         raise
-    except Exception as error:  # a damaged archive raises nearly anything; for a caller all of it is one thing
+    except Exception as error:  # a damaged archive raises errors of many types; the caller gets one type
         raise ArrayError(f"{archive} cannot be converted: {error}; fetch it again if it is damaged") from error
 
 

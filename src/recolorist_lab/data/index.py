@@ -182,7 +182,7 @@ def _mapped(path: Path) -> NDArray[Any] | str:
 def inspect_image(
     entry: Entry, root: Path, *, follow_links: bool = False, maps: Mapping[str, NDArray[Any] | str] | None = None
 ) -> Stored | str:
-    """Look at an image.
+    """Inspect an image.
 
     Args:
         entry: The image.

@@ -40,7 +40,7 @@ def locked(path: Path) -> Iterator[None]:
     finally:
         if file is not None:
             with suppress(OSError):
-                place.unlink()  # before it is let go: who waits sees that the file is another one
+                place.unlink()  # before the lock is released: a waiting process then sees that the file is another one
             file.close()
 
 
@@ -58,7 +58,7 @@ def _lock(place: Path) -> IO[str] | None:
             fcntl.flock(file, fcntl.LOCK_EX)
             if os.fstat(file.fileno()).st_ino == place.stat().st_ino:
                 return file
-        except FileNotFoundError:  # the one before us took it away
+        except FileNotFoundError:  # the process that held the lock removed the file
             pass
         except OSError:
             file.close()

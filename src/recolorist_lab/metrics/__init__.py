@@ -1,7 +1,7 @@
 """Metrics of a transfer: SSIM, LPIPS, FID, KID, Wasserstein, ArtFID and others.
 
 Every function declares what it takes: float tensors (N, 3, H, W) in [0, 1], or 8-bit images where its name says ``levels``. What
-is of another shape, type or range is refused. A metric that fails raises; nothing is ever reported in its place.
+is of another shape, type or range is refused. A metric that fails raises an error; no other value is reported.
 """
 
 from importlib import import_module

@@ -45,7 +45,10 @@ def digest_of(image: NDArray[np.uint8]) -> str:
 
 @dataclass(slots=True)
 class Shelf:
-    """The features of one set of images. Rows are found by the digest of the image, so a wrong label finds nothing wrong."""
+    """The features of one set of images.
+
+    Rows are found by the digest of the image, so a set under a wrong name cannot give wrong features.
+    """
 
     path: Path | None
     network: str
@@ -87,7 +90,7 @@ class Shelf:
 class FeatureCache:
     """A folder of shelves. Any number of processes may use it, and it may be deleted at any time.
 
-    A shelf that is damaged or of another format is as good as none: its features are computed again, and it is replaced.
+    A shelf that is damaged or of another format is not used: its features are computed again, and it is replaced.
     """
 
     folder: Path = field(default_factory=lambda: cache_folder() / "features")

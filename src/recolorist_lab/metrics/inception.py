@@ -25,7 +25,7 @@ _SIZE: Final = 299
 _BATCH: Final = 16
 _DEEP, _SHALLOW = 2048, 64
 _FIRST_POOLING: Final = 4  # layers up to and with it, in both networks
-_REVISION: Final = 1  # of the code between image and feature; another number forgets all cached features
+_REVISION: Final = 1  # of the code between image and feature; with another number no cached feature is used
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ def _network(backend: str, device: str) -> nn.Sequential:
     return placed.to(device, memory_format=torch.channels_last)
 
 
-#: How features may be had.
+#: The networks that features can be computed with.
 BACKENDS: Final = {
     "classic": Backend("fid_inception", _classic_input, _classic_network),
     "torchvision": Backend("inception_v3", _twice_shifted_input, _torchvision_network),

@@ -93,8 +93,8 @@ def section_of(study: Study, ledger: Ledger, *, partial: bool = False) -> Sectio
 
 #: What a note says where no run asked for the metrics that need networks.
 UNMEASURED: Final = (
-    "LPIPS, FID, KID and ArtFID need networks whose weights these runs did not ask for; they were left out, and no number stands "
-    "in for them."
+    "LPIPS, FID, KID and ArtFID need networks whose weights these runs did not ask for; they were left out, and no other "
+    "number is shown for them."
 )
 
 

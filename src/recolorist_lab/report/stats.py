@@ -118,7 +118,7 @@ def friedman(samples: Samples) -> Friedman:
     if np.ptp(table, axis=1).any():
         statistic, p = (float(value) for value in stats.friedmanchisquare(*table.T))
     else:
-        statistic, p = 0.0, 1.0  # every block is one great tie, of which SciPy forms 0 / 0
+        statistic, p = 0.0, 1.0  # all scores of every block are equal, for which SciPy computes 0 / 0
     ranks = dict(zip(samples, _ranks(table).mean(axis=0).tolist(), strict=True))
     return Friedman(statistic, treatments - 1, p, blocks, ranks, statistic / (blocks * (treatments - 1)))
 

@@ -1,4 +1,4 @@
-"""Running one cell: claim it, work, publish. Every engine does this and only this, on whatever machine it likes."""
+"""Run one cell: claim it, compute it, publish its result. Every engine runs cells with this module, on any machine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["CellOutcome", "died", "run_cell"]
 
 @dataclass(frozen=True)
 class CellOutcome:
-    """How an attempt ended. The ledger is what counts; this only saves the launcher from looking.
+    """How an attempt ended. The ledger has the same information; this saves the launcher from reading it.
 
     ``died`` is an attempt whose process was seen to die. ``lost`` is one of which nothing is known: its process did not start, or
     the server that started it was killed. It says nothing of the cell.
@@ -190,7 +190,7 @@ def _refuse_other_code(cell: Cell) -> None:
 
 
 def _refuse_other_data(cell: Cell) -> None:
-    """The name of a dataset may stand for other images on another machine, or since the study was read."""
+    """Refuse other data: a dataset's name may mean other images on another machine, or since the study was read."""
     data = KINDS[cell.kind].data(cell.config)
     if data != cell.data:
         raise RecoloristError(

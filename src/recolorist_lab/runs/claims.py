@@ -122,7 +122,7 @@ class Claim:
         os.close(self._handle)
 
     def forget(self) -> None:
-        """The cell is finished: take every claim on it away. Whoever claims it later will see that it is finished."""
+        """Remove every claim on a finished cell. A process that claims it later sees that it is finished."""
         self.release()
         for number in _numbers(self._path.parent):
             _path(self._path.parent, number).unlink(missing_ok=True)

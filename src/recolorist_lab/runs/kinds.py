@@ -41,7 +41,7 @@ class Kinds(Mapping[str, Kind]):
         return len(self._locations)
 
 
-#: All kinds there are.
+#: All kinds of study.
 KINDS: Final[Mapping[str, Kind]] = Kinds(KIND_PLACES)
 
 

@@ -168,7 +168,7 @@ class Ledger:
                 atomic_write(marker, seal({"format": _FORMAT}))
 
     def refuse_unwritable(self) -> None:
-        """Find out now, not after the first hour, that nothing can be written."""
+        """Check at the start that files can be written."""
         probe = self.root / f".probe-{os.getpid()}"
         with writing(self.root):
             atomic_write(probe, b"can this be written?")
@@ -271,7 +271,7 @@ class Ledger:
             if not folder.exists():
                 folder.mkdir(parents=True, exist_ok=True)
                 for parent in (folder.parent, folder.parent.parent, self.root):
-                    flush_folder(parent)  # or the way to a result might be lost with the power
+                    flush_folder(parent)  # a power failure could otherwise lose the folder of a result
         return claims.take(folder, self.lease)
 
     def publish(self, cell: Cell, payload: Mapping[str, Any]) -> None:

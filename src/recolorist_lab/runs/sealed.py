@@ -1,4 +1,4 @@
-"""Sealed files: JSON that carries the checksum of its own content, so that a damaged or half-written one is never believed."""
+"""Sealed files: JSON that carries the checksum of its own content, so that a damaged or half-written one is found."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from recolorist_lab.runs.kinds import KINDS
 
 __all__ = ["Cell", "Resources", "Study", "StudyError", "load"]
 
-_MOST: Final = 1_000_000  # cells; more is a slip of the keyboard
+_MOST: Final = 1_000_000  # cells; a study with more is taken for a typing error
 
 
 class StudyError(RecoloristError):

@@ -141,7 +141,7 @@ def run_study(
 
 
 class _Sweep:
-    """What one launcher remembers while it runs; losing it loses nothing."""
+    """The state of one launcher while it runs; all of it can be read from the ledger again."""
 
     def __init__(self, study: Study, ledger: Ledger, engine: Engine, retries: int) -> None:
         self._ledger, self._engine, self._retries = ledger, engine, retries
@@ -158,7 +158,7 @@ class _Sweep:
         return Progress(self.report.total, self.report.done, len(self.report.failed), len(self._running))
 
     def look(self) -> None:
-        """Settle what was finished or failed before we came."""
+        """Record the cells that finished or failed before this launcher started."""
         now = self._ledger.now()
         for cell in list(self.left.values()):
             state = self._ledger.state(cell, now)
@@ -198,7 +198,7 @@ class _Sweep:
             self._engine.start(cell)
 
     def gather(self) -> None:
-        """Take in what ended; where nothing runs, others are at work and we wait for them."""
+        """Record what ended; where nothing runs here, wait for the cells of other launchers."""
         if not self._running and self.left:
             time.sleep(_TICK / 5)
         for cell, outcome in self._engine.wait(_TICK) if self._running else []:

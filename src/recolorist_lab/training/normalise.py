@@ -13,7 +13,7 @@ from recolorist_lab.training.harmony import pool
 
 __all__ = ["Normalise"]
 
-_FLAT = 1e-3  # of the range: a channel without variation is shifted, not blown up
+_FLAT = 1e-3  # of the range: a channel without variation is shifted, not amplified
 
 
 class Normalise(NamedTuple):

@@ -1,6 +1,7 @@
 """Scores of predictions: balanced accuracy and others.
 
-Numbers that are not defined, such as the area under the curve of a class that no image has, are None, never a stand-in.
+Numbers that are not defined, such as the area under the curve of a class that no image has, are None; no other value is
+reported.
 """
 
 from __future__ import annotations

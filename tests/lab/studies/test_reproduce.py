@@ -50,7 +50,7 @@ class TestPlan:
         assert run_cell(ledger.root, ledger.lease, one.cells[0]).name == "done"
         table = section_of(one, ledger).tables["spaces"]
         shown = dict(zip(table.head[::-1], table.texts()[0][::-1], strict=True))  # the first of each name
-        assert "no number stands in for them" in table.note
+        assert "no other number is shown for them" in table.note
         assert table.texts()[0].count("—") == 3  # LPIPS, FID and ArtFID
         assert shown["W ↓ paper"] == "0.04"
 

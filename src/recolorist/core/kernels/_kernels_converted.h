@@ -87,7 +87,7 @@ typedef int64_t Mask;
 #endif
 #define WIDTH (int)(sizeof(Vector) / sizeof(double))
 
-/* Sums, and whether a value differs from the first of the image: a flat channel is told exactly. */
+/* Sums, and whether a value differs from the first of the image: so a flat channel is recognised exactly. */
 CLONED static void sum_chunk(Planes x, size_t n, Joined *all, double *sums)
 {
     double s[3][PARTS];
@@ -168,7 +168,7 @@ static void join_pixels(const char *p, size_t pixels, const Format *f, Joined *a
 
 /* ---- the map, and out ----------------------------------------------------------------------------------------------- */
 
-/* Returns 1 if a value lies further out than numbers mean anything, else 0. */
+/* Returns 1 if a value lies beyond the range in which results have a meaning, else 0. */
 CLONED static int map_planes(double *restrict p, double *restrict q, double *restrict r, size_t n, int diagonal, const Map *m)
 {
     const double *o = m->offset, b0 = o[0], b1 = o[1], b2 = o[2];

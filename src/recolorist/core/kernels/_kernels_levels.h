@@ -159,7 +159,7 @@ static void sum_levels(const uint8_t *p, size_t pixels, int depth, const Space *
 
 #define IS_FAR(v) (uint32_t)!((v) <= FARTHEST_32 && (v) >= -FARTHEST_32)
 
-/* Returns 1 if a value lies further out than numbers mean anything, else 0. */
+/* Returns 1 if a value lies beyond the range in which results have a meaning, else 0. */
 CLONED static int map_planes_32(float *restrict p, float *restrict q, float *restrict r, size_t n, int diagonal, const float *g,
                                 const float *o)
 {

@@ -77,7 +77,7 @@ static PyObject *py_moments_integer(PyObject *self, PyObject *args)
     return result;
 }
 
-/* Room for some numbers and, where the loops go through planes, for a block of those. */
+/* Allocates memory for some numbers and, where the loops work on planes, for a block of those. */
 static double *scratch(size_t numbers, int channels)
 {
     size_t planes = channels == 1 || channels == 3 ? 0 : (size_t)channels * BLOCK;

@@ -21,7 +21,7 @@ static inline double from_light(double v)
     return v > 0.0031308 ? 1.055 * (sqrt(s) * ((s * r) * r)) - 0.055 : v * 12.92;
 }
 
-/* Optical density, 1 at the smallest transmission that is told from none. */
+/* Optical density, 1 at the smallest transmission that differs from none. */
 static inline double to_density(double v) { return natural_log(v > 1e-6 ? v : 1e-6) * -0.07238241365054197; }
 
 static inline double from_density(double v)

@@ -58,7 +58,7 @@ AVX2 static size_t moments_u8_3_avx2(const uint8_t *p, size_t pixels, uint64_t *
  * a half, both round to the same level; the other pixels are mapped again in float64. */
 enum { TILE = 256 };
 
-/* Returns the distance from a half from which on both round alike, or a negative number where float32 cannot serve. */
+/* Returns the distance from a half from which on both round to the same level, or a negative number where float32 cannot serve. */
 static double sure_distance(const Map *m)
 {
     double most = 0.0;

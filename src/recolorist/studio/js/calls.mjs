@@ -1,4 +1,4 @@
-// Talking to the worker.
+// Calls of functions in the worker.
 
 /**
  * Starts the worker from the source inside the page: a file of its own could not be loaded from a local page.

@@ -1,4 +1,4 @@
-// A few lines that make building a page readable.
+// Functions that make and find the elements of the page.
 
 /**
  * The element with this id, of the expected kind.

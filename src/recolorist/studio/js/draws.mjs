@@ -77,7 +77,7 @@ function philox(counter, key) {
   return [a, b, c, d];
 }
 
-/** Stands for the moments of a change until it meets a content. */
+/** Used in place of the moments of a change, which are known only with a content. */
 const GREY = { count: 1, mean: [0.5, 0.5, 0.5], cov: [[0, 0, 0], [0, 0, 0], [0, 0, 0]] };
 
 /** Which of the content's own names a sampler needs. @type {Record<string, "domain" | "label">} */

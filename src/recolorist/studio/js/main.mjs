@@ -213,7 +213,7 @@ function caption(role, name, size) {
   place.replaceChildren(element("span", { class: "name", title: name }, name), element("span", { class: "size" }, size));
 }
 
-/** What a careful person would want to know of the two files. */
+/** Collect warnings about the two files. */
 function noteFiles() {
   const { content, style } = session;
   const notes = content?.note ? [`Content: ${content.note}.`] : [];

@@ -218,7 +218,7 @@ class IEContrAST(SANet):
         contents, styles = content_views.at(layout.contents.to(content.device)), style_views.at(layout.styles.to(content.device))
         result = self.result(contents, styles)
         yield self._critic_step(style, result.image.detach())
-        # every image is there exactly twice, so the means over the distinct ones are those over the batch, at half the price
+        # every image is there exactly twice, so the means over the distinct ones are those over the batch, at half the cost
         parts = (
             self.transferred(result, contents, styles)
             | self.identities(content_views, style_views)

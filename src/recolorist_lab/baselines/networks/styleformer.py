@@ -27,7 +27,7 @@ from recolorist_lab.baselines.vit import resized
 
 __all__ = ["FEATURES", "Styleformer", "StyleformerDecoder", "content_loss", "self_distances", "variation"]
 
-#: The network that is looked through and judged by.
+#: The network that encodes images and computes the losses.
 FEATURES: Final = MappingProxyType(
     {
         "vgg16": "torchvision's VGG-16, as published",
@@ -206,7 +206,7 @@ def self_distances(features: Tensor, *, cosine: bool = False) -> Tensor:
         flat = functional.normalize(flat, dim=1, eps=_FLOOR)
     apart = 1.0 - flat.transpose(1, 2) @ flat
     total = apart.sum(1, keepdim=True)
-    return apart / (total + torch.where(total < 0, -_FLOOR, _FLOOR))  # a sum of nought must not divide
+    return apart / (total + torch.where(total < 0, -_FLOOR, _FLOOR))  # a sum of zero must not divide
 
 
 def content_loss(features: Tensor, target: Tensor, *, cosine: bool = False) -> Tensor:

@@ -208,7 +208,7 @@ class PairEncoder(nn.Module):
         for place, block in enumerate(self.blocks):
             mixed = block(way, second)
             first, second = block(first, first), block(second, second)
-            if place + 1 < len(self.blocks):  # after the last layer nobody would look at it
+            if place + 1 < len(self.blocks):  # the result of the last layer would not be used
                 way = block(first, mixed)
         return self.norm(first), self.norm(second), self.norm(mixed)
 

@@ -57,7 +57,7 @@ class WCT2(Baseline):
     Args:
         encoder: ``auto`` for the official VGG-19, ``random`` for one that only has its shape.
         unpool: ``cat5`` or ``sum``; they are different networks, each with its official files.
-        transfer_at: Where statistics change hands: any of ``encoder``, ``skip``, ``decoder``, joined by ``+``.
+        transfer_at: Where statistics are transferred: any of ``encoder``, ``skip``, ``decoder``, joined by ``+``.
         alpha: 1 for the result of WCT, 0 for the content; blended at each place.
         clamp: Keep transformed features within the content's range, as the released code does; it damps strong changes.
         ridge: Added to the covariances' diagonals; 1 in the released code, 0 for exact covariances.

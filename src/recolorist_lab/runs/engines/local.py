@@ -132,12 +132,12 @@ def _outcome(process: Any, pipe: Connection) -> CellOutcome:
             return CellOutcome(*pipe.recv())
     code = process.exitcode
     if code == _SERVER_KILLED:
-        return CellOutcome("lost", "the server that starts processes was killed, and with it the news of how this one ended")
+        return CellOutcome("lost", "the server that starts processes was killed, so how this one ended is not known")
     return CellOutcome("died", f"by signal {-code}" if code < 0 else f"with exit code {code}")
 
 
 def _context(preload: str) -> Any:
-    """Processes are forked from a clean server that has imported what they need, where the system can do that."""
+    """Return how processes start: forked from a clean server that has imported what they need, where the system can do that."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
@@ -166,7 +166,7 @@ def _leave(*_: object) -> NoReturn:
 
 
 def _follow(sentinel: Any) -> None:
-    """When the launcher is gone: leave in order if possible, and in any case."""
+    """End this process when the launcher is gone: in order if possible, and otherwise at once."""
     wait([sentinel])
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(_PATIENCE)

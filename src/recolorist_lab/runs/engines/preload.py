@@ -1,4 +1,4 @@
-"""Imported once by the server that local cells are forked from: what all of them would otherwise do again, each for itself."""
+"""Imported once by the server that local cells are forked from, so that no cell has to import the same modules again."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The Ray engine: the same cells as Ray tasks, on any number of machines that share the ledger's file system.
 
-Ray starts processes and hands out processors and graphics cards. Who does what, and what is finished, is the ledger's business:
+Ray starts processes and hands out processors and graphics cards. The ledger says which cells are claimed or finished, so
 a task that Ray runs twice finds the cell claimed or done.
 """
 

@@ -34,7 +34,7 @@ class Rehearsal:
     ballast: int = identity(0)  # bytes kept beside the result
     pause: float = operational(0.0)  # seconds a step
     witness: str = operational("")  # folder in which a lock per cell shows whether two processes ever had it at once
-    fuse: str = operational("")  # folder; trouble comes only while a file named after the cell lies there
+    fuse: str = operational("")  # folder; the cell fails or dies only while a file named after it is there
 
     def __post_init__(self) -> None:
         if self.steps < 1:

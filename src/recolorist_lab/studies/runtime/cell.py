@@ -42,7 +42,7 @@ _DRAWN: Final = 256  # pixels a side; larger images are mirrored on, since drawi
 _IMAGES: Final = 4  # distinct pairs in turn, so that no cache holds the answer
 _BATCH: Final = 32
 _LEAST: Final = 5  # iterations, however slow
-_METERED: Final = 5.0  # seconds; over less, a modelled power is that of the moment the meter happened to look
+_METERED: Final = 5.0  # seconds; over less, a modelled power would be that of a single moment
 
 
 @dataclass(frozen=True)

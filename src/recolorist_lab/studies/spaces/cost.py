@@ -1,7 +1,7 @@
 """Measure the cost of a transfer in every space and with every method, in turns in one process.
 
 Each round goes through all configurations in another order. The figure is the median over rounds of the processor time of this
-thread, which other programs hardly lengthen. `memcpy` of one image is the yardstick.
+thread, which other programs hardly lengthen. `memcpy` of one image is timed for comparison.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def best_methods(rows: Sequence[Row]) -> dict[str, list[str]]:
 
 
 def finding(rows: Sequence[Row]) -> str:
-    """Say who is best, who has learnt to take a style, and how contents left as they are compare.
+    """Say which method is best, which networks have learnt to take a style, and how contents left as they are compare.
 
     Args:
         rows: Results, one for each cell.

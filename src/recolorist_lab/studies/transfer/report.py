@@ -41,7 +41,7 @@ def show(section: Section, cells: Cells, ledger: Ledger) -> None:
     section.figure("qualitative", "Every method on the same pairs", lambda: transfer_figure.qualitative(examples, titles), rows)
 
 
-_LISTED: Final = 40  # trainings; more is no table that anybody reads
+_LISTED: Final = 40  # trainings; a longer table would not be read
 
 
 def show_training(section: Section, cells: Cells, _: Ledger) -> None:
