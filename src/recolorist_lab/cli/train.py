@@ -140,7 +140,7 @@ def _parse_settings(items: list[str], from_options: Mapping[str, Any]) -> dict[s
             raise OptionError(f"--set {item!r}; accepted is name=value, each name once, and no name that has its own option")
         try:
             settings[name] = tomllib.loads(f"value = {text}")["value"]
-        except (tomllib.TOMLDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             settings[name] = text
     return settings
 

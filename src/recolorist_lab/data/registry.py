@@ -40,7 +40,7 @@ def parse_card(key: str, text: str) -> Card:
     """
     try:
         table = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise OptionError(f"the card of {key} is not valid TOML: {error}") from error
     return _parse(Card, {"key": key, **table}, f"the card of {key}")
 

@@ -38,6 +38,7 @@ Role: TypeAlias = Literal["identity", "operational"]
 Config = TypeVar("Config")
 
 _MISSING: Final = dataclasses.MISSING
+_MOST_BITS: Final = 64  # of a whole number, as in TOML; longer ones have no float, and Python writes none of over 4,300 digits
 
 
 def identity(default: Any = _MISSING) -> Any:
@@ -225,6 +226,8 @@ def unknown(names: Iterable[str], accepted: Iterable[str], where: str) -> None:
 
 def _typed(value: Any, hint: Any, where: str) -> Any:
     """The value if it is of the type declared; whole numbers are accepted where fractions are, and nothing else is converted."""
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise OptionError(f"{where} is a whole number of {value.bit_length():,} bits; accepted are at most {_MOST_BITS}")
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in {typing.Union, types.UnionType}:
         return _one_of(value, inner, where)

@@ -136,7 +136,7 @@ def load(path: Path) -> Study:
         document = tomllib.loads(text)
     except (OSError, UnicodeDecodeError) as error:
         raise StudyError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise StudyError(f"{path} is not valid TOML: {error}") from error
     try:
         return _study(document, path.name)

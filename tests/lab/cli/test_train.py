@@ -74,6 +74,7 @@ class TestTrain:
         [
             (["--set", "seed=1"], "no name that has its own option"),
             (["--set", "learning_rate"], "accepted is name=value"),
+            (["--set", f"learning_rate={'9' * 5_000}"], "learning_rate"),  # Python refuses to read such a number: it is text
             (["--set", "learningrate=1"], "did you mean 'learning_rate'"),
             (["--algorithm", "irm"], "'irm' is unknown"),
         ],

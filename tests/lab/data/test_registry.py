@@ -31,6 +31,7 @@ def test_a_card_is_what_its_file_says() -> None:
         ("train = ", 'train = "many" #', "train is 'many'; accepted is int"),
         ('classes = ["benign", "malignant"]', 'classes = "benign"', "classes is 'benign'; accepted is a list"),
         ("[expected]", "[expected", "is not valid TOML"),
+        ("train = ", f"train = {'9' * 5_000} #", "is not valid TOML"),  # Python refuses to read such a number
     ],
 )
 def test_what_is_wrong_is_named(old: str, new: str, message: str) -> None:

@@ -49,6 +49,10 @@ class TestStudy:
             ),
             ('name = "a"\n[[grid]]\nkind = "rehearsal"\nset.steps = 0\naxes.index = [1]', "at least one"),
             ("name = ", "not valid TOML"),
+            (f'name = "a"\n[[grid]]\nkind = "rehearsal"\naxes.index = [1]\nresources.cpus = 1{"0" * 400}', "of 1,329 bits"),
+            (f'name = "a"\n[[grid]]\nkind = "rehearsal"\naxes.index = [0x{"f" * 4_000}]', "of 16,000 bits"),
+            ("a = " + "[" * 100_000, "not valid TOML"),
+            ("seed = " + "9" * 5_000, "not valid TOML: Exceeds the limit"),  # Python refuses to read such a number
         ],
     )
     def test_refuses_with_a_sentence(self, tmp_path: Path, text: str, message: str) -> None:
