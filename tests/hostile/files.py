@@ -302,6 +302,8 @@ def _read_archive(path: Path, _: bytes) -> None:
     try:
         if unpack(path, target) != names:
             raise FaultError("it was unpacked to another number of files than were checked")
+        if names != 2:
+            raise FaultError(f"{names} of its 2 files were unpacked")
         wrong = [file for file in target.rglob("*") if file.is_file() and file.read_bytes() not in _CONTENTS]
         if wrong:
             raise FaultError(f"{wrong[0].name} was unpacked with wrong bytes")

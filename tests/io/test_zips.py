@@ -49,6 +49,20 @@ def test_another_number_is_refused(count: int) -> None:
         refuse_lost_members(archive)
 
 
+def test_zeros_in_the_last_record_are_no_empty_archive() -> None:
+    data = made(3)
+    with (
+        zipfile.ZipFile(io.BytesIO(data[:-18] + bytes(18))) as archive,
+        pytest.raises(zipfile.BadZipFile, match=f"lists no members, and {len(data) - 22} bytes lie before it"),
+    ):
+        refuse_lost_members(archive)
+
+
+def test_an_empty_archive_lost_nothing() -> None:
+    with zipfile.ZipFile(io.BytesIO(made(0))) as archive:
+        refuse_lost_members(archive)
+
+
 @pytest.mark.parametrize("data", [b"", b"PK\5\6", b"nothing" * 9])
 def test_no_directory(data: bytes) -> None:
     with pytest.raises(zipfile.BadZipFile, match="no directory at its end"):

@@ -49,7 +49,7 @@ def refuse_lost_members(archive: zipfile.ZipFile) -> None:
         archive: The archive, open for reading.
 
     Raises:
-        zipfile.BadZipFile: The numbers differ.
+        zipfile.BadZipFile: The numbers differ, or both are zero and the file holds something.
 
     Example:
         >>> import io
@@ -68,6 +68,8 @@ def refuse_lost_members(archive: zipfile.ZipFile) -> None:
     """
     if archive.fp is None:
         return
+    if not archive.infolist() and archive.start_dir:
+        raise zipfile.BadZipFile(f"its directory lists no members, and {archive.start_dir:,} bytes lie before it; fetch it again")
     declared, found = directory_of(archive.fp)[0], len(archive.infolist())
     if declared % 65_536 != found % 65_536:
         raise zipfile.BadZipFile(
