@@ -322,6 +322,23 @@ class TestStrips:
         assert strips["audit"]["flags"] == whole["audit"]["flags"]
         assert (strips["audit"]["clipped_overall"] > 0.01) is ("full_audit" in options)
 
+    @pytest.mark.parametrize("depth", [3, 4])
+    @pytest.mark.parametrize("options", [{}, {"full_audit": True}, {"full_audit": True, "blank": "match"}], ids=str)
+    def test_glass_is_recorded_as_in_the_whole_image(self, tmp_path: Path, depth: int, options: dict[str, Any]) -> None:
+        """It is flagged whether or not it is matched, the gate says why it is left, and alpha is no channel of the audit."""
+        pixels = np.concatenate([GLASS, np.full((40, 30, depth - 3), 200, np.uint8)], axis=-1)
+        source = saved(tmp_path / "in", pixels)
+        whole, strips = (
+            batch.harmonise(source, tmp_path / name, STYLE, reading=reading, **options).records[0]
+            for name, reading in (("whole", Reading()), ("strips", STRIPS))
+        )
+        assert strips["gate"] == whole["gate"]
+        assert whole["gate"]["reason"] == ("ungated" if "blank" in options else "blank")
+        for name in ("clipped_overall", "flags"):
+            assert strips["audit"][name] == whole["audit"][name]
+        assert all("blank" in flags for flags in strips["audit"]["flags"])
+        assert np.array_equal(read_image(tmp_path / "whole" / "a.npy"), read_image(tmp_path / "strips" / "a.npy"))
+
     def test_methods_that_need_its_pixels_are_a_failure_of_this_image(self, tmp_path: Path, source: Path) -> None:
         np.save(source / "small.npy", picture(4, (20, 30)))
         bank = rc.StyleBank.build([picture(i) for i in range(3)], split="train", with_histograms=True)
@@ -347,7 +364,7 @@ def test_an_image_inside_the_bank_is_left_as_it_is(tmp_path: Path, reading: Read
     bank = rc.StyleBank.build(images, split="train")
     source = saved(tmp_path / "in", images[3])
     (record,) = batch.harmonise(source, tmp_path / "out", bank, pool=pool, reading=reading).records
-    assert (record["gate"]["reason"], record["plan"]) == ("inside", None)
+    assert (record["gate"]["reason"], record["plan"], record["audit"]["clipped_overall"]) == ("inside", None, 0.0)
     assert record["gate"]["distance"] <= record["gate"]["edge"]
     assert np.array_equal(read_image(tmp_path / "out" / "a.npy"), images[3])
     np.save(source / "a.npy", images[3] // 4)

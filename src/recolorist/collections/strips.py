@@ -1,7 +1,8 @@
 """Match a huge image in two passes of strips: moments in the first, the map in the second.
 
-For integer images the result equals that of the whole image bit for bit, whatever the strips. Sums of integers do not depend on
-the order, and the map changes each pixel by itself. The output appears whole or not at all.
+For 8-bit images, and for 16-bit images in linear spaces, the result equals that of the whole image bit for bit, whatever the
+strips. Their sums are those of whole numbers, which do not depend on the order, and the map changes each pixel by itself. Other
+sums may differ in the last bits. The output appears whole or not at all.
 """
 
 from __future__ import annotations
@@ -311,6 +312,11 @@ class MeasuredStrips:
     def limits(self) -> StripLimits:
         """What says whether a map keeps the limits of the options."""
         return StripLimits(self.source, self.changed, self.options)
+
+    def is_changed_part_blank(self) -> bool:
+        """Say whether the pixels that are changed hold nothing; this measures them again."""
+        rule = self.changed if isinstance(self.changed, str) else None
+        return are_strips_blank(self.source, rule, measure_strips(self.source, rule))
 
     def fit(self, styles: Sequence[Moments | StyleChange], options: MatchOptions) -> Fit:
         """Plan the map to the first of the styles that keeps the limits, else to the last one as closely as they allow.

@@ -72,6 +72,7 @@ class Measure:
         return values
 
 
+_BLANK: Final = Decision(False)  # of an image in strips that is blank; recognised by identity
 _UNTOUCHED: Final[dict[str, Any]] = {"clipped": [], "clipped_overall": 0.0, "flags": []}
 
 
@@ -137,15 +138,9 @@ class Recolour(ABC):
         name = name_of(item, None if self.options.copies == 1 else copy + 1)
         if measured is not None:
             decision, facts = self.plan_strips(item, measured, copy)
-            blank = (
-                decision.applied
-                and self.may_keep(item)
-                and are_strips_blank(measured.source, self.options.mask, measured.moments)
-            )
-            decision = Decision(False) if blank else decision
             mask = measured.changed if decision.applied and self.options.mask is not None else None
             write_strips(self.target, name, measured.source, decision.plan, mask)
-            audit = _describe_blank(measured.source.shape[2]) if blank else self._audit_strips(measured, decision)
+            audit = _describe_blank(measured.moments.channels) if decision is _BLANK else self._audit_strips(measured, decision)
             outcome = Outcome(decision.style, decision.row, decision.strength, decision.plan, audit, facts, decision.contrast)
             digest = self.target.digest(name)
         else:
@@ -192,12 +187,21 @@ class Recolour(ABC):
         return figures if self.output.full_audit else {name: figures[name] for name in figures if name != "loss"}
 
     def _audit_strips(self, measured: MeasuredStrips, decision: Decision) -> dict[str, Any] | None:
-        """Return the figures of an image in strips where they are known or wanted; they cost another pass over the file."""
-        if decision.plan is None or not (self.options.match.is_limited or self.output.full_audit):
+        """Return the figures of an image in strips where they are known or wanted; they cost more passes over the file."""
+        if decision.plan is None:
+            return _UNTOUCHED
+        if not (self.options.match.is_limited or self.output.full_audit):
             return None
         loss = measured.limits.loss(decision.plan)
         flags = [list(flag) for flag in add_loss(decision.plan.flags, loss)]
+        is_short = measured.source.dtype.kind == "u" and not self.output.full_audit  # as for whole images
+        if not is_short and measured.is_changed_part_blank():
+            flags = [[*flag, "blank"] for flag in flags]
         return {"clipped_overall": measured.limits.count_clipped(decision.plan), "flags": flags} | loss.figures()
+
+    def _keeps_strips(self, item: Item, measured: MeasuredStrips) -> bool:
+        """Return whether an image in strips stays as it is because it is blank."""
+        return self.may_keep(item) and are_strips_blank(measured.source, self.options.mask, measured.moments)
 
     def may_keep(self, item: Item) -> bool:  # noqa: ARG002 - for tiles that are mapped with their slide
         """Return whether this image stays as it is if it is blank.
@@ -277,6 +281,8 @@ class Augment(Recolour):
         draw = aug.draw(item.key, epoch=copy, label=item.label, domain=item.domain)
         if draw is None:
             return Decision(False), {}
+        if self._keeps_strips(item, measured):
+            return _BLANK, {}
         styles = [style.goal for style in (draw.style, *draw.alternatives)]
         return aug.decision_of(draw, measured.fit(styles, self.options.match.at_strength(draw.strength))), {}
 
@@ -343,6 +349,8 @@ class Harmonise(Recolour):
 
     def plan_strips(self, item: Item, measured: MeasuredStrips, copy: int) -> tuple[Decision, dict[str, Any]]:  # noqa: ARG002
         """Decide from the moments of the image, or from those of its group."""
+        if self._keeps_strips(item, measured):
+            return _BLANK, {"gate": self.harmoniser.facts_of(Judgement("blank", 0.0))}
         content = measured.moments if self.pooled is None else self.pooled[group_of(item)]
         judgement = self.harmoniser.judge(content)
         facts = {"gate": self.harmoniser.facts_of(judgement)}
