@@ -1,4 +1,4 @@
-"""Give an image the colour statistics of another one: exactly, fast, and with a record of what was done.
+"""Give an image the colour statistics of another one: fast, repeatably, and with a record of what was done.
 
 >>> import numpy as np
 >>> import recolorist as rc

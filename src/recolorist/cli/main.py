@@ -34,7 +34,7 @@ __all__ = ["app", "demo", "main"]
 
 _STUDIO = "studio.html"  # beside the page of the demonstration
 
-app = App(help="Exact, fast and auditable colour matching for images.")
+app = App(help="Reproducible, fast and auditable colour matching for images.")
 
 
 def _version(*, show: bool) -> None:
@@ -52,7 +52,7 @@ _Json = Annotated[bool, typer.Option("--json", help="Print the tables as JSON in
 
 @app.callback()
 def _options(*, version: _Version = False) -> None:
-    """Exact, fast and auditable colour matching for images."""
+    """Reproducible, fast and auditable colour matching for images."""
 
 
 @app.command()
