@@ -287,9 +287,9 @@ static size_t map_u8_simd(const uint8_t *p, uint8_t *o, size_t pixels, int chann
     (void)p, (void)o, (void)pixels, (void)channels, (void)tables, (void)m;
     return 0; /* pixels done */
 }
-static int sums_f32_3_simd(const float *p, size_t pixels, double *sums, double *lows, double *highs)
+static int sums_f32_simd(const float *p, size_t pixels, int channels, double *sums, double *lows, double *highs)
 {
-    (void)p, (void)pixels, (void)sums, (void)lows, (void)highs;
+    (void)p, (void)pixels, (void)channels, (void)sums, (void)lows, (void)highs;
     return 0;
 }
 static size_t map_f32_simd(const float *p, float *o, size_t values, const Map *m)

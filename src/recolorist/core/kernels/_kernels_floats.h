@@ -144,16 +144,19 @@ CLONED static double dot_block(const double *x, const double *y, size_t n)
 
 /* ---- which of them ------------------------------------------------------------------------------------------------- */
 
-static int sums_f32_3_simd(const float *p, size_t pixels, double *sums, double *lows, double *highs); /* returns whether it was done */
+/* For one and three channels; returns whether it was done. */
+static int sums_f32_simd(const float *p, size_t pixels, int channels, double *sums, double *lows, double *highs);
 
 /* `planes` has room for BLOCK pixels. */
 static void sums_float(const void *data, int itemsize, size_t pixels, int channels, double *planes, double *sums, double *lows,
                        double *highs)
 {
-    if (channels == 1 && itemsize == 4) sums_woven_f32_1(data, pixels, sums, lows, highs);
+    if (channels == 1 && itemsize == 4) {
+        if (!sums_f32_simd(data, pixels, 1, sums, lows, highs)) sums_woven_f32_1(data, pixels, sums, lows, highs);
+    }
     else if (channels == 1) sums_woven_f64_1(data, pixels, sums, lows, highs);
     else if (channels == 3 && itemsize == 4) {
-        if (!sums_f32_3_simd(data, pixels, sums, lows, highs)) sums_woven_f32_3(data, pixels, sums, lows, highs);
+        if (!sums_f32_simd(data, pixels, 3, sums, lows, highs)) sums_woven_f32_3(data, pixels, sums, lows, highs);
     }
     else if (channels == 3) sums_woven_f64_3(data, pixels, sums, lows, highs);
     else {

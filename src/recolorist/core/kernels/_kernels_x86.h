@@ -148,43 +148,55 @@ static size_t map_f32_simd(const float *p, float *o, size_t values, const Map *m
     return values / 24 * 24;
 }
 
-/* sums_woven_f32_3 with the extremes in the same loop. The order of the sums is part of their definition. */
-WIDE_FLOATS static void sums_f32_3_wide(const float *p, size_t pixels, double *sums, double *lows, double *highs)
+/* sums_woven_f32_1 and _3 with the extremes in the same loop. The order of the sums is part of their definition. `channels` is a
+ * constant in each caller. */
+WIDE_FLOATS static inline __attribute__((always_inline)) void sums_f32_wide(const float *p, size_t pixels, double *sums,
+                                                                            double *lows, double *highs, const int channels)
 {
-    enum { N = 3 * FLOAT_LANES };
     __m512 a[3], b[3];
-    float low[N], high[N];
-    for (int i = 0; i < 3; i++) a[i] = _mm512_set1_ps(HUGE_VALF), b[i] = _mm512_set1_ps(-HUGE_VALF);
+    float low[3 * FLOAT_LANES], high[3 * FLOAT_LANES];
+    size_t left = 0; /* values in the end that fill no vector */
+    for (int i = 0; i < channels; i++) a[i] = _mm512_set1_ps(HUGE_VALF), b[i] = _mm512_set1_ps(-HUGE_VALF);
     while (pixels) {
         size_t todo = pixels < BLOCK ? pixels : BLOCK;
-        double s[N];
+        double s[3 * FLOAT_LANES];
         __m512d t[6];
-        for (int i = 0; i < 6; i++) t[i] = _mm512_setzero_pd();
+        for (int i = 0; i < 2 * channels; i++) t[i] = _mm512_setzero_pd();
         pixels -= todo;
-        for (; todo >= FLOAT_LANES; todo -= FLOAT_LANES, p += N) {
-            for (int i = 0; i < 3; i++) {
+        for (; todo >= FLOAT_LANES; todo -= FLOAT_LANES, p += FLOAT_LANES * channels) {
+            for (int i = 0; i < channels; i++) {
                 const __m512 v = _mm512_loadu_ps(p + 16 * i);
                 a[i] = _mm512_min_ps(v, a[i]), b[i] = _mm512_max_ps(v, b[i]); /* the second where the first is no number */
             }
-            for (int i = 0; i < 6; i++) t[i] = _mm512_add_pd(t[i], _mm512_cvtps_pd(_mm256_loadu_ps(p + 8 * i)));
+            for (int i = 0; i < 2 * channels; i++) t[i] = _mm512_add_pd(t[i], _mm512_cvtps_pd(_mm256_loadu_ps(p + 8 * i)));
         }
-        for (int i = 0; i < 6; i++) _mm512_storeu_pd(s + 8 * i, t[i]);
-        for (size_t j = 0; j < 3 * todo; j++) { /* what is left in the end */
-            const double v = p[j];
-            s[j] += v, lows[j % 3] = v < lows[j % 3] ? v : lows[j % 3], highs[j % 3] = v > highs[j % 3] ? v : highs[j % 3];
-        }
-        for (int c = 0; c < 3; c++) sums[c] += add_lanes(s + c, 3);
+        for (int i = 0; i < 2 * channels; i++) _mm512_storeu_pd(s + 8 * i, t[i]);
+        left = channels * todo;
+        for (size_t j = 0; j < left; j++) s[j] += (double)p[j];
+        for (int c = 0; c < channels; c++) sums[c] += add_lanes(s + c, channels);
     }
-    for (int i = 0; i < 3; i++) _mm512_storeu_ps(low + 16 * i, a[i]), _mm512_storeu_ps(high + 16 * i, b[i]);
-    for (int j = 0; j < N; j++) {
-        lows[j % 3] = low[j] < lows[j % 3] ? low[j] : lows[j % 3];
-        highs[j % 3] = high[j] > highs[j % 3] ? high[j] : highs[j % 3];
+    for (int i = 0; i < channels; i++) _mm512_storeu_ps(low + 16 * i, a[i]), _mm512_storeu_ps(high + 16 * i, b[i]);
+    for (int j = 0; j < FLOAT_LANES * channels; j++) {
+        const int c = j % channels;
+        lows[c] = low[j] < lows[c] ? low[j] : lows[c], highs[c] = high[j] > highs[c] ? high[j] : highs[c];
+    }
+    for (size_t j = 0; j < left; j++) {
+        const int c = (int)j % channels;
+        lows[c] = p[j] < lows[c] ? p[j] : lows[c], highs[c] = p[j] > highs[c] ? p[j] : highs[c];
     }
 }
+WIDE_FLOATS static void sums_f32_wide_1(const float *p, size_t pixels, double *sums, double *lows, double *highs)
+{
+    sums_f32_wide(p, pixels, sums, lows, highs, 1);
+}
+WIDE_FLOATS static void sums_f32_wide_3(const float *p, size_t pixels, double *sums, double *lows, double *highs)
+{
+    sums_f32_wide(p, pixels, sums, lows, highs, 3);
+}
 
-static int sums_f32_3_simd(const float *p, size_t pixels, double *sums, double *lows, double *highs)
+static int sums_f32_simd(const float *p, size_t pixels, int channels, double *sums, double *lows, double *highs)
 {
     if (simd_level() < 2) return 0;
-    sums_f32_3_wide(p, pixels, sums, lows, highs);
+    (channels == 1 ? sums_f32_wide_1 : sums_f32_wide_3)(p, pixels, sums, lows, highs);
     return 1;
 }
