@@ -88,7 +88,7 @@ class TestAnyStrips:
 
 def stored(path: Path, image: NDArray[Any], **options: Any) -> Path:
     tifffile = pytest.importorskip("tifffile")
-    tifffile.imwrite(path, image, photometric="rgb", **options)
+    tifffile.imwrite(path, image, photometric="rgb" if image.ndim == 3 else "minisblack", **options)
     return path
 
 
@@ -306,6 +306,16 @@ class TestBlank:
         empty = ArrayStrips(np.zeros((0, 5, 3), np.uint8))
         with pytest.raises(ImageError, match="it has no rows"):
             count_strips(empty)
+
+
+@pytest.mark.parametrize("pyramid", [False, True])
+def test_a_grey_tiff_is_written_as_one_image(tmp_path: Path, image: NDArray[Any], pyramid: bool) -> None:
+    """Tifffile takes (H, W, 1) for H images of one column; then tiles were missing, and no grey TIFF could be written."""
+    source = stored(tmp_path / "a.tif", image[..., 1])
+    style = rc.StyleBank.build([picture(1)[..., 0]], split="train").save(tmp_path / "s.rcb")
+    match_file(source, style, tmp_path / "o.tif", reading=SMALL, pyramid=pyramid)
+    match_file(source, style, tmp_path / "w.tif")
+    assert np.array_equal(read_image(tmp_path / "o.tif"), read_image(tmp_path / "w.tif"))
 
 
 def test_an_image_that_lies_on_its_side_is_refused_and_nothing_is_written(tmp_path: Path) -> None:

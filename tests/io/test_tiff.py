@@ -292,6 +292,15 @@ class TestBands:
             assert {"ImageDescription", "Software", "DateTime"}.isdisjoint(page.tags)
         assert np.array_equal(read_image(tmp_path / "o.tif"), image)
 
+    @pytest.mark.parametrize("pyramid", [False, True])
+    def test_grey_is_one_image(self, tmp_path: Path, pyramid: bool) -> None:
+        """Tifffile takes (H, W, 1) for H images of one column."""
+        image = picture(0, (613, 401))[..., :1]
+        write_tiff(tmp_path / "o.tif", iter(np.array_split(image, 5)), ArrayStrips(image), pyramid=pyramid)
+        with tifffile.TiffFile(tmp_path / "o.tif") as file:
+            assert [level.shape for level in file.series[0].levels] == [(613, 401), (307, 201)][: 1 + pyramid]
+        assert np.array_equal(read_image(tmp_path / "o.tif"), image[..., 0])
+
     @pytest.mark.parametrize("heights", [[600], [1] * 600, [255, 1, 300, 44], [256, 256, 88]])
     def test_tiles_do_not_depend_on_the_bands(self, heights: list[int]) -> None:
         image = picture(0, (600, 300))

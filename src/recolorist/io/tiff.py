@@ -275,9 +275,10 @@ def write_tiff(path: Path, bands: Iterator[NDArray[Any]], like: Strips, *, pyram
         Spool(path.parent, like.shape, like.dtype, enabled=pyramid) as spool,
         tifffile.TiffWriter(path, bigtiff=big) as writer,
     ):
-        writer.write(split_tiles(spool.through(bands)), shape=like.shape, dtype=like.dtype, subifds=spool.count, **facts)
-        for shape, rows in spool.levels():
-            writer.write(split_tiles(rows), shape=shape, dtype=like.dtype, subfiletype=1, **facts)
+        tiles, shape = split_tiles(spool.through(bands)), _file_shape(like.shape)
+        writer.write(tiles, shape=shape, dtype=like.dtype, subifds=spool.count, **facts)
+        for level, rows in spool.levels():
+            writer.write(split_tiles(rows), shape=_file_shape(level), dtype=like.dtype, subfiletype=1, **facts)
 
 
 def split_tiles(bands: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
@@ -313,6 +314,11 @@ def _row_of_tiles(rows: NDArray[Any]) -> Iterator[NDArray[Any]]:
         full = np.zeros((TILE, TILE, rows.shape[2]), rows.dtype)
         full[: piece.shape[0], : piece.shape[1]] = piece
         yield full
+
+
+def _file_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a shape as tifffile takes it: (H, W, 1) would be H images of one column."""
+    return shape[:2] if shape[2] == 1 else shape
 
 
 def _facts(shape: tuple[int, ...]) -> dict[str, Any]:
