@@ -77,6 +77,17 @@ def test_grey_becomes_colour_for_a_colour_bank(tmp_path: Path, stored: int) -> N
     assert np.array_equal(read_image(tmp_path / "out" / "a.png"), expected)
 
 
+@pytest.mark.parametrize("form", ["YBR_FULL", "YBR_FULL_422"])
+@pytest.mark.parametrize(("kind", "stored"), [(np.uint8, 7), (np.uint16, 8), (np.uint16, 12)])
+def test_ybr_of_other_than_eight_bits_is_refused(tmp_path: Path, kind: type[Any], stored: int, form: str) -> None:
+    """Pydicom takes 128 for no colour in any case: a grey of 20 in 7 bits was read as red 0, green 88, blue 0."""
+    pixels = np.full((4, 4, 3), 2 ** (stored - 1), kind)
+    pixels[..., 0] = 20
+    data = pixels if form == "YBR_FULL" else pixels[..., :2]
+    with pytest.raises(ImageError, match=f"{form} with {stored} bits stored of {8 * pixels.itemsize}"):
+        read_image(save_dicom(tmp_path / "a.dcm", pixels, stored, form, PixelData=data.tobytes()))
+
+
 def test_colour(tmp_path: Path) -> None:
     assert np.array_equal(read_image(save_dicom(tmp_path / "a.dcm", picture(), 8, "RGB")), picture())
 

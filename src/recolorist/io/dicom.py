@@ -53,7 +53,7 @@ def read_dicom(path: Path, reading: Reading) -> Picture:
         form = str(_require(data, "PhotometricInterpretation"))
         _refuse_unsupported(data, form, frames)
         _refuse_rescaled(data)
-        high = 2 ** _bits_stored(data) - 1
+        high = 2 ** _bits_stored(data, form) - 1
         _refuse_other_inside(data, pydicom)
         # not raw: YBR_FULL is turned into RGB; unused bits are not cleared, so that a wrong header is noticed below
         pixels = np.asarray(pydicom.pixels.pixel_array(data, raw=False, correct_unused_bits=False))
@@ -77,11 +77,12 @@ def _refuse_unsupported(data: Any, form: str, frames: int) -> None:
         raise ImageError(f"it declares {samples} samples a pixel, and {form} has {_ACCEPTED[form]}; mend its header first")
 
 
-def _bits_stored(data: Any) -> int:
+def _bits_stored(data: Any, form: str) -> int:
     """Return the bits of a pixel that hold its value.
 
     Raises:
-        ImageError: If they are not the lowest bits of a pixel of 8 or 16 bits.
+        ImageError: If they are not the lowest bits of a pixel of 8 or 16 bits; or if colours of YBR have other than 8 bits, of
+            which pydicom takes 128 for no colour in any case.
     """
     allocated, stored = int(_require(data, "BitsAllocated")), int(_require(data, "BitsStored"))
     if allocated not in (8, 16) or not 1 <= stored <= allocated:
@@ -89,6 +90,8 @@ def _bits_stored(data: Any) -> int:
     highest = int(data.get("HighBit", stored - 1))
     if highest != stored - 1:
         raise ImageError(f"it declares the highest bit {highest} for {stored} bits stored; accepted is {stored - 1}")
+    if form.startswith("YBR") and (allocated, stored) != (8, 8):
+        raise ImageError(f"its colours are {form} with {stored} bits stored of {allocated}; accepted are 8 of 8, save it as RGB")
     return stored
 
 
