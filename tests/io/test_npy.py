@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,16 @@ class TestArchives:
         with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
             archive.writestr("x.npy", header((100, 100)) + b"\0" * 99)
         with pytest.raises(ImageError, match="more pixels than the archive holds"):
+            read_image(tmp_path / "a.npz")
+
+    def test_an_array_that_a_wrong_bit_hides_is_missed(self, tmp_path: Path) -> None:
+        """A comment of a wrong length swallows the entry that follows; then two arrays were read as one."""
+        np.savez(tmp_path / "a.npz", picture(), picture())
+        data = bytearray((tmp_path / "a.npz").read_bytes())
+        first, second = (match.start() for match in re.finditer(b"PK\1\2", data))
+        data[first + 32 : first + 34] = (len(data) - 22 - second).to_bytes(2, "little")
+        (tmp_path / "a.npz").write_bytes(data)
+        with pytest.raises(ImageError, match="declares 2 members and lists 1"):
             read_image(tmp_path / "a.npz")
 
     def test_broken(self, tmp_path: Path) -> None:

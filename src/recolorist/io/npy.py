@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from recolorist.errors import ImageError
 from recolorist.io.reading import Picture, Reading, display_path, refuse_dtype, refuse_huge_shape
 from recolorist.io.strips import Strips
+from recolorist.io.zips import refuse_lost_members
 
 __all__ = ["NpyStrips", "encode_npy", "npy_header", "npy_stack", "read_npy", "read_npz", "refuse_bomb", "write_npy"]
 
@@ -63,6 +64,7 @@ def read_npz(path: Path, reading: Reading) -> Picture:
         ImageError: It holds several arrays, no image, or more than it declares.
     """
     with zipfile.ZipFile(path) as archive:
+        refuse_lost_members(archive)
         names = archive.namelist()
         if len(names) != 1:
             raise ImageError(f"it holds {len(names)} arrays; an image file holds one. Collections go to `bank build` and `audit`")
