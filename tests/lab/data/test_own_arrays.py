@@ -85,7 +85,7 @@ def test_what_is_not_a_set_of_images_is_refused(arrays: Any, error: type[Excepti
 def test_an_archive_that_lost_members_is_refused(tmp_path: Path) -> None:
     """One wrong bit hid the groups, and patients were divided between training and test set."""
     path = tmp_path / "mine.npz"
-    arrays = {"images": IMAGES, "labels": np.arange(6) % 2, "groups": np.array(["one"] * 6)}
+    arrays: dict[str, Any] = {"images": IMAGES, "labels": np.arange(6) % 2, "groups": np.array(["one"] * 6)}
     np.savez(path, **arrays)
     data = bytearray(path.read_bytes())
     second = data.index(b"PK\1\2", data.index(b"PK\1\2") + 1)
