@@ -19,9 +19,8 @@ from recolorist_lab.data.cards import GIB
 __all__ = ["ArchiveError", "Caps", "Member", "OpenArchive", "open_tar", "open_zip"]
 
 _UNZIPPED: Final = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
-_ONE_READ: Final = (
-    4 << 20
-)  # headers are read in pieces of 512 bytes and we copy by the mebibyte: a larger ratio means a decompression bomb
+#: Headers are read in pieces of 512 bytes and we copy by the mebibyte, so one read that asks for more is a decompression bomb.
+_ONE_READ: Final = 4 << 20
 _METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 _ENTRY_BYTES: Final = 512  # of the directory at the end of a zip; real ones take about 150
 _ENCRYPTED: Final = 0x1
