@@ -25,7 +25,6 @@ from recolorist.core.blank import blank_map, is_blank
 from recolorist.core.clipping import clipped_share
 from recolorist.core.converted import are_levels
 from recolorist.core.gains import Flags, Pairs
-from recolorist.core.histograms import match_pixels
 from recolorist.core.image import OnNonFinite, Opened, open_image, open_mask
 from recolorist.core.limits import Fit, ImageLimits, fit_to_limits
 from recolorist.core.moments import Moments, level_pairs, measure_opened
@@ -205,6 +204,8 @@ def match_opened(
             raise StatisticsError(f"method={options.method!r} needs the style's pixels, and moments were given; pass the image")
         if options.blank == "keep" and is_blank(content, mask):
             return leave_blank(content, target)
+        from recolorist.core.histograms import match_pixels
+
         match_pixels(content, mask, *style, target, options)
         return None
     fit = plan_opened(content, mask, style, options, alternatives)

@@ -70,6 +70,8 @@ ON_REQUEST: Final = MappingProxyType(
         "recolorist.augment.recipe": "nothing: no cell asks what is recommended",
         "recolorist.bank.json_form": "nothing: no cell reads or writes a bank as JSON",
         "recolorist.bank.style_bank": "styles from a bank",
+        "recolorist.core.histograms": "a histogram method",
+        "recolorist.core.kernels.fallback_ranks": "a histogram method",
         "recolorist.io": "images in files; synthetic ones are in memory",
         "recolorist.torch": "batches of tensors",
         "recolorist_lab.assets.weights": "networks that do not begin with random weights",

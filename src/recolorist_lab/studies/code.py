@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from recolorist.core.match import MATCHERS
 from recolorist_lab.augmentations.table import AUGMENTATIONS, Family, parse
 from recolorist_lab.baselines.registry import METHODS
 from recolorist_lab.data import synthetic
@@ -14,14 +15,15 @@ from recolorist_lab.data.named import DATASETS
 from recolorist_lab.metrics.evaluation import MODULES, with_parts
 from recolorist_lab.training.algorithms import module_of
 
-__all__ = ["code_of_classify", "code_of_data", "code_of_runtime", "code_of_spaces", "code_of_train", "code_of_transfer"]
+__all__ = ["code_of_check", "code_of_classify", "code_of_cost", "code_of_data", "code_of_runtime", "code_of_spaces", "code_of_train", "code_of_transfer"]
 
+_RANKS: Final = ("recolorist.core.histograms", "recolorist.core.kernels.fallback_ranks")
 _FAMILIES: Final[dict[Family, tuple[str, ...]]] = {
     "nothing": (),
     "torchvision": ("recolorist_lab.augmentations.heuristics",),
     "targeted": ("recolorist_lab.augmentations.targeted",),
     "colorist": ("recolorist_lab.augmentations.colour", "recolorist.augment.colorist"),
-    "histogram": ("recolorist_lab.augmentations.colour",),
+    "histogram": ("recolorist_lab.augmentations.colour", *_RANKS),
     "hed": ("recolorist_lab.augmentations.hed",),
     "camera": ("recolorist_lab.augmentations.camera",),
     "plugin": (),  # its own module is named
@@ -80,7 +82,7 @@ def code_of_runtime(config: Any) -> tuple[str, ...]:
 
 
 def code_of_spaces(config: Any) -> tuple[str, ...]:
-    """Name the code of the metrics.
+    """Name the code of a histogram method and of the metrics.
 
     Args:
         config: The configuration of the cell.
@@ -88,7 +90,33 @@ def code_of_spaces(config: Any) -> tuple[str, ...]:
     Returns:
         Names of modules.
     """
-    return (*_metrics(config), *code_of_data(config))
+    ranks = _RANKS if MATCHERS[config.method].needs_pixels else ()
+    return (*ranks, *_metrics(config), *code_of_data(config))
+
+
+def code_of_cost(config: Any) -> tuple[str, ...]:
+    """Name the code of the methods whose time is measured.
+
+    Args:
+        config: The configuration of the cell.
+
+    Returns:
+        Names of modules.
+    """
+    ranks = _RANKS if any(MATCHERS[method].needs_pixels for method in config.methods) else ()
+    return (*ranks, *code_of_data(config))
+
+
+def code_of_check(config: Any) -> tuple[str, ...]:
+    """Name the code of the method that is checked.
+
+    Args:
+        config: The configuration of the cell.
+
+    Returns:
+        Names of modules.
+    """
+    return _RANKS if MATCHERS[config.method].needs_pixels else ()
 
 
 def code_of_transfer(config: Any) -> tuple[str, ...]:

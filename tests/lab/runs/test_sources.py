@@ -94,6 +94,7 @@ WITH_THE_LIBRARY = set(
 )
 #: The compiled loops have no source; the NumPy fallback gives the same bits and stands for them.
 COMPILED = {"recolorist.core.kernels._kernels"}
+WITH_THE_LIBRARY |= {"recolorist.core.kernels.fallback_ranks"}  # the fallback of loops that are compiled, loaded without a compiler only
 
 
 class TestSources:
@@ -118,6 +119,12 @@ class TestSources:
         assert {"recolorist.io.images", "recolorist.io.pillow"} <= names
         assert names <= counted("properties", values)
         assert all(name.startswith("recolorist.io.") for name in counted("properties", values) - names)  # other formats
+
+    @pytest.mark.parametrize("kind", ["spaces", "transfer_check", "transfer_cost"])
+    def test_of_a_histogram_method_have_its_module(self, kind: str) -> None:
+        ranks = {"recolorist.core.histograms", "recolorist.core.kernels.fallback_ranks"}
+        option, method = ("methods", ["histogram"]) if kind == "transfer_cost" else ("method", "histogram")
+        assert counted(kind, SMALL[kind] | {option: method}) - counted(kind, SMALL[kind]) == ranks
 
     def test_of_every_network_have_its_parts(self) -> None:
         modules = [method.module for method in METHODS.values()]

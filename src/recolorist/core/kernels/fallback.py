@@ -8,7 +8,8 @@ more than about a megabyte beside its output.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,10 @@ from recolorist.core.kernels.fallback_converted import (
 from recolorist.core.kernels.fallback_math import clip
 from recolorist.core.kernels.fallback_pairs import exact_pairs, exact_rows, float_pairs
 from recolorist.core.kernels.fallback_philox import first_random
-from recolorist.core.kernels.fallback_ranks import hsi_levels, match_counts, match_shares, mix_whole, strict_order
 from recolorist.core.kernels.fallback_transport import exponential, mixed_variances, product, transport
+
+if TYPE_CHECKING:
+    from recolorist.core.kernels.fallback_ranks import hsi_levels, match_counts, match_shares, mix_whole, strict_order
 
 __all__ = [
     "affine",
@@ -64,9 +67,18 @@ __all__ = [
     "transport",
 ]
 
+# loaded when a histogram method asks for them: a study that uses none does not depend on how pixels are ranked
+_RANKS: Final = ("hsi_levels", "match_counts", "match_shares", "mix_whole", "strict_order")
 _PIECE = 24_576  # values per step: 192 KiB of float64, which stays in the second-level cache
 _BLOCK = 4096  # must equal BLOCK in _kernels.c
 _LANES = 16  # must equal FLOAT_LANES in _kernels.c
+
+
+def __getattr__(name: str) -> Any:
+    """Load the loops that rank pixels on first use."""
+    if name in _RANKS:
+        return getattr(import_module("recolorist.core.kernels.fallback_ranks"), name)
+    raise AttributeError(f"module 'recolorist.core.kernels.fallback' has no attribute {name!r}")
 
 
 def moments_integer(pixels: NDArray[Any], itemsize: int, channels: int, reach: int) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from recolorist_lab.data.named import data_of
 from recolorist_lab.runs.kind import Heading, Kind
-from recolorist_lab.studies.code import code_of_data, code_of_spaces
+from recolorist_lab.studies.code import code_of_cost, code_of_spaces
 from recolorist_lab.studies.spaces import cost
 from recolorist_lab.studies.spaces.cell import Spaces, run
 
@@ -43,4 +43,4 @@ SPACES: Final = Kind(
     seconds=_seconds,
     show=_show,
 )
-TRANSFER_COST: Final = Kind(cost.TransferCost, cost.run, data=data_of, code=code_of_data, show=_show_cost)
+TRANSFER_COST: Final = Kind(cost.TransferCost, cost.run, data=data_of, code=code_of_cost, show=_show_cost)
