@@ -15,7 +15,16 @@ from recolorist_lab.data.named import DATASETS
 from recolorist_lab.metrics.evaluation import MODULES, with_parts
 from recolorist_lab.training.algorithms import module_of
 
-__all__ = ["code_of_check", "code_of_classify", "code_of_cost", "code_of_data", "code_of_runtime", "code_of_spaces", "code_of_train", "code_of_transfer"]
+__all__ = [
+    "code_of_check",
+    "code_of_classify",
+    "code_of_cost",
+    "code_of_data",
+    "code_of_runtime",
+    "code_of_spaces",
+    "code_of_train",
+    "code_of_transfer",
+]
 
 _RANKS: Final = ("recolorist.core.histograms", "recolorist.core.kernels.fallback_ranks")
 _FAMILIES: Final[dict[Family, tuple[str, ...]]] = {

@@ -94,7 +94,8 @@ WITH_THE_LIBRARY = set(
 )
 #: The compiled loops have no source; the NumPy fallback gives the same bits and stands for them.
 COMPILED = {"recolorist.core.kernels._kernels"}
-WITH_THE_LIBRARY |= {"recolorist.core.kernels.fallback_ranks"}  # the fallback of loops that are compiled, loaded without a compiler only
+#: Loaded only where the loops are not compiled.
+WITH_THE_LIBRARY |= {"recolorist.core.kernels.fallback_ranks"}
 
 
 class TestSources:
