@@ -21,7 +21,7 @@ from recolorist import studio
 from recolorist.augment.samplers import own_style_by
 from recolorist.bank.style_bank import StyleBank
 from recolorist.core.blank import blank_map, is_blank
-from recolorist.core.histograms import match_levels, working_channels
+from recolorist.core.histograms import match_levels
 from recolorist.core.image import open_image
 from recolorist.core.kernels.fallback_math import natural_log, power_of_e
 from recolorist.core.spaces import SPACES, mix_channels
@@ -41,6 +41,7 @@ from tests.browser.pairs import (
     noise,
     slides,
 )
+from tests.core.contracts import channels_of
 from tests.full import full
 from tests.golden import cases as golden
 
@@ -175,7 +176,7 @@ def test_histograms_of_many_colours_give_the_same_bytes(tmp_path: Path) -> None:
 def unclipped(one: Settings, content: Bytes, style: Bytes) -> NDArray[np.float64]:
     """Histogram matching of whole numbers in a linear space, rounded but not held in the range."""
     inside, style_inside = one.masks(content, style)
-    pairs = zip(working_channels(open_image(content), one.space), working_channels(open_image(style), one.space), strict=True)
+    pairs = zip(channels_of(content, one.space), channels_of(style, one.space), strict=True)
     moved = []
     for (values, unit), (goal, _) in pairs:
         matched = match_levels(values, inside, goal.ravel() if style_inside is None else goal[style_inside], unit)

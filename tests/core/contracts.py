@@ -11,10 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recolorist.core import kernels
+from recolorist.core.histograms import WorkingChannel, working_channels
+from recolorist.core.image import open_image
 
 KERNELS: Final = ("numpy", *(("c",) if kernels._compiled else ()))
 
 DTYPES: Final = ("uint8", "uint16", "float16", "float32", "float64")
+
+
+def channels_of(image: NDArray[Any], space: str) -> list[WorkingChannel]:
+    """The channels of an image as the histogram methods see them."""
+    opened = open_image(image)
+    return working_channels(opened, space, np.empty((opened.channels, *opened.array.shape[:2])))
 
 
 def _transposed(image: NDArray[Any]) -> NDArray[Any]:

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import recolorist as rc
-from recolorist.core.histograms import match_exactly, match_levels, working_channels
-from recolorist.core.image import open_image
+from recolorist.core.histograms import match_exactly, match_levels
 from recolorist.core.kernels.fallback_ranks import ring_sums
 from recolorist.core.spaces import SPACES
 from recolorist.errors import OptionError
 from tests.commands import shared_data
+from tests.core.contracts import channels_of
 
 METHODS = ("histogram", "exact_histogram")
 SAME = ("ycbcr", "ypbpr", "yuv")
@@ -84,7 +84,7 @@ def test_equal_hues_and_saturations_are_equal_to_the_last_bit(space: str, dtype:
     image = np.array(list(product(levels, repeat=3)), dtype)[None]
     exact = [ratios_of(pixel, space) for pixel in image[0]]
     for channel in (0, 1):
-        values = working_channels(open_image(image), space)[channel].values[0].tolist()
+        values = channels_of(image, space)[channel].values[0].tolist()
         by_ratio = dict(zip((ratio[channel] for ratio in exact), values, strict=True))
         assert values == [by_ratio[ratio[channel]] for ratio in exact]
         assert len(set(values)) == len(by_ratio)
@@ -131,8 +131,8 @@ class TestWholeNumbers:
     @pytest.mark.parametrize("space", ROWS)
     def test_equal_keys_go_to_equal_levels(self, space: str) -> None:
         content, style = noise(1, "uint8"), noise(2, "uint8")
-        channels = working_channels(open_image(content), space)
-        chosen = working_channels(open_image(style), space)
+        channels = channels_of(content, space)
+        chosen = channels_of(style, space)
         for (values, _), (goal, _), row in zip(channels, chosen, ROWS[space], strict=True):
             assert values.ravel().tolist() == keys(content, row)
             matched = match_levels(values, None, goal.ravel()).ravel()
@@ -142,7 +142,7 @@ class TestWholeNumbers:
     @pytest.mark.parametrize(("space", "parts"), [("hsi", 3), ("hsv", 1)])
     def test_intensity_and_value_are_whole_numbers(self, space: str, parts: int) -> None:
         content = noise(1, "uint8")
-        values, unit = working_channels(open_image(content), space)[2]
+        values, unit = channels_of(content, space)[2]
         wide = content.astype(int)
         assert np.array_equal(values, wide.sum(axis=-1) if space == "hsi" else wide.max(axis=-1))
         assert (values.dtype.kind, unit) == ("i", parts * 255.0)

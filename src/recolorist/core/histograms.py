@@ -36,7 +36,6 @@ __all__ = [
 Mask = NDArray[np.bool_] | None
 Channel = NDArray[np.float64]
 
-_NARROW: Final = 2**31  # whole numbers from its negative on and below it fit into 32 bits
 _NOISE: Final = 1e-7  # of the largest value: coefficients are published to eight digits, and 16-bit levels lie further apart
 
 
@@ -103,8 +102,11 @@ def _match_by_channel(
     content: Opened, mask: Mask, style: Opened, style_mask: Mask, target: NDArray[Any], options: MatchOptions
 ) -> None:
     """Take the channels of the space, match each, convert back."""
-    matched, units = np.empty((content.channels, *content.array.shape[:2])), []
-    pairs = zip(working_channels(content, options.space), working_channels(style, options.space), strict=True)
+    planes, style_planes = (np.empty((opened.channels, *opened.array.shape[:2])) for opened in (content, style))
+    units = []
+    pairs = zip(
+        working_channels(content, options.space, planes), working_channels(style, options.space, style_planes), strict=True
+    )
     for c, ((values, unit), (goal, style_unit)) in enumerate(pairs):
         chosen = goal.ravel() if style_mask is None else goal[style_mask]
         if unit != style_unit:  # both finite: a space needs a range, and in RGB both have one or neither
@@ -114,19 +116,19 @@ def _match_by_channel(
             goal_values = match_levels(values, mask, chosen, smallest)
         else:
             goal_values = match_exactly(values, mask, chosen, smallest, by_position=options.ties == "position")
-        matched[c] = goal_values if options.strength == 1 else values + options.strength * (goal_values - values)
+        planes[c] = goal_values if options.strength == 1 else values + options.strength * (goal_values - values)
         units.append(unit)
     if options.space == "rgb":
-        for c, plane in enumerate(matched):
+        for c, plane in enumerate(planes):
             write_floats(content, target[..., c], plane, limits(content, clip=options.clip))
     else:
-        _join_planes(content, target, matched, units, options)
+        _join_planes(content, target, planes, units, options)
     if options.method == "exact_histogram":
         keep_outside(content, target, mask)  # pixels outside have no rank
 
 
 def _join_planes(
-    content: Opened, target: NDArray[Any], matched: NDArray[np.float64], units: list[float], options: MatchOptions
+    content: Opened, target: NDArray[Any], planes: NDArray[np.float64], units: list[float], options: MatchOptions
 ) -> None:
     """Convert planes in the units of a space back to RGB, and store them."""
     space, kind = SPACES[options.space], "d" if content.kind == "e" else content.kind
@@ -134,7 +136,7 @@ def _join_planes(
     if space.basis is None:
         for c, unit in enumerate(units):
             if unit != 1.0:
-                matched[c] /= unit
+                planes[c] /= unit
         mixing: tuple[list[float], list[float]] = ([], [])
     else:
         mixing = (units, space.basis.inverse.ravel().tolist())
@@ -143,7 +145,7 @@ def _join_planes(
         target if straight else np.empty((*target.shape[:2], 3), np.float64 if kind == "d" else target.dtype.newbyteorder("="))
     )
     name = options.space if space.basis is None else ""
-    kernels.loops.join(matched, joined, kind, joined.shape[-1], name, content.data_range, bounds, mixing)
+    kernels.loops.join(planes, joined, kind, joined.shape[-1], name, content.data_range, bounds, mixing)
     if not straight:
         with np.errstate(over="ignore"):
             target[..., :3] = joined
@@ -156,12 +158,13 @@ class WorkingChannel(NamedTuple):
     unit: float  #: the number that stands for 1 in the basis of the space; in RGB the range of the image
 
 
-def working_channels(opened: Opened, space: str) -> list[WorkingChannel]:
+def working_channels(opened: Opened, space: str, planes: NDArray[np.float64]) -> list[WorkingChannel]:
     """Return the channels of an image in a space; whole numbers wherever the algebra gives such, unusable pixels as zero.
 
     Args:
         opened: The image.
         space: A key of :data:`recolorist.SPACES`.
+        planes: The memory that the channels are written to, shaped (channels, H, W); whole numbers take it as int64.
 
     Returns:
         The channels. Of a linear space they are those of its basis, without scale and offset.
@@ -169,39 +172,38 @@ def working_channels(opened: Opened, space: str) -> list[WorkingChannel]:
     Example:
         >>> from recolorist.core.image import open_image
         >>> image = open_image(np.array([[[10, 20, 30]]], np.uint8))
-        >>> [int(values[0, 0]) for values, _ in working_channels(image, "yuv")]
+        >>> [int(values[0, 0]) for values, _ in working_channels(image, "yuv", np.empty((3, 1, 1)))]
         [18150, 11850, -8150]
     """
-    colour, high = opened.colour, opened.data_range
+    colour, high, whole = opened.colour, opened.data_range, planes.view(np.int64)
     if space == "rgb":
-        pixels = colour if opened.is_integer else np.where(np.isfinite(colour), colour, 0)
-        work = np.int64 if opened.is_integer else np.float64
-        return [WorkingChannel(pixels[..., c].astype(work), high) for c in range(opened.channels)]
+        into: NDArray[Any] = whole if opened.is_integer else planes
+        into[...] = np.moveaxis(colour if opened.is_integer else np.where(np.isfinite(colour), colour, 0), -1, 0)
+        return [WorkingChannel(plane, high) for plane in into]
     chosen = SPACES[space]
     if chosen.whole is not None and opened.is_integer:
-        whole = _mix_whole(opened, chosen.whole.rows.tolist())
+        _mix_whole(opened, chosen.whole.rows.tolist(), whole)
         return [WorkingChannel(plane, chosen.whole.denominator * high) for plane in whole]
     if chosen.basis is None:
-        planes = _split_pixels(opened, space)
+        _split_pixels(opened, space, planes)
     else:
-        planes = np.moveaxis(mix_channels(unit_pixels(opened, colour), chosen.basis.rows), -1, 0)
+        planes[...] = np.moveaxis(mix_channels(unit_pixels(opened, colour), chosen.basis.rows), -1, 0)
     channels = [WorkingChannel(plane, 1.0) for plane in planes]
     if opened.is_integer and space == "hsv":  # the largest channel as it is
-        channels[2] = WorkingChannel(planes[2].astype(np.int64), high)
+        whole[2] = planes[2]
+        channels[2] = WorkingChannel(whole[2], high)
     elif opened.is_integer and space == "hsi":
-        native, total = _native_pixels(opened), np.empty(planes.shape[1:], np.int64)
-        kernels.loops.hsi_levels(native, native.dtype.itemsize, native.shape[-1], planes[1], total)
-        channels[2] = WorkingChannel(total, 3 * high)
+        native = _native_pixels(opened)
+        kernels.loops.hsi_levels(native, native.dtype.itemsize, native.shape[-1], planes[1], whole[2])
+        channels[2] = WorkingChannel(whole[2], 3 * high)
     return channels
 
 
-def _mix_whole(opened: Opened, rows: list[list[int]]) -> NDArray[np.int64]:
-    """Return whole-number combinations of the channels of an integer image, shaped (rows, H, W)."""
+def _mix_whole(opened: Opened, rows: list[list[int]], planes: NDArray[np.int64]) -> None:
+    """Write whole-number combinations of the channels of an integer image, shaped (rows, H, W)."""
     native = _native_pixels(opened)
-    planes = np.empty((len(rows), *native.shape[:2]), np.int64)
     for row, plane in zip(rows, planes, strict=True):
         kernels.loops.mix_whole(native, native.dtype.itemsize, native.shape[-1], tuple(row), plane)
-    return planes
 
 
 def _native_pixels(opened: Opened) -> NDArray[Any]:
@@ -209,18 +211,16 @@ def _native_pixels(opened: Opened) -> NDArray[Any]:
     return np.ascontiguousarray(opened.array, dtype=opened.array.dtype.newbyteorder("="))
 
 
-def _split_pixels(opened: Opened, space: str) -> NDArray[np.float64]:
-    """Return the channels of a space that is not linear, shaped (3, H, W).
+def _split_pixels(opened: Opened, space: str, planes: NDArray[np.float64]) -> None:
+    """Write the channels of a space that is not linear, shaped (3, H, W).
 
     Hue and saturation of HSV and HSI are ratios, which do not depend on the unit. Those of integer images are taken from the
     levels themselves, so that ratios that are equal in algebra are equal in their last bits.
     """
     array = opened.array
     native = np.ascontiguousarray(array, dtype=np.float32 if opened.kind == "e" else array.dtype.newbyteorder("="))
-    planes = np.empty((3, *array.shape[:2]))
     white = 1.0 if opened.is_integer and space in ("hsv", "hsi") else opened.data_range
     kernels.loops.split(native, "f" if opened.kind == "e" else opened.kind, array.shape[-1], space, white, planes)
-    return planes
 
 
 def cdf_curve(levels: Channel, counts: NDArray[Any], style_levels: NDArray[Any], style_counts: NDArray[Any]) -> Channel:
@@ -271,10 +271,7 @@ def match_levels(values: NDArray[Any], inside: Mask, style: NDArray[Any], unit: 
     matched = np.empty(taken.shape)
     is_whole = taken.dtype.kind == "i" and goals.dtype.kind == "i"
     if not (is_whole and int(high) - int(low) < taken.size and kernels.loops.match_counts(taken, goals, matched)):
-        if is_whole and goals.min() >= -_NARROW and goals.max() < _NARROW:
-            goals = goals.astype(np.int32)  # sorted in half the time
-        ranked = np.sort(goals, axis=None)
-        kernels.loops.match_shares(taken, _kind_of(taken), ranked, _kind_of(ranked), matched, np.empty(taken.size, np.uint64))
+        kernels.loops.match_shares(taken, _kind_of(taken), goals, _kind_of(goals), matched)
     if inside is None:
         return matched
     levels, first = np.unique(taken, return_index=True)
@@ -314,16 +311,21 @@ def match_exactly(
     taken = values if inside is None else values[inside]
     if is_flat(taken.min(), taken.max(), unit):
         return np.full(values.shape, style.mean()) if inside is None else np.where(inside, style.mean(), values)
-    order = np.empty(count, np.uint64)
     mask = None if inside is None else np.ascontiguousarray(inside)
-    channel = _for_loops(values)
-    kernels.loops.strict_order(channel, _kind_of(channel), *values.shape, mask, by_position, order)
-    ranked = np.sort(style, axis=None)
+    order = _places_in_order(values, mask, count, by_position=by_position)
+    ranked = style.take(_places_in_order(style.reshape(1, -1), None, style.size, by_position=True))
     if style.size != count:
-        ranked = ranked[(2 * np.arange(count, dtype=np.int64) + 1) * style.size // (2 * count)]
+        ranked = ranked.take((2 * np.arange(count, dtype=np.int64) + 1) * style.size // (2 * count))
     result = np.empty(values.shape, ranked.dtype) if inside is None else values.astype(np.result_type(values, style))
-    result.reshape(-1)[order.view(np.int64)] = ranked
+    result.reshape(-1)[order] = ranked
     return result
+
+
+def _places_in_order(values: NDArray[Any], mask: Mask, count: int, *, by_position: bool) -> NDArray[np.int64]:
+    """Return the places of the pixels inside a mask in their strict order."""
+    places, channel = np.empty(count, np.uint64), _for_loops(values)
+    kernels.loops.strict_order(channel, _kind_of(channel), *values.shape, mask, by_position, places)
+    return places.view(np.int64)
 
 
 def _for_loops(values: NDArray[Any]) -> NDArray[Any]:
@@ -332,5 +334,5 @@ def _for_loops(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _kind_of(values: NDArray[Any]) -> str:
-    """Return the letter by which the loops know float64, int64 and int32."""
-    return "d" if values.dtype.kind == "f" else "q" if values.dtype.itemsize == 8 else "i"
+    """Return the letter by which the loops know float64 and int64."""
+    return "d" if values.dtype.kind == "f" else "q"

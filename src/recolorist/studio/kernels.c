@@ -98,40 +98,20 @@ EXPORT(join) void join(const double *planes, char *target, size_t n, int space)
     join_planes(planes, target, n, &f, 0.0, 255.0);
 }
 
-/* Sorts places by their keys; `spare` is as long. */
-static void sort_places(uint64_t *places, uint64_t *spare, size_t n, const Keys *keys)
-{
-    const int lost = write_keys(places, spare, n, keys, 0);
-    sort_numbers(places, spare, n);
-    settle_ties(places, spare, n, keys, 0, lost);
-    for (size_t k = 0; k < n; k++) places[k] = PLACE(places[k], keys);
-}
-
-static uint64_t key_of_value(const void *of, size_t place, int word)
-{
-    const double *v = of;
-    (void)word;
-    return key_of_float(v[place]);
-}
-
-EXPORT(order_values) void order_values(const double *values, size_t n, uint64_t *places, uint64_t *spare)
-{
-    const Keys keys = {key_of_value, values, 1, bit_length(n - 1)};
-    for (size_t k = 0; k < n; k++) places[k] = k;
-    sort_places(places, spare, n, &keys);
-}
-
 /* Coltuc's strict order of the pixels inside a mask, or of all; returns how many there are. */
 EXPORT(order_pixels)
 size_t order_pixels(const double *values, size_t height, size_t width, const uint8_t *mask, int by_position, uint64_t *places, uint64_t *spare,
                     uint64_t *first)
 {
-    Channel c = {NULL, values, (ptrdiff_t)height, (ptrdiff_t)width, by_position ? 1 : KEYS, 0, {0}, {0}, 0, NULL};
+    Channel c = {.floats = values, .height = (ptrdiff_t)height, .width = (ptrdiff_t)width, .keys = by_position ? 1 : KEYS};
     const Keys keys = keys_of_channel(&c, first);
     size_t n = 0;
     for (size_t k = 0; k < height * width; k++)
-        if (!mask || mask[k]) places[n++] = k;
-    sort_places(places, spare, n, &keys);
+        if (!mask || mask[k]) spare[n] = first[k], places[n++] = k;
+    const int lost = pack_all_keys(places, spare, n, keys.place_bits, 1);
+    sort_numbers(places, spare, n, keys.place_bits, bits_apart(n, 1));
+    settle_ties(places, spare, n, &keys, 0, lost);
+    for (size_t k = 0; k < n; k++) places[k] = PLACE(places[k], &keys);
     return n;
 }
 

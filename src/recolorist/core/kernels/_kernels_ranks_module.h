@@ -1,33 +1,12 @@
-/* What Python sees of ranking. Channels are int64 ("q") or float64 ("d"), the sorted values of a style also int32 ("i"); at most 2^32 - 1
- * pixels. */
+/* What Python sees of ranking. Channels are int64 ("q") or float64 ("d"), of at most 2^32 - 1 pixels. */
 
-static int refuse_values(const Py_buffer *view, const char *kinds, int kind, Py_ssize_t expected)
+static int refuse_values(const Py_buffer *view, int kind, Py_ssize_t expected)
 {
-    const Py_ssize_t size = kind == 'i' ? 4 : 8;
-    if (kind && strchr(kinds, kind) && view->len % size == 0 && view->len / size <= (Py_ssize_t)UINT32_MAX && view->len &&
-        (expected < 0 || view->len == expected * size))
+    if ((kind == 'q' || kind == 'd') && view->len % 8 == 0 && view->len / 8 <= (Py_ssize_t)UINT32_MAX && view->len &&
+        (expected < 0 || view->len == expected * 8))
         return 0;
     PyErr_SetString(PyExc_ValueError, "kind or size of the values out of range");
     return -1;
-}
-
-/* Sorts by NumPy, which has vector instructions for it and is faster than sort_numbers. */
-static int sort_array(PyObject *numbers)
-{
-    PyObject *done = PyObject_CallMethod(numbers, "sort", NULL);
-    Py_XDECREF(done);
-    return done ? 0 : -1;
-}
-
-/* Puts places in order of the upper bits of their keys; `numbers` is the object that `a` belongs to. Returns how many bits were left
- * out, or -1 if an exception was raised. */
-static int sort_pixels(PyObject *numbers, uint64_t *a, const uint64_t *keys, size_t n, int place_bits)
-{
-    int lost;
-    Py_BEGIN_ALLOW_THREADS
-    lost = pack_all_keys(a, keys, n, place_bits);
-    Py_END_ALLOW_THREADS
-    return sort_array(numbers) < 0 ? -1 : lost;
 }
 
 /* strict_order(values, kind, height, width, mask, by_position, numbers): mask is a buffer of bytes, or None; numbers, an array of uint64
@@ -36,17 +15,19 @@ static PyObject *py_strict_order(PyObject *self, PyObject *args)
 {
     Py_buffer view, inside = {0}, places;
     PyObject *values, *mask, *numbers, *result = NULL;
-    int kind, by_position, lost;
+    int kind, by_position;
     Py_ssize_t height, width;
     if (!PyArg_ParseTuple(args, "OCnnOpO", &values, &kind, &height, &width, &mask, &by_position, &numbers)) return NULL;
     if (borrow(values, &view, 0) < 0) return NULL;
-    if (refuse_values(&view, "qd", kind, height * width) == 0 && (mask == Py_None || borrow(mask, &inside, 0) == 0)) {
+    if (refuse_values(&view, kind, height * width) == 0 && (mask == Py_None || borrow(mask, &inside, 0) == 0)) {
         if (borrow(numbers, &places, 1) == 0) {
             const uint8_t *chosen = inside.buf;
             const size_t pixels = (size_t)(height * width), room = (size_t)places.len / 8;
             uint64_t *a = places.buf, *spare = PyMem_Malloc((pixels + room) * sizeof *spare);
             size_t n = 0;
-            Channel c = {kind == 'q' ? view.buf : NULL, kind == 'd' ? view.buf : NULL, height, width, by_position ? 1 : KEYS, 0, {0}, {0}, 0, NULL};
+            Channel c = {.height = height, .width = width, .keys = by_position ? 1 : KEYS};
+            if (kind == 'q') c.whole = view.buf;
+            else c.floats = view.buf;
             if (!spare) PyErr_NoMemory();
             else if (chosen && inside.len != (Py_ssize_t)pixels) PyErr_SetString(PyExc_ValueError, "mask has the wrong size");
             else {
@@ -54,11 +35,13 @@ static PyObject *py_strict_order(PyObject *self, PyObject *args)
                 for (size_t k = 0; k < pixels; k++)
                     if ((!chosen || chosen[k]) && n++ < room) a[n - 1] = k, spare[n - 1] = c.first[k];
                 if (n != room) PyErr_SetString(PyExc_ValueError, "numbers has the wrong size");
-                else if ((lost = sort_pixels(numbers, a, spare, n, keys.place_bits)) >= 0) {
+                else {
                     Py_BEGIN_ALLOW_THREADS
+                    const int lost = pack_all_keys(a, spare, n, keys.place_bits, kind == 'd');
+                    sort_numbers(a, spare, n, keys.place_bits, bits_apart(n, kind == 'd'));
                     settle_ties(a, spare, n, &keys, 0, lost);
-                    Py_END_ALLOW_THREADS
                     for (size_t k = 0; k < n; k++) a[k] = PLACE(a[k], &keys);
+                    Py_END_ALLOW_THREADS
                     result = Py_None;
                     Py_INCREF(result);
                 }
@@ -72,38 +55,26 @@ static PyObject *py_strict_order(PyObject *self, PyObject *args)
     return result;
 }
 
-/* match_shares(values, kind, style, style_kind, target, numbers): the style is sorted; target is an array of float64 and numbers one of
- * uint64 for each value, to work in */
+/* match_shares(values, kind, style, style_kind, target): target is an array of float64 for each value */
 static PyObject *py_match_shares(PyObject *self, PyObject *args)
 {
-    Py_buffer view, goal, target, places;
-    PyObject *values, *style, *into, *numbers, *result = NULL;
+    Py_buffer view, goal, target;
+    PyObject *values, *style, *into, *result = NULL;
     int kind, style_kind;
-    if (!PyArg_ParseTuple(args, "OCOCOO", &values, &kind, &style, &style_kind, &into, &numbers)) return NULL;
+    if (!PyArg_ParseTuple(args, "OCOCO", &values, &kind, &style, &style_kind, &into)) return NULL;
     if (borrow(values, &view, 0) < 0) return NULL;
     if (borrow(style, &goal, 0) == 0) {
-        if (refuse_values(&view, "qd", kind, -1) == 0 && refuse_values(&goal, "qdi", style_kind, -1) == 0 && borrow(into, &target, 1) == 0) {
-            if (borrow(numbers, &places, 1) == 0) {
-                const Values content = {view.buf, kind, (size_t)view.len / 8};
-                const Values goals = {goal.buf, style_kind, (size_t)goal.len / (style_kind == 'i' ? 4 : 8)};
-                const size_t n = content.count;
-                const int place_bits = bit_length(n - 1);
-                uint64_t *a = places.buf;
-                if (target.len != view.len || places.len != view.len) PyErr_SetString(PyExc_ValueError, "target has the wrong size");
-                else {
-                    for (size_t k = 0; k < n; k++) a[k] = k;
-                    fill_keys(&content, target.buf); /* the target is free until it is written */
-                    const int lost = sort_pixels(numbers, a, target.buf, n, place_bits);
-                    int done = 0;
-                    if (lost >= 0) {
-                        Py_BEGIN_ALLOW_THREADS
-                        done = match_shares(a, n, place_bits, lost, &goals, target.buf);
-                        Py_END_ALLOW_THREADS
-                        result = done ? Py_None : PyErr_NoMemory();
-                        Py_XINCREF(result);
-                    }
-                }
-                PyBuffer_Release(&places);
+        if (refuse_values(&view, kind, -1) == 0 && refuse_values(&goal, style_kind, -1) == 0 && borrow(into, &target, 1) == 0) {
+            const Values content = {view.buf, kind, (size_t)view.len / 8}, goals = {goal.buf, style_kind, (size_t)goal.len / 8};
+            int done = 0;
+            if (target.len == view.len) {
+                Py_BEGIN_ALLOW_THREADS
+                done = match_shares(&content, &goals, target.buf);
+                Py_END_ALLOW_THREADS
+                result = done ? Py_None : PyErr_NoMemory();
+                Py_XINCREF(result);
+            } else {
+                PyErr_SetString(PyExc_ValueError, "target has the wrong size");
             }
             PyBuffer_Release(&target);
         }
@@ -122,7 +93,7 @@ static PyObject *py_match_counts(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "OOO", &values, &style, &into)) return NULL;
     if (borrow(values, &view, 0) < 0) return NULL;
     if (borrow(style, &goal, 0) == 0) {
-        if (refuse_values(&view, "q", 'q', -1) == 0 && refuse_values(&goal, "q", 'q', -1) == 0 && borrow(into, &target, 1) == 0) {
+        if (refuse_values(&view, 'q', -1) == 0 && refuse_values(&goal, 'q', -1) == 0 && borrow(into, &target, 1) == 0) {
             const size_t n = (size_t)view.len / 8, m = (size_t)goal.len / 8;
             int done = 0;
             if (target.len == view.len) {

@@ -3,29 +3,43 @@
 
 typedef struct {
     const void *values;
-    int kind; /* 'd' float64, 'q' int64, 'i' int32 */
+    int kind; /* 'd' float64, 'q' int64 */
     size_t count;
 } Values;
 
+/* Writes the keys of values. */
+CLONED static void fill_keys(const Values *v, uint64_t *keys)
+{
+    const double *floats = v->values;
+    const int64_t *whole = v->values;
+    if (v->kind == 'd')
+        for (size_t k = 0; k < v->count; k++) keys[k] = key_of_float(floats[k]);
+    else
+        for (size_t k = 0; k < v->count; k++) keys[k] = key_of_whole(whole[k]);
+}
+
 /* ---- the curve of the style ------------------------------------------------------------------------------------------ */
 
-/* The levels of the style in order. Arrays are as long as there are values, and one more. */
+/* The levels of the style in order. */
 typedef struct {
     size_t values, levels;
-    double *level, *share, *slope; /* a level, the share of values up to it, and the slope of the line that ends there */
+    double *level, *share, *slope; /* a level, the share of values up to it, and the slope of the line that ends there; one slope more */
     uint32_t *end, *passed;        /* the number of values up to a level; the number of levels that lie wholly among the first t values */
 } Curve;
 
-static size_t bytes_of_curve(size_t values) { return (values + 1) * (3 * sizeof(double) + 2 * sizeof(uint32_t)); }
-
-/* Places the arrays of a curve in memory; returns where the next may begin, a multiple of eight bytes further on. */
-static void *place_curve(Curve *c, size_t values, void *memory)
+/* Takes memory for a curve of so many values and at most so many levels; returns 0 if there is too little. */
+static int open_curve(Curve *c, size_t values, size_t levels)
 {
+    const size_t room = levels + 1;
     c->values = values, c->levels = 0;
-    c->level = memory, c->share = c->level + values + 1, c->slope = c->share + values + 1;
-    c->end = (uint32_t *)(c->slope + values + 1), c->passed = c->end + values + 1;
-    return c->passed + values + 1;
+    c->level = malloc(room * (3 * sizeof(double) + sizeof(uint32_t)) + (values + 1) * sizeof(uint32_t));
+    if (!c->level) return 0;
+    c->share = c->level + room, c->slope = c->share + room;
+    c->end = (uint32_t *)(c->slope + room), c->passed = c->end + room;
+    return 1;
 }
+
+static void close_curve(Curve *c) { free(c->level); }
 
 CLONED static void fill_lines(size_t levels, double all, const uint32_t *restrict end, const double *restrict level, double *restrict share,
                               double *restrict slope)
@@ -35,33 +49,60 @@ CLONED static void fill_lines(size_t levels, double all, const uint32_t *restric
     slope[0] = slope[levels] = 0.0;
 }
 
+/* Subtracts the smallest key from all, so that numbers that are near to each other agree in their upper bits; returns it. */
+CLONED static uint64_t subtract_least(uint64_t *keys, size_t n)
+{
+    uint64_t least = UINT64_MAX;
+    for (size_t k = 0; k < n; k++) least = keys[k] < least ? keys[k] : least;
+    for (size_t k = 0; k < n; k++) keys[k] -= least;
+    return least;
+}
+
+CLONED static size_t count_levels(const uint64_t *sorted, size_t n)
+{
+    size_t levels = 1;
+    for (size_t k = 0; k + 1 < n; k++) levels += sorted[k] != sorted[k + 1];
+    return levels;
+}
+
 /* Without branches, which would be predicted wrongly. Like others here it is cloned so that it stays a function of its own: inlined into a
  * long function its variables do not stay in registers. */
-#define DEFINE_LIST_LEVELS(NAME, TYPE)                                                                                 \
-    CLONED static size_t NAME(const TYPE *restrict sorted, size_t n, const Curve *c)                                   \
-    {                                                                                                                  \
-        double *restrict level = c->level;                                                                             \
-        uint32_t *restrict end = c->end, *restrict passed = c->passed;                                                 \
-        size_t j = 0;                                                                                                  \
-        passed[0] = 0;                                                                                                 \
-        for (size_t k = 0; k + 1 < n; k++) {                                                                           \
-            level[j] = (double)sorted[k], end[j] = (uint32_t)k + 1;                                                    \
-            j += sorted[k] != sorted[k + 1];                                                                           \
-            passed[k + 1] = (uint32_t)j;                                                                               \
-        }                                                                                                              \
-        level[j] = (double)sorted[n - 1], end[j] = (uint32_t)n, passed[n] = (uint32_t)j + 1;                           \
-        return j + 1;                                                                                                  \
-    }
-DEFINE_LIST_LEVELS(list_levels_f64, double)
-DEFINE_LIST_LEVELS(list_levels_i64, int64_t)
-DEFINE_LIST_LEVELS(list_levels_i32, int32_t)
-
-static void fill_curve(const Values *sorted, Curve *c)
+CLONED static void list_levels(const uint64_t *restrict sorted, size_t n, uint64_t *restrict key, uint32_t *restrict end,
+                               uint32_t *restrict passed)
 {
-    if (sorted->kind == 'd') c->levels = list_levels_f64(sorted->values, sorted->count, c);
-    else if (sorted->kind == 'q') c->levels = list_levels_i64(sorted->values, sorted->count, c);
-    else c->levels = list_levels_i32(sorted->values, sorted->count, c);
-    fill_lines(c->levels, (double)c->values, c->end, c->level, c->share, c->slope);
+    size_t j = 0;
+    passed[0] = 0;
+    for (size_t k = 0; k + 1 < n; k++) {
+        key[j] = sorted[k], end[j] = (uint32_t)k + 1;
+        j += sorted[k] != sorted[k + 1];
+        passed[k + 1] = (uint32_t)j;
+    }
+    key[j] = sorted[n - 1], end[j] = (uint32_t)n, passed[n] = (uint32_t)j + 1;
+}
+
+/* Makes the curve of a style, which is sorted for it; returns 0 if memory ran out. */
+static int fill_curve(const Values *style, Curve *c)
+{
+    const size_t n = style->count;
+    uint64_t *keys = malloc(2 * n * sizeof *keys);
+    if (!keys) return 0;
+    fill_keys(style, keys);
+    const uint64_t least = subtract_least(keys, n);
+    sort_numbers(keys, keys + n, n, 0, bits_apart(n, 0));
+    const size_t levels = count_levels(keys, n);
+    const int opened = open_curve(c, n, levels);
+    if (opened) {
+        uint64_t *key = keys + n; /* of every level */
+        list_levels(keys, n, key, c->end, c->passed);
+        c->levels = levels;
+        if (style->kind == 'd')
+            for (size_t j = 0; j < levels; j++) c->level[j] = float_of_key(key[j] + least);
+        else
+            for (size_t j = 0; j < levels; j++) c->level[j] = (double)whole_of_key(key[j] + least);
+        fill_lines(levels, (double)n, c->end, c->level, c->share, c->slope);
+    }
+    free(keys);
+    return opened;
 }
 
 /* Where the shares of the first ends[k] of n values lie on a curve: on the line from the last level that is wholly passed to the next. */
@@ -83,16 +124,6 @@ CLONED static void read_curve(const uint32_t *restrict ends, size_t levels, size
 
 /* ---- the levels of the content, by sorting --------------------------------------------------------------------------- */
 
-CLONED static void fill_keys(const Values *v, uint64_t *restrict keys)
-{
-    const double *floats = v->values;
-    const int64_t *whole = v->values;
-    if (v->kind == 'd')
-        for (size_t k = 0; k < v->count; k++) keys[k] = key_of_float(floats[k]);
-    else
-        for (size_t k = 0; k < v->count; k++) keys[k] = key_of_whole(whole[k]);
-}
-
 /* Writes 1 where the next of the sorted pixels has another key, as far as keys were written, else 0. */
 CLONED static void mark_ends(const uint64_t *restrict a, size_t n, int place_bits, uint8_t *restrict marks)
 {
@@ -113,31 +144,40 @@ CLONED static size_t list_unsettled(const uint64_t *restrict a, size_t n, const 
     return found;
 }
 
-/* Puts pixels that stand in order of their places in order of their keys, and marks the last of each key; `spare` is as long as `a`. Most
- * often two or three keys differ in their last bits: the smallest is taken out again and again. */
-static void settle_pixels(uint64_t *a, uint64_t *key, uint64_t *spare, size_t n, int place_bits, uint8_t *marks)
+/* Puts sorted pixels whose keys agree as far as they were written in order of their keys, and marks the last of each key; `key` holds the key
+ * of every place, and `spare` is twice as long as `a`. Most often two or three keys differ in their last bits: the smallest is taken out again
+ * and again. */
+static void settle_pixels(uint64_t *a, uint64_t *spare, size_t n, const uint64_t *key, int place_bits, uint8_t *marks)
 {
     enum { MOST_KEYS = 6 };
+    const uint64_t places = ((uint64_t)1 << place_bits) - 1;
+    uint64_t *keys = spare + n;
     size_t done = 0, left = n;
     memcpy(spare, a, n * sizeof *a);
     memset(marks, 0, n);
+    for (size_t k = 0; k < n; k++) keys[k] = key[a[k] & places];
     for (int i = 0; i < MOST_KEYS && left; i++) {
         uint64_t least = UINT64_MAX;
         size_t rest = 0;
-        for (size_t k = 0; k < left; k++) least = key[k] < least ? key[k] : least;
+        for (size_t k = 0; k < left; k++) least = keys[k] < least ? keys[k] : least;
         for (size_t k = 0; k < left; k++) {
-            const size_t other = key[k] != least;
-            a[done] = spare[rest] = spare[k], key[rest] = key[k];
+            const size_t other = keys[k] != least;
+            a[done] = spare[rest] = spare[k], keys[rest] = keys[k];
             done += 1 - other, rest += other;
         }
         marks[done - 1] = 1;
         left = rest;
     }
     if (!left) return;
-    memcpy(a + done, spare, left * sizeof *a);
-    pack_keys(a + done, key, left, place_bits); /* no more bits differ than were left out before: all of them fit */
-    sort_numbers(a + done, spare, left);
-    mark_ends(a + done, left, place_bits, marks + done);
+    a += done, marks += done;
+    memcpy(a, spare, left * sizeof *a);
+    const int lost = pack_keys(a, keys, left, place_bits);
+    sort_numbers(a, spare, left, place_bits, bits_apart(left, 0));
+    mark_ends(a, left, place_bits, marks);
+    for (size_t start = 0, end = 1; lost && start < left; start = end++) {
+        while (!marks[end - 1]) end++;
+        if (end - start > 1) settle_pixels(a + start, spare, end - start, key, place_bits, marks + start); /* once: what was lost fits now */
+    }
 }
 
 /* Marks the last of the sorted pixels of each key. Where keys were written in part and these parts agree, the pixels are put in order first.
@@ -153,8 +193,7 @@ static void mark_levels(uint64_t *a, uint64_t *spare, uint32_t *list, size_t n, 
         end = start + 1;
         while (start && !marks[start - 1]) start--;
         while (!marks[end - 1]) end++;
-        for (size_t k = start; k < end; k++) spare[k - start] = key[a[k] & places];
-        settle_pixels(a + start, spare, spare + n, end - start, place_bits, marks + start);
+        settle_pixels(a + start, spare, end - start, key, place_bits, marks + start);
     }
 }
 
@@ -173,24 +212,32 @@ CLONED static void put_goals(const uint64_t *restrict a, size_t n, uint64_t plac
     for (size_t k = 0; k < n; k++) target[a[k] & places] = *goals, goals += marks[k];
 }
 
-/* Gives each value of the content the style's value of the same cumulative share. The places of the content stand in order of the upper bits
- * of their keys, which `target` holds; the values of the style are sorted. Returns 0 if memory ran out. */
-static int match_shares(uint64_t *numbers, size_t n, int place_bits, int lost, const Values *style, double *target)
+/* Gives each value of the content the style's value of the same cumulative share; returns 0 if memory ran out. */
+static int match_shares(const Values *content, const Values *style, double *target)
 {
+    const size_t n = content->count;
+    const int place_bits = bit_length(n - 1);
     const uint64_t places = ((uint64_t)1 << place_bits) - 1;
     Curve curve;
-    uint64_t *spare = malloc(2 * n * sizeof *spare + bytes_of_curve(style->count) + n * (sizeof(uint32_t) + 1));
-    if (!spare) return 0;
-    uint32_t *ends = place_curve(&curve, style->count, spare + 2 * n);
-    uint8_t *marks = (uint8_t *)(ends + n);
-    double *goals = (double *)spare; /* needed when the spare numbers no longer are */
-    mark_levels(numbers, spare, ends, n, (const uint64_t *)target, place_bits, lost, marks);
-    const size_t levels = list_ends(marks, n, ends);
-    fill_curve(style, &curve);
-    read_curve(ends, levels, n, &curve, goals);
-    put_goals(numbers, n, places, marks, goals, target);
-    free(spare);
-    return 1;
+    if (!fill_curve(style, &curve)) return 0;
+    uint64_t *numbers = malloc(3 * n * sizeof *numbers + n * (sizeof(uint32_t) + 1)), *spare = numbers + n;
+    if (numbers) {
+        uint32_t *ends = (uint32_t *)(numbers + 3 * n);
+        uint8_t *marks = (uint8_t *)(ends + n);
+        uint64_t *keys = (uint64_t *)target; /* which is free until it is written */
+        double *goals = (double *)spare;     /* needed when the spare numbers no longer are */
+        fill_keys(content, keys);
+        for (size_t k = 0; k < n; k++) numbers[k] = k;
+        const int lost = pack_all_keys(numbers, keys, n, place_bits, content->kind == 'd');
+        sort_numbers(numbers, spare, n, place_bits, bits_apart(n, content->kind == 'd'));
+        mark_levels(numbers, spare, ends, n, keys, place_bits, lost, marks);
+        const size_t levels = list_ends(marks, n, ends);
+        read_curve(ends, levels, n, &curve, goals);
+        put_goals(numbers, n, places, marks, goals, target);
+        free(numbers);
+    }
+    close_curve(&curve);
+    return numbers != NULL;
 }
 
 /* ---- the levels of both, by counting: for whole numbers of a small span ----------------------------------------------- */
@@ -231,19 +278,22 @@ static int match_counts(const int64_t *values, size_t n, const int64_t *style, s
     if (span >= n || style_span >= m) return 0;
     const size_t levels = (size_t)span + 1, style_levels = (size_t)style_span + 1, most = levels > style_levels ? levels : style_levels;
     Curve curve;
-    double *goals = malloc(levels * sizeof *goals + bytes_of_curve(m) + most * sizeof(uint32_t));
-    if (!goals) return -1;
-    uint32_t *counts = place_curve(&curve, m, goals + levels), total = 0;
-    memset(counts, 0, style_levels * sizeof *counts);
-    count_whole(style, m, style_low, counts);
-    fill_curve_counted(counts, style_levels, style_low, &curve);
-    memset(counts, 0, levels * sizeof *counts);
-    count_whole(values, n, low, counts);
-    for (size_t i = 0; i < levels; i++) counts[i] = total += counts[i];
-    read_curve(counts, levels, n, &curve, goals);
-    for (size_t k = 0; k < n; k++) target[k] = goals[values[k] - low];
-    free(goals);
-    return 1;
+    if (!open_curve(&curve, m, style_levels)) return -1;
+    double *goals = malloc(levels * sizeof *goals + most * sizeof(uint32_t));
+    if (goals) {
+        uint32_t *counts = (uint32_t *)(goals + levels), total = 0;
+        memset(counts, 0, style_levels * sizeof *counts);
+        count_whole(style, m, style_low, counts);
+        fill_curve_counted(counts, style_levels, style_low, &curve);
+        memset(counts, 0, levels * sizeof *counts);
+        count_whole(values, n, low, counts);
+        for (size_t i = 0; i < levels; i++) counts[i] = total += counts[i];
+        read_curve(counts, levels, n, &curve, goals);
+        for (size_t k = 0; k < n; k++) target[k] = goals[values[k] - low];
+        free(goals);
+    }
+    close_curve(&curve);
+    return goals ? 1 : -1;
 }
 
 /* ---- the channels of a linear space as whole numbers --------------------------------------------------------------- */

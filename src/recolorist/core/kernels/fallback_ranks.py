@@ -70,22 +70,20 @@ def match_shares(
     style: NDArray[Any],
     style_kind: str,  # noqa: ARG001
     target: NDArray[np.float64],
-    numbers: NDArray[np.uint64],  # noqa: ARG001
 ) -> None:
     """Give each value the style's value of the same cumulative share, between two by a straight line.
 
     Args:
         values: The channel, int64 or float64.
         kind: ``"q"`` or ``"d"``.
-        style: The values of the style, sorted.
-        style_kind: The same for the style, which may be int32, ``"i"``, too.
+        style: The values of the style.
+        style_kind: The same for the style.
         target: Where to write.
-        numbers: A number for each value, to work in.
     """
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     levels, style_counts = np.unique(style, return_counts=True)
     shares = [np.cumsum(part) / part.sum() for part in (counts, style_counts)]
-    curve = interpolate(shares[0], shares[1], levels.astype(np.float64))
+    curve = interpolate(shares[0], shares[1], levels.astype(np.float64) + 0.0)  # a negative zero counts as zero
     target[...] = curve[places].reshape(target.shape)
 
 
@@ -97,7 +95,7 @@ def match_counts(values: NDArray[np.int64], style: NDArray[np.int64], target: ND
     """
     if any(int(part.max()) - int(part.min()) >= part.size for part in (values, style)):
         return False
-    match_shares(values, "q", style, "q", target, np.empty(0, np.uint64))
+    match_shares(values, "q", style, "q", target)
     return True
 
 

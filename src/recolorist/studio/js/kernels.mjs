@@ -103,10 +103,7 @@ export class Kernels {
    * @returns {Uint32Array}
    */
   orderValues(values) {
-    this.loops.release();
-    const source = this.#put(values), places = this.#take(8 * values.length), spare = this.#take(8 * values.length);
-    this.loops.order_values(source, values.length, places, spare);
-    return this.#places(places, values.length);
+    return this.#ordered(values, values.length, null, 1);
   }
 
   /**
@@ -117,10 +114,15 @@ export class Kernels {
    * @returns {Uint32Array} places of the pixels inside the mask
    */
   orderPixels(values, width, mask) {
+    return this.#ordered(values, width, mask, 0);
+  }
+
+  /** @param {Float64Array} values @param {number} width @param {Uint8Array | null} mask @param {number} byPosition 1, or 0 for Coltuc's order */
+  #ordered(values, width, mask, byPosition) {
     this.loops.release();
     const source = this.#put(values), inside = mask ? this.#put(mask) : 0;
     const [places, spare, first] = [0, 1, 2].map(() => this.#take(8 * values.length));
-    const count = this.loops.order_pixels(source, values.length / width, width, inside, 0, places, spare, first);
+    const count = this.loops.order_pixels(source, values.length / width, width, inside, byPosition, places, spare, first);
     return this.#places(places, count);
   }
 
