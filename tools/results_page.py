@@ -28,6 +28,7 @@ from recolorist_lab.studies.runtime import page as runtime_page
 from recolorist_lab.studies.shift import figure as shift_figure
 from recolorist_lab.studies.shift import known as shift_known
 from recolorist_lab.studies.shift import page as shift_page
+from recolorist_lab.studies.shift import sources as shift_sources
 from recolorist_lab.studies.spaces import figure as spaces_figure
 from recolorist_lab.studies.spaces import page as spaces_page
 from recolorist_lab.studies.spaces import statistics as spaces_statistics
@@ -44,6 +45,7 @@ TABLES: Final[Mapping[str, Callable[[Sequence[Any]], Mapping[str, Table | str]]]
     "shift_choosing": shift_page.choosing_tables,
     "shift_known": shift_known.known_tables,
     "shift_screening": shift_page.choosing_tables,
+    "shift_sources": shift_sources.sources_tables,
 }
 
 
@@ -77,8 +79,8 @@ def _of_spaces(rows: Sequence[Any], _study: Study, _ledger: Ledger) -> dict[str,
     }
 
 
-def _of_transfer(_rows: Sequence[Any], _study: Study, _ledger: Ledger) -> dict[str, Any]:
-    return {}  # tools/transfer_grid.py draws it, of images that may be shown
+def _of_none(_rows: Sequence[Any], _study: Study, _ledger: Ledger) -> dict[str, Any]:
+    return {}  # tools/transfer_grid.py draws that of transfer, of images that may be shown
 
 
 def _of_runtime(rows: Sequence[Any], _study: Study, _ledger: Ledger) -> dict[str, Any]:
@@ -101,12 +103,13 @@ PICTURES: Final[Mapping[str, Callable[[Sequence[Any], Study, Ledger], dict[str, 
     "properties": _of_properties,
     "spaces": _of_spaces,
     "hospitals": _of_hospitals,
-    "transfer": _of_transfer,
+    "transfer": _of_none,
     "runtime": _of_runtime,
     "shift": _of_shift,
     "shift_choosing": _of_shift,
     "shift_known": _of_shift,
     "shift_screening": _of_shift,
+    "shift_sources": _of_none,
 }
 
 

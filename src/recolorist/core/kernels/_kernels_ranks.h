@@ -2,7 +2,7 @@
  * change a result. fallback_ranks.py finds the same. */
 
 /* Pixels are sorted as single numbers: as much of a key as there is room for, above the place of the pixel. */
-enum { FEW = 24, MANY = 1024, DIGIT = 13, MOST_DIGITS = 3, STRETCH = 1024, SPREAD = 50 };
+enum { FEW = 24, MANY = 1024, DIGIT = 11, MOST_DIGITS = 3, STRETCH = 1024, SPREAD = 50 };
 
 /* Whole numbers and floats as unsigned keys in the same order; a negative zero equals zero. */
 static inline uint64_t key_of_whole(int64_t v) { return (uint64_t)v ^ (uint64_t)1 << 63; }
@@ -109,7 +109,7 @@ CLONED static uint64_t differing(const uint64_t *restrict a, size_t n, int ignor
 /* Bits by which numbers are sorted by digits. Keys of floats that were spread evenly differ in fewer than there are digits for, but for few. */
 static inline int bits_apart(size_t n, int spread)
 {
-    const int most = DIGIT * MOST_DIGITS, bits = bit_length(n) + 9;
+    const int most = DIGIT * MOST_DIGITS, bits = bit_length(n) + 5;
     return spread && bits < most ? bits : most;
 }
 
