@@ -71,10 +71,11 @@ PIPELINES: Final = {
 WAYS: Final = (
     ("RandAugment", "RandAugment", "test"),
     ("Colorist + RandAugment", shift_page.TOGETHER, "test"),
-    ("`beyond` + RandAugment", shift_page.BEYOND, "test"),
+    ("`own_style` + RandAugment", shift_page.GENTLE, "test"),
     ("gate alone", "Baseline", "test_gated"),
     ("RandAugment, gate", "RandAugment", "test_gated"),
     ("Colorist + RandAugment, gate", shift_page.TOGETHER, "test_gated"),
+    ("`own_style` + RandAugment, gate", shift_page.GENTLE, "test_gated"),
 )
 #: Rows and columns of the README's table of the shift study: name and method, heading and (test set, network).
 SHIFT_ROWS: Final = {
@@ -82,7 +83,7 @@ SHIFT_ROWS: Final = {
     "Colorist": "Colorist",
     "RandAugment": "RandAugment",
     "Colorist + RandAugment": shift_page.TOGETHER,
-    "`beyond` + RandAugment": shift_page.BEYOND,
+    "`own_style` + RandAugment": shift_page.GENTLE,
 }
 SHIFT_COLUMNS: Final = {
     "from scratch": ("test", "network"),

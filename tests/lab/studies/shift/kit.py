@@ -11,7 +11,7 @@ GAIN = {"none": 0.0, "colorist": 0.10, "camera": 0.04}
 NAMED = {
     "randaugment": 0.05,
     "colorist+randaugment": 0.06,
-    "colorist(sampler='beyond', p=0.5, method='covariance')+randaugment": 0.07,
+    "own_style(p=0.3, scale=0.5)+randaugment": 0.07,
     "own_style+randaugment": 0.08,
 }
 
