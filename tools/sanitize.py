@@ -64,7 +64,7 @@ def _run(tests: list[str]) -> int:
         check=False,
     )
     reports = _REPORT.findall(done.stdout)
-    print(done.stdout[-4000:])
+    print(done.stdout if reports else done.stdout[-4000:])
     print(f"{len(reports)} reports of the sanitizers")
     return done.returncode or bool(reports)
 

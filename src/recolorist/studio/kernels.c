@@ -101,13 +101,14 @@ EXPORT(join) void join(const double *planes, char *target, size_t n, int space)
 /* Coltuc's strict order of the pixels inside a mask, or of all; returns how many there are. */
 EXPORT(order_pixels)
 size_t order_pixels(const double *values, size_t height, size_t width, const uint8_t *mask, int by_position, uint64_t *places, uint64_t *spare,
-                    uint64_t *first)
+                    uint64_t *words)
 {
     Channel c = {.floats = values, .height = (ptrdiff_t)height, .width = (ptrdiff_t)width, .keys = by_position ? 1 : KEYS};
-    const Keys keys = keys_of_channel(&c, first);
+    join_keys(&c);
+    const Keys keys = keys_of_channel(&c, words);
     size_t n = 0;
     for (size_t k = 0; k < height * width; k++)
-        if (!mask || mask[k]) spare[n] = first[k], places[n++] = k;
+        if (!mask || mask[k]) spare[n] = keys.first[k], places[n++] = k;
     const int lost = pack_all_keys(places, spare, n, keys.place_bits, 1);
     sort_numbers(places, spare, n, keys.place_bits, bits_apart(n, 1));
     settle_ties(places, spare, n, &keys, 0, lost);

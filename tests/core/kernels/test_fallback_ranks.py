@@ -104,7 +104,7 @@ def many(spread: str, shape: tuple[int, int], seed: int) -> NDArray[Any]:
         "even": even,
         "levels": np.rint(even * 255).astype(np.int64),
         "narrow, and one far away": np.where(np.arange(even.size).reshape(shape) == 77, 1e9, even),
-        "wide whole numbers": rng.integers(-(2**62), 2**62, shape),
+        "wide whole numbers": rng.integers(-(2**59), 2**59, shape),
         "whole numbers that differ at both ends": rng.integers(0, 3, shape) * 2**50 + rng.integers(0, 40, shape),
         "many beside zero": np.where(even < 0.7, np.ldexp(1.0, rng.integers(-900, -60, shape)), even - 0.5),
         "few in their last bits": np.rint(even * 9) / 9 * (1 + rng.integers(0, 12, shape) * 2.0**-52),

@@ -2,7 +2,7 @@
  * change a result. fallback_ranks.py finds the same. */
 
 /* Pixels are sorted as single numbers: as much of a key as there is room for, above the place of the pixel. */
-enum { FEW = 24, MANY = 1024, DIGIT = 11, MOST_DIGITS = 3, STRETCH = 1024, SPREAD = 50 };
+enum { FEW = 24, MANY = 1024, DIGIT = 11, MOST_DIGITS = 3, STRETCH = 1024, SPREAD = 50, FEW_TIES = 8 };
 
 /* Whole numbers and floats as unsigned keys in the same order; a negative zero equals zero. */
 static inline uint64_t key_of_whole(int64_t v) { return (uint64_t)v ^ (uint64_t)1 << 63; }
@@ -141,17 +141,17 @@ static void sort_numbers(uint64_t *a, uint64_t *spare, size_t n, int place_bits,
     }
 }
 
-/* Keys of pixels: the first word of each is in a list, others are asked for one by one: key(of, place, word). */
+/* Keys of pixels: the first word of each is in a list, the second may be, others are asked for one by one: key(of, place, word). */
 typedef struct {
     uint64_t (*key)(const void *of, size_t place, int word);
     const void *of;
-    const uint64_t *first;
+    const uint64_t *first, *second;
     int words, place_bits;
 } Keys;
 
 static inline uint64_t word_at(const Keys *keys, size_t place, int word)
 {
-    return word ? keys->key(keys->of, place, word) : keys->first[place];
+    return word == 0 ? keys->first[place] : word == 1 && keys->second ? keys->second[place] : keys->key(keys->of, place, word);
 }
 
 #define PLACE(number, keys) ((size_t)((number) & (((uint64_t)1 << (keys)->place_bits) - 1)))
@@ -211,6 +211,27 @@ static size_t keep_differing(const uint64_t *a, size_t start, const Keys *keys, 
     return found;
 }
 
+/* Whether a pixel comes after another, which stands behind it in memory, by the words from `word` on. */
+static int is_after(const Keys *keys, size_t place, size_t other, int word)
+{
+    for (; word < keys->words; word++) {
+        const uint64_t key = word_at(keys, place, word), next = word_at(keys, other, word);
+        if (key != next) return key > next;
+    }
+    return 0;
+}
+
+/* Puts a few pixels in order by the words from `word` on; their places stand in order already. */
+static void settle_few(uint64_t *a, size_t n, const Keys *keys, int word)
+{
+    for (size_t k = 1; k < n; k++) {
+        const uint64_t moving = a[k];
+        size_t j = k;
+        for (; j && is_after(keys, PLACE(a[j - 1], keys), PLACE(moving, keys), word); j--) a[j] = a[j - 1];
+        a[j] = moving;
+    }
+}
+
 /* Puts sorted pixels that are equal as far as they were compared in order: by the rest of the word, else by the next one. Places stand
  * in order already. */
 static void settle_ties(uint64_t *a, uint64_t *spare, size_t n, const Keys *keys, int word, int lost)
@@ -227,6 +248,11 @@ static void settle_ties(uint64_t *a, uint64_t *spare, size_t n, const Keys *keys
             const uint64_t head = a[start] >> keys->place_bits;
             while (start > done && a[start - 1] >> keys->place_bits == head) start--;
             while (end < n && a[end] >> keys->place_bits == head) end++;
+            done = end;
+            if (end - start <= FEW_TIES) {
+                settle_few(a + start, end - start, keys, word + !lost);
+                continue;
+            }
             const uint64_t first = lost ? word_at(keys, PLACE(a[start], keys), word) : 0;
             uint64_t differs = 0;
             for (size_t k = start + 1; lost && k < end; k++) differs |= first ^ word_at(keys, PLACE(a[k], keys), word);
@@ -236,7 +262,6 @@ static void settle_ties(uint64_t *a, uint64_t *spare, size_t n, const Keys *keys
                 sort_numbers(a + start, spare, end - start, keys->place_bits, bits_apart(end - start, 0));
                 settle_ties(a + start, spare, end - start, keys, next, rest);
             }
-            done = end;
         }
     }
 }
@@ -262,7 +287,6 @@ typedef struct {
     ptrdiff_t height, width;
     int keys, words, word[KEYS], bits[KEYS];
     int64_t low;
-    uint64_t *first;               /* the first word of every pixel */
     ptrdiff_t steps[KEYS][WIDEST]; /* how far the pixels of each ring lie from the middle in memory */
 } Channel;
 
@@ -325,44 +349,57 @@ static uint64_t key_in_channel(const void *of, size_t place, int word)
     return word_of(c, (ptrdiff_t)((uint32_t)place / (uint32_t)c->width), (ptrdiff_t)((uint32_t)place % (uint32_t)c->width), word);
 }
 
-/* The first words of a row of whole numbers, many pixels at once; returns the columns done, from the third on. */
-CLONED static ptrdiff_t first_words(const Channel *c, ptrdiff_t y, uint64_t *restrict words)
+/* One word of the pixels of a row that have all their neighbours, many at once: columns 2 to width - 3. */
+CLONED static void words_of_row(const Channel *c, ptrdiff_t y, int word, uint64_t *restrict words)
 {
-    if (y < 2 || y + 2 >= c->height || c->width < 5) return 2;
-    for (ptrdiff_t x = 2; x + 2 < c->width; x++) words[x] = 0;
-    for (int i = 0; i < c->keys && c->word[i] == 0; i++) {
-        const int64_t *at[WIDEST];
+    const ptrdiff_t end = c->width - 2;
+    for (ptrdiff_t x = 2; x < end; x++) words[x] = 0;
+    for (int i = 0; i < c->keys; i++) {
+        if (c->word[i] != word) continue;
         const int bits = c->bits[i] & 63;
         const uint64_t low = (uint64_t)c->low * (uint64_t)ring_sizes[i];
-        for (int k = 0; k < WIDEST; k++) at[k] = c->whole + (y + ring_places[i][k][0]) * c->width + ring_places[i][k][1];
-        const int64_t *a = at[0], *b = at[1], *d = at[2], *e = at[3], *f = at[4], *g = at[5], *h = at[6], *j = at[7];
-        if (ring_sizes[i] == 1)
-            for (ptrdiff_t x = 2; x + 2 < c->width; x++) words[x] = (uint64_t)a[x] - low;
+        const ptrdiff_t *s = c->steps[i];
+        const int64_t *v = c->whole ? c->whole + y * c->width : NULL;
+        const double *f = c->whole ? NULL : c->floats + y * c->width;
+        if (f && ring_sizes[i] == 1)
+            for (ptrdiff_t x = 2; x < end; x++) words[x] = key_of_float(f[x]);
+        else if (f) /* the second word: no other is filled beforehand */
+            for (ptrdiff_t x = 2; x < end; x++) words[x] = key_of_float(((f[x + s[0]] + f[x + s[1]]) + f[x + s[2]]) + f[x + s[3]]);
+        else if (ring_sizes[i] == 1)
+            for (ptrdiff_t x = 2; x < end; x++) words[x] = (uint64_t)v[x] - low;
         else if (ring_sizes[i] == 4)
-            for (ptrdiff_t x = 2; x + 2 < c->width; x++) words[x] = words[x] << bits | ((uint64_t)(a[x] + b[x] + d[x] + e[x]) - low);
+            for (ptrdiff_t x = 2; x < end; x++)
+                words[x] = words[x] << bits | ((uint64_t)(v[x + s[0]] + v[x + s[1]] + v[x + s[2]] + v[x + s[3]]) - low);
         else
-            for (ptrdiff_t x = 2; x + 2 < c->width; x++)
-                words[x] = words[x] << bits | ((uint64_t)(a[x] + b[x] + d[x] + e[x] + f[x] + g[x] + h[x] + j[x]) - low);
+            for (ptrdiff_t x = 2; x < end; x++)
+                words[x] = words[x] << bits | ((uint64_t)(v[x + s[0]] + v[x + s[1]] + v[x + s[2]] + v[x + s[3]] + v[x + s[4]] + v[x + s[5]] +
+                                                          v[x + s[6]] + v[x + s[7]]) - low);
     }
-    return c->width - 2;
 }
 
-static void fill_first_words(const Channel *c)
+static void fill_words(const Channel *c, int word, uint64_t *to)
 {
     for (ptrdiff_t y = 0; y < c->height; y++) {
-        uint64_t *words = c->first + y * c->width;
-        const ptrdiff_t end = c->whole && c->keys > 1 ? first_words(c, y, words) : 2;
-        for (ptrdiff_t x = 0; x < c->width; x++)
-            if (!c->whole) words[x] = key_of_float(c->floats[y * c->width + x]);
-            else if (c->keys == 1) words[x] = (uint64_t)c->whole[y * c->width + x] - (uint64_t)c->low;
-            else if (x < 2 || x >= end) words[x] = word_of(c, y, x, 0);
+        uint64_t *words = to + y * c->width;
+        const int inside = c->keys > 1 && y >= 2 && y + 2 < c->height && c->width >= 5;
+        if (inside) words_of_row(c, y, word, words);
+        for (ptrdiff_t x = 0; x < c->width; x++) {
+            if (inside && x == 2) x = c->width - 2;
+            if (c->keys > 1) words[x] = word_of(c, y, x, word);
+            else if (c->whole) words[x] = (uint64_t)c->whole[y * c->width + x] - (uint64_t)c->low;
+            else words[x] = key_of_float(c->floats[y * c->width + x]);
+        }
     }
 }
 
-static Keys keys_of_channel(Channel *c, uint64_t *first)
+/* How many words of every pixel are filled beforehand. Where the first is the value alone many pixels agree in it, and the second parts most of
+ * these; to ask for it one by one takes longer, as they lie far apart. */
+static inline int filled_words(const Channel *c) { return c->words > 1 && c->word[1] == 1 ? 2 : 1; }
+
+/* The keys of a channel; `words` has room for as many lists as are filled beforehand. */
+static Keys keys_of_channel(const Channel *c, uint64_t *words)
 {
-    join_keys(c);
-    c->first = first;
-    fill_first_words(c);
-    return (Keys){key_in_channel, c, first, c->words, bit_length((uint64_t)(c->height * c->width) - 1)};
+    const size_t n = (size_t)(c->height * c->width);
+    for (int i = 0; i < filled_words(c); i++) fill_words(c, i, words + (size_t)i * n);
+    return (Keys){key_in_channel, c, words, filled_words(c) > 1 ? words + n : NULL, c->words, bit_length((uint64_t)n - 1)};
 }

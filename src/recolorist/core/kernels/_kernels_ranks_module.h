@@ -23,28 +23,29 @@ static PyObject *py_strict_order(PyObject *self, PyObject *args)
         if (borrow(numbers, &places, 1) == 0) {
             const uint8_t *chosen = inside.buf;
             const size_t pixels = (size_t)(height * width), room = (size_t)places.len / 8;
-            uint64_t *a = places.buf, *spare = PyMem_Malloc((pixels + room) * sizeof *spare);
+            uint64_t *a = places.buf;
             size_t n = 0;
             Channel c = {.height = height, .width = width, .keys = by_position ? 1 : KEYS};
             if (kind == 'q') c.whole = view.buf;
             else c.floats = view.buf;
+            join_keys(&c);
+            uint64_t *spare = PyMem_Malloc(((size_t)filled_words(&c) * pixels + room) * sizeof *spare);
             if (!spare) PyErr_NoMemory();
             else if (chosen && inside.len != (Py_ssize_t)pixels) PyErr_SetString(PyExc_ValueError, "mask has the wrong size");
             else {
+                Py_BEGIN_ALLOW_THREADS
                 const Keys keys = keys_of_channel(&c, spare + room);
                 for (size_t k = 0; k < pixels; k++)
-                    if ((!chosen || chosen[k]) && n++ < room) a[n - 1] = k, spare[n - 1] = c.first[k];
-                if (n != room) PyErr_SetString(PyExc_ValueError, "numbers has the wrong size");
-                else {
-                    Py_BEGIN_ALLOW_THREADS
+                    if ((!chosen || chosen[k]) && n++ < room) a[n - 1] = k, spare[n - 1] = keys.first[k];
+                if (n == room) {
                     const int lost = pack_all_keys(a, spare, n, keys.place_bits, kind == 'd');
                     sort_numbers(a, spare, n, keys.place_bits, bits_apart(n, kind == 'd'));
                     settle_ties(a, spare, n, &keys, 0, lost);
                     for (size_t k = 0; k < n; k++) a[k] = PLACE(a[k], &keys);
-                    Py_END_ALLOW_THREADS
-                    result = Py_None;
-                    Py_INCREF(result);
                 }
+                Py_END_ALLOW_THREADS
+                if (n != room) PyErr_SetString(PyExc_ValueError, "numbers has the wrong size");
+                else result = Py_NewRef(Py_None);
             }
             PyMem_Free(spare);
             PyBuffer_Release(&places);

@@ -121,8 +121,8 @@ export class Kernels {
   #ordered(values, width, mask, byPosition) {
     this.loops.release();
     const source = this.#put(values), inside = mask ? this.#put(mask) : 0;
-    const [places, spare, first] = [0, 1, 2].map(() => this.#take(8 * values.length));
-    const count = this.loops.order_pixels(source, values.length / width, width, inside, byPosition, places, spare, first);
+    const [places, spare, words] = [1, 1, 2].map((lists) => this.#take(8 * values.length * lists));
+    const count = this.loops.order_pixels(source, values.length / width, width, inside, byPosition, places, spare, words);
     return this.#places(places, count);
   }
 
