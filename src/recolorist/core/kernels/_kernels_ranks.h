@@ -167,8 +167,8 @@ static inline int pack_keys(uint64_t *restrict a, const uint64_t *restrict keys,
     return lost;
 }
 
-/* The same for many pixels. Keys of floats are spread evenly if they can be: float_of_key(key) times a power of two, as a whole number. Returns
- * whether anything was left out. */
+/* The same for many pixels. Floats are spread evenly where their span is a number: the distance from the least one, times a factor, as a whole
+ * number, which keeps their order but lets some fall together. */
 CLONED static int pack_all_keys(uint64_t *restrict a, const uint64_t *restrict keys, size_t n, int place_bits, int are_floats)
 {
     if (!are_floats) return pack_keys(a, keys, n, place_bits);
