@@ -150,7 +150,8 @@ def index(
         Path | None,
         typer.Option(
             "--root",
-            help="Folder of the data, or the folder that paths of a table are relative to. The manifest is written there.",
+            help="Folder of the data, or the folder that paths of a table are relative to. The manifest is written there, "
+            "and the arrays of --npz.",
         ),
     ] = None,
     out: _Out = None,
@@ -188,7 +189,7 @@ def index(
         )
         levels = (label_from, domain_from, split_from, group_from)
         if npz is not None:
-            manifest, base = _of_arrays(npz, out, plan, levels, bar, jobs or 2)
+            manifest, base = _of_arrays(npz, root, out, plan, levels, bar, jobs or 2)
         else:
             manifest, base = _of_own(folder, csv, root, plan, levels, bar, jobs or 2)
         if test_share or val_share:
@@ -307,7 +308,7 @@ def _of_card(
 
 
 def _of_arrays(
-    npz: Path, out: Path | None, plan: IndexOptions, levels: tuple[str, ...], bar: Bar, jobs: int
+    npz: Path, root: Path | None, out: Path | None, plan: IndexOptions, levels: tuple[str, ...], bar: Bar, jobs: int
 ) -> tuple[Manifest, Path]:
     from recolorist_lab.data.own_arrays import index_npz
 
@@ -316,7 +317,7 @@ def _of_arrays(
             "--label-from, --domain-from, --split-from and --group-from are for folders and tables; in an .npz "
             "the arrays labels, splits, domains and groups are read"
         )
-    into = out.parent if out is not None else npz.parent
+    into = out.parent if out is not None else root or npz.parent
     return index_npz(npz, plan, into=into, jobs=jobs, bar=bar), into
 
 

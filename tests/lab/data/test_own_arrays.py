@@ -130,3 +130,14 @@ def test_the_command(tmp_path: Path) -> None:
     assert Samples(out, "test", size=4)[0].image.shape == (4, 4, 3)
     refused = CliRunner().invoke(app, [*words, "--label-from", "1"])
     assert isinstance(refused.exception, OptionError)
+
+
+def test_the_command_puts_arrays_and_manifest_into_the_folder_of_the_data(tmp_path: Path) -> None:
+    """They belong together: paths of a manifest are relative to its folder."""
+    (source := tmp_path / "archives").mkdir()
+    (root := tmp_path / "data").mkdir()
+    path = saved(source, images=IMAGES, labels=np.arange(6) % 2)
+    result = CliRunner().invoke(app, ["data", "index", "--npz", str(path), "--root", str(root)])
+    assert result.exit_code == 0, result.output
+    assert [entry.name for entry in source.iterdir()] == ["mine.npz"]
+    assert Samples(root / "mine.parquet", "train", size=4)[0].image.shape == (4, 4, 3)
