@@ -136,7 +136,7 @@ class Colorist(ReadOptions):
 
     @classmethod
     def recommended(cls, bank: StyleBank | str | os.PathLike[str], **options: Any) -> Colorist:
-        """Return Colorist as the recipe has it for training (docs/recipe.md), where RandAugment follows it.
+        """Return Colorist as the recipe has it for images of unknown laboratories (docs/recipe.md). RandAugment follows it.
 
         Args:
             bank: The styles to draw from.

@@ -106,6 +106,8 @@ def run(
         )
     for name, message in report.failed.items():
         typer.echo(f"recolorist-lab: {name} failed: {' '.join(message.split())}", err=True)
+    if report.failed:
+        typer.echo(f"recolorist-lab: to try these again: recolorist-lab sweep retry {study} --ledger {ledger}", err=True)
     for name in report.blocked:
         typer.echo(f"recolorist-lab: {name} was not run, because a cell that it needs failed", err=True)
     if not report.is_complete:

@@ -38,6 +38,7 @@ class TestRun:
         outcome = lab("sweep", "run", path, "--ledger", book)
         assert outcome.code == 3
         assert "train[index=2] failed: this cell was asked to fail" in outcome.err
+        assert f"to try these again: recolorist-lab sweep retry {path} --ledger {book}" in outcome.err
         assert "score[index=2] was not run, because a cell that it needs failed" in outcome.err
         assert answer("sweep", "status", path, "--ledger", book)["failed"] == 1
         assert answer("sweep", "retry", path, "--ledger", book) == {"cleared": ["train[index=2]"]}
