@@ -40,7 +40,9 @@ def shift() -> str:
     for title, method in (
         ("no augmentation", "Baseline"),
         ("Colorist", "Colorist"),
-        ("Colorist + RandAugment", "colorist+randaugment"),
+        ("RandAugment", shift_page.CHOSEN),
+        ("Colorist + RandAugment", shift_page.TOGETHER),
+        ("`own_style` + RandAugment", shift_page.LARGEST),
     ):
         values = [
             100 * (scores.mean(method, scored, network=network) or 0.0)
