@@ -79,8 +79,8 @@ def _of_spaces(rows: Sequence[Any], _study: Study, _ledger: Ledger) -> dict[str,
     }
 
 
-def _of_none(_rows: Sequence[Any], _study: Study, _ledger: Ledger) -> dict[str, Any]:
-    return {}  # tools/transfer_grid.py draws that of transfer, of images that may be shown
+def _of_transfer(_rows: Sequence[Any], _study: Study, _ledger: Ledger) -> dict[str, Any]:
+    return {}  # tools/transfer_grid.py draws it, of images that may be shown
 
 
 def _of_runtime(rows: Sequence[Any], _study: Study, _ledger: Ledger) -> dict[str, Any]:
@@ -99,17 +99,21 @@ def _of_shift(rows: Sequence[Any], _study: Study, _ledger: Ledger) -> dict[str, 
     return {"gains": shift_figure.draw(shift_page.whole_seeds(rows))}
 
 
+def _of_sources(rows: Sequence[Any], _study: Study, _ledger: Ledger) -> dict[str, Any]:
+    return {"changes": shift_figure.draw(shift_page.whole_seeds(rows), scored="source")}
+
+
 PICTURES: Final[Mapping[str, Callable[[Sequence[Any], Study, Ledger], dict[str, Any]]]] = {
     "properties": _of_properties,
     "spaces": _of_spaces,
     "hospitals": _of_hospitals,
-    "transfer": _of_none,
+    "transfer": _of_transfer,
     "runtime": _of_runtime,
     "shift": _of_shift,
     "shift_choosing": _of_shift,
     "shift_known": _of_shift,
     "shift_screening": _of_shift,
-    "shift_sources": _of_none,
+    "shift_sources": _of_sources,
 }
 
 

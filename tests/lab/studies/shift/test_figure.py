@@ -23,3 +23,11 @@ def test_every_method_and_target_is_drawn_for_both_networks() -> None:
 def test_one_kind_of_network_has_one_panel() -> None:
     panels = draw([row for row in rows() if row["fit"] == "head"]).axes
     assert [panel.get_title(loc="left") for panel in panels] == ["frozen features"]
+
+
+def test_changes_at_the_source_are_drawn_without_the_gate() -> None:
+    panel = draw([row for row in rows() if row["fit"] == "network"], scored="source").axes[0]
+    assert panel.get_xlabel() == "change at the source, points"
+    dots = [line for line in panel.lines if line.get_marker() == "o"]
+    assert {round(float(x), 6) for line in dots for x in line.get_xdata()} == {-0.4, -1.0}
+    assert not [line for line in panel.lines if line.get_marker() == "|"]
