@@ -21,6 +21,7 @@ from recolorist_lab.report.table import Column, Table, label
 from recolorist_lab.report.writers import markdown
 from recolorist_lab.studies import publish
 from recolorist_lab.studies.shift import page as shift_page
+from recolorist_lab.studies.shift import recipe as shift_recipe
 from recolorist_lab.studies.shift import scores as shift_scores
 from recolorist_lab.studies.shift.scores import NETWORKS, Scores
 
@@ -302,8 +303,17 @@ def _gain(scores: Scores, method: str, scored: str, network: str) -> str:
 
 def recipe() -> str:
     """Make the table of the recipe: what each way of training and deploying gave on the nine targets."""
+    return markdown(shift_recipe.recipe_table(_confirmed(), WAYS))
+
+
+def cases() -> str:
+    """Make the table of what to do in each case."""
+    return markdown(shift_recipe.cases_table(_confirmed()))
+
+
+def _confirmed() -> list[Any]:
     rows, _ = publish.read((RESULTS / "shift.json").read_bytes())
-    return markdown(shift_page.recipe_table(shift_page.whole_seeds(rows), WAYS))
+    return shift_page.whole_seeds(rows)
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -321,7 +331,7 @@ def _timed() -> tuple[Path, Plain]:
 #: Every part by its page and mark.
 PARTS: Final[Mapping[Path, Mapping[str, Callable[[], str]]]] = {
     README: {"shift": shift, "speed": speed_in_short},
-    RECIPE: {"gains": recipe},
+    RECIPE: {"gains": recipe, "cases": cases},
     SPEED: {"machine": machine, "speed": speed, "lost": lost, "spaces": spaces, "loader": loader, "collections": collections},
 }
 

@@ -28,6 +28,7 @@ from recolorist_lab.studies.runtime import page as runtime_page
 from recolorist_lab.studies.shift import figure as shift_figure
 from recolorist_lab.studies.shift import known as shift_known
 from recolorist_lab.studies.shift import page as shift_page
+from recolorist_lab.studies.shift import screening as shift_screening
 from recolorist_lab.studies.shift import sources as shift_sources
 from recolorist_lab.studies.spaces import figure as spaces_figure
 from recolorist_lab.studies.spaces import page as spaces_page
@@ -44,7 +45,7 @@ TABLES: Final[Mapping[str, Callable[[Sequence[Any]], Mapping[str, Table | str]]]
     "shift": shift_page.tables,
     "shift_choosing": shift_page.choosing_tables,
     "shift_known": shift_known.known_tables,
-    "shift_screening": shift_page.choosing_tables,
+    "shift_screening": shift_screening.screening_tables,
     "shift_sources": shift_sources.sources_tables,
 }
 
@@ -99,6 +100,10 @@ def _of_shift(rows: Sequence[Any], _study: Study, _ledger: Ledger) -> dict[str, 
     return {"gains": shift_figure.draw(shift_page.whole_seeds(rows))}
 
 
+def _of_screening(rows: Sequence[Any], _study: Study, _ledger: Ledger) -> dict[str, Any]:
+    return {"gains": shift_figure.draw(shift_screening.on_all_targets(shift_page.whole_seeds(rows)))}
+
+
 def _of_sources(rows: Sequence[Any], _study: Study, _ledger: Ledger) -> dict[str, Any]:
     return {"changes": shift_figure.draw(shift_page.whole_seeds(rows), scored="source")}
 
@@ -112,7 +117,7 @@ PICTURES: Final[Mapping[str, Callable[[Sequence[Any], Study, Ledger], dict[str, 
     "shift": _of_shift,
     "shift_choosing": _of_shift,
     "shift_known": _of_shift,
-    "shift_screening": _of_shift,
+    "shift_screening": _of_screening,
     "shift_sources": _of_sources,
 }
 

@@ -24,7 +24,6 @@ __all__ = [
     "groups_table",
     "harmonising_table",
     "overall_table",
-    "recipe_table",
     "summary_table",
     "tables",
     "with_range",
@@ -270,30 +269,6 @@ def finding(rows: Sequence[Row]) -> str:
         f"{both(added(BASELINE))} to networks trained without augmentation. In brackets: 95 % intervals."
     )
     return textwrap.fill(words, _WIDTH, break_on_hyphens=False, break_long_words=False) + "\n"
-
-
-def recipe_table(rows: Sequence[Row], ways: Sequence[tuple[str, str, str]]) -> Table:
-    """Return the gains of ways to train and to deploy, by kind of target and network, each with its interval.
-
-    Args:
-        rows: Rows of the study.
-        ways: Heading, method and test set (``"test"`` or ``"test_gated"``) of each column.
-
-    Returns:
-        The table.
-    """
-    names = sorted({str(row["dataset"]) for row in rows})
-    groups = {"all targets": names}
-    for name in names:
-        groups.setdefault(group_of(name), []).append(name)
-    lines: list[list[Cell]] = []
-    for group, datasets in groups.items():
-        scores = collect(rows, datasets)
-        for network, kind in NETWORKS.items():
-            count = len(scores.gains(BASELINE, network=network))
-            differences = (scores.difference(method, scored, network=network) for _, method, scored in ways)
-            lines.append([f"{group}, {kind}", str(count), *(_text(gain) for gain in differences)])
-    return Table([label("tested on"), Column("targets"), *(Column(heading, "points") for heading, _, _ in ways)], lines)
 
 
 def with_range(gain: Difference) -> str:

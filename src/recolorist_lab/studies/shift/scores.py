@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, cast
@@ -13,7 +14,7 @@ from recolorist_lab.report.paired import Difference, difference
 from recolorist_lab.runs.config import Json
 from recolorist_lab.studies.classify.table import method_of
 
-__all__ = ["BASELINE", "NETWORKS", "SETS", "Scores", "Setting", "collect"]
+__all__ = ["BASELINE", "NETWORKS", "SETS", "Scores", "Setting", "canonical", "collect"]
 
 Row: TypeAlias = Mapping[str, Json]
 Floats = NDArray[np.float64]
@@ -22,6 +23,7 @@ BASELINE: Final = "Baseline"
 #: The two kinds of network, by the field ``fit`` of a cell.
 NETWORKS: Final = {"network": "from scratch", "head": "frozen features"}
 SETS: Final = ("test", "test_harmonised", "test_gated", "source")
+_CORRUPTIONS: Final = re.compile(r"targeted\(corruptions='\w+'\)")
 
 
 @dataclass(frozen=True)
@@ -139,5 +141,21 @@ def collect(rows: Iterable[Row], targets: Sequence[str] = ()) -> Scores:
             for name in SETS
             if f"result.{name}.balanced_accuracy" in row
         }
-        values.setdefault(method_of(row), {})[setting] = run
+        values.setdefault(canonical(method_of(row)), {})[setting] = run
     return Scores(values)
+
+
+def canonical(method: str) -> str:
+    """Return one name for a method whose options differ between targets, as those of the targeted corruptions do.
+
+    Args:
+        method: The method as a configuration names it.
+
+    Returns:
+        The name under which its scores are collected.
+
+    Example:
+        >>> canonical("targeted(corruptions='bloodmnist')"), canonical("randaugment")
+        ('targeted', 'randaugment')
+    """
+    return _CORRUPTIONS.sub("targeted", method)

@@ -14,6 +14,10 @@ from recolorist_lab.studies.shift.names import group_of, method_name, target_nam
         ("colorist+randaugment", "Colorist + RandAugment"),
         ("colorist(styles='unseen', p=0.5)", "ceiling: styles of the target"),
         ("color_jitter", "colour jitter"),
+        ("Random Resized Crop", "crop"),
+        ("targeted", "MedMNIST-C corruptions"),
+        ("colorist(sampler='extrapolate', factor=3.0, p=0.5)+randaugment", "extrapolate (3, p = 0.5) + RandAugment"),
+        ("colorist(max_clip=0.01)", "Colorist (at most 1 % clipped)"),
     ],
 )
 def test_methods_are_readable(method: str, name: str) -> None:

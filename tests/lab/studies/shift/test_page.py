@@ -7,20 +7,8 @@ from typing import Any
 import pytest
 
 from recolorist_lab.report.table import Number, Table
-from recolorist_lab.studies.shift.page import choosing_tables, recipe_table, tables
-from recolorist_lab.studies.shift.scores import Row
-from tests.lab.studies.shift.kit import GAIN, NAMED, rows
-
-TARGETS = ("blood-bccd-to-acevedo20-48", "blood-acevedo20-bccd-to-zheng18_tecom-48", "breast-warm-to-cool-48")
-
-
-def gated_rows() -> list[Row]:
-    """Rows whose gated images score three points more than as they are."""
-    made: list[Any] = [dict(row) for row in rows(TARGETS, gains=GAIN | NAMED)]
-    for row in made:
-        row["result.test_gated.balanced_accuracy"] = row["result.test.balanced_accuracy"] + 0.03
-        row["seconds"] = 100.0
-    return made
+from recolorist_lab.studies.shift.page import choosing_tables, tables
+from tests.lab.studies.shift.kit import gated_rows
 
 
 def numbers(table: Any, line: int) -> list[float]:
@@ -69,9 +57,3 @@ def test_the_page_of_choosing_orders_by_the_mean_of_both_networks() -> None:
     assert isinstance(overall, Table)
     assert [line[0] for line in overall.rows][::5] == ["Colorist", "camera"]
     assert numbers(overall, 0) == pytest.approx([10.0, 13.0, -1.0])
-
-
-def test_the_recipe_has_every_kind_of_target_with_both_networks() -> None:
-    table = recipe_table(gated_rows(), [("train", "Colorist", "test"), ("gate", "Baseline", "test_gated")])
-    assert len(table.rows) == 8
-    assert list(table.rows[0]) == ["all targets, from scratch", "3", "+10.0 (10.0 to 10.0)", "+3.0 (3.0 to 3.0)"]
