@@ -11,7 +11,7 @@ from recolorist_lab.report.table import Table
 from recolorist_lab.studies.transfer.cell import COLORIST, NOTHING
 from recolorist_lab.studies.transfer.table import Row, budget, label, table, title
 
-__all__ = ["best_methods", "finding", "given", "tables"]
+__all__ = ["besides", "best_methods", "finding", "given", "tables"]
 
 _WIDTH: Final = 150
 #: Metrics by name, with the sign that makes lower values better and their decimals.
@@ -33,7 +33,13 @@ def tables(rows: Sequence[Row]) -> dict[str, Table | str]:
     Returns:
         Tables and sentences by their mark on the page.
     """
-    return {"given": given(rows), "comparison": table(rows), "finding": finding(rows), "budget": budget(rows)}
+    return {
+        "given": given(rows),
+        "comparison": table(rows),
+        "finding": finding(rows),
+        "besides": besides(rows),
+        "budget": budget(rows),
+    }
 
 
 def given(rows: Sequence[Row]) -> str:
@@ -71,7 +77,33 @@ def best_methods(rows: Sequence[Row]) -> dict[str, list[str]]:
 
 
 def finding(rows: Sequence[Row]) -> str:
-    """Say which method is best, which networks have learnt to take a style, and how contents left as they are compare.
+    """Say in three sentences which method is best, how the trained networks did, and how contents left as they are compare.
+
+    Args:
+        rows: Results, one for each cell.
+
+    Returns:
+        A paragraph; empty without results of Colorist, of a trained network and of contents left as they are.
+    """
+    measured = _measured_rows(rows)
+    trained = _trained_rows(measured)
+    if not trained or not {COLORIST, NOTHING} <= {row["method"] for row in measured.values()}:
+        return ""
+    methods = {name: row for name, row in measured.items() if row["method"] != NOTHING}
+    unchanged = next(row for row in measured.values() if row["method"] == NOTHING)
+    far = [name for name in trained if _value(trained[name], "wasserstein") > _value(unchanged, "wasserstein")]
+    worse = [name for name in methods if _value(methods[name], "artfid") > _value(unchanged, "artfid")]
+    best = "; ".join(f"{name} has the best {_join_names(metrics)}" for name, metrics in best_methods(rows).items())
+    return _wrap(
+        f"**Of all methods, {best}.** Of the {len(trained)} networks trained here {len(far)} have not learnt to take a style: "
+        "they end further from its colours than contents left as they are. Left as they are, the contents have a lower ArtFID "
+        f"({_text(unchanged, 'artfid')}) than {len(worse)} of {len(methods)} methods: FID cannot tell that nothing was "
+        "transferred."
+    )
+
+
+def besides(rows: Sequence[Row]) -> str:
+    """Say how near Colorist and the networks come to the style, and compare networks that were also run with another option.
 
     Args:
         rows: Results, one for each cell.
@@ -80,48 +112,36 @@ def finding(rows: Sequence[Row]) -> str:
         A list in Markdown; empty without results of Colorist, of a trained network and of contents left as they are.
     """
     measured = _measured_rows(rows)
-    if not {COLORIST, NOTHING} <= {row["method"] for row in measured.values()}:
+    trained = _trained_rows(measured)
+    rows_of = {str(row["method"]): row for row in measured.values()}
+    if not trained or not {COLORIST, NOTHING} <= rows_of.keys():
         return ""
-    methods = {name: row for name, row in measured.items() if row["method"] != NOTHING}
-    both = {name: row for name, row in methods.items() if row["result.weights"] == "trained"}
-    trained = {name: row for name, row in both.items() if not row.get("options")}  # the others are variants
-    if not trained:
-        return ""
-    unchanged, ours = (next(row for row in measured.values() if row["method"] == method) for method in (NOTHING, COLORIST))
-    by_artfid = sorted(trained, key=lambda name: _value(trained[name], "artfid"))
-    far = [name for name in trained if _value(trained[name], "wasserstein") > _value(unchanged, "wasserstein")]
-    near = {name: row for name, row in trained.items() if name not in far}
-    nearer = _join_names([f"{name} ({_text(row, 'wasserstein')})" for name, row in near.items()]) or "none"
-    worse = [name for name in methods if _value(methods[name], "artfid") > _value(unchanged, "artfid")]
-    best = "; ".join(f"{name} has the best {_join_names(metrics)}" for name, metrics in best_methods(rows).items())
+    unchanged, ours = rows_of[NOTHING], rows_of[COLORIST]
+    distance = _value(unchanged, "wasserstein")
+    near = [f"{name} ({_text(row, 'wasserstein')})" for name, row in trained.items() if _value(row, "wasserstein") <= distance]
+    lowest = sorted(trained, key=lambda name: _value(trained[name], "artfid"))[:3]
+    by_artfid = _join_names([f"{name} ({_text(trained[name], 'artfid')})" for name in lowest])
+    colours = f"from {_text(unchanged, 'wasserstein')} to {_text(ours, 'wasserstein')}"
     points = [
-        _join_sentences(
-            f"**Of all methods, {best}.** Colorist needs no training, and brings the distance to the style's colours from",
-            f"{_text(unchanged, 'wasserstein')} to {_text(ours, 'wasserstein')}.",
-        ),
-        _join_sentences(
-            "Of the networks trained here, the lowest ArtFID have",
-            _join_names([f"{name} ({_text(trained[name], 'artfid')})" for name in by_artfid[:3]]) + ".",
-        ),
-        _join_sentences(
-            f"**{len(far)} of {len(trained)} have not learnt to take a style**: they end further from its colours than contents",
-            f"left as they are. Nearer are {nearer}.",
-        ),
-        *_variants(trained, both),
-        _join_sentences(
-            f"Left as they are, the contents have a lower ArtFID ({_text(unchanged, 'artfid')}) than {len(worse)} of",
-            f"{len(methods)} methods: FID cannot tell that nothing was transferred.",
-        ),
+        f"Colorist needs no training, and brings the distance to the style's colours {colours}.",
+        f"Networks that are nearer to them than contents left as they are: {_join_names(near) or 'none'}.",
+        f"Of the networks trained here, the lowest ArtFID have {by_artfid}.",
+        *_variants(trained, measured),
     ]
     return "".join(_wrap(point, bullet=True) for point in points)
 
 
-def _variants(trained: Mapping[str, Row], both: Mapping[str, Row]) -> list[str]:
+def _trained_rows(measured: Mapping[str, Row]) -> dict[str, Row]:
+    """Return the rows of networks that were trained here and run as released; those with options are variants."""
+    return {name: row for name, row in measured.items() if row["result.weights"] == "trained" and not row.get("options")}
+
+
+def _variants(trained: Mapping[str, Row], measured: Mapping[str, Row]) -> list[str]:
     """Compare networks that were also run with another option."""
     return [
         f"{name} has the ArtFID {_text(row, 'artfid')}; as released it is {_text(plain, 'artfid')}."
-        for name, row in both.items()
-        if name not in trained and (plain := trained.get(title(str(row["method"])))) is not None
+        for name, row in measured.items()
+        if row["result.weights"] == "trained" and row.get("options") and (plain := trained.get(title(str(row["method"]))))
     ]
 
 
@@ -141,10 +161,6 @@ def _text(row: Row, metric: str) -> str:
 
 def _join_names(names: Sequence[str]) -> str:
     return " and ".join([*([", ".join(names[:-1])] if names[1:] else []), *names[-1:]])
-
-
-def _join_sentences(*parts: str) -> str:
-    return " ".join(parts)
 
 
 def _wrap(words: str, *, bullet: bool = False) -> str:

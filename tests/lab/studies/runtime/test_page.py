@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from recolorist_lab.studies.runtime import page
 from tests.lab.studies.runtime.kit import ROWS, row
 
@@ -19,15 +21,17 @@ class TestPage:
         assert "4,000 (AdaIN) to 180,000 (Modflows) times as long as Colorist" in text  # 200 / 0.05 and 9000 / 0.05
         assert "in the paper 52 to 5,680" in text  # 132.2 / 2.53 and 14373 / 2.53
         assert "Colorist takes 0.05 ms here" in text
-        assert "Modflows the least, 9,000 ms here and 14,400 in the paper." in text
+        assert len(re.findall(r"\.(?= |$)", text)) == 3
+
+    def test_the_network_that_gained_most_on_the_paper_is_named(self) -> None:
+        assert page.besides(ROWS) == "Beside the paper's time Modflows takes least: 9,000 ms here, 14,400 there.\n"
 
     def test_forms_that_were_not_timed_are_not_named(self) -> None:
-        without = page.finding(ROWS)
-        assert "package" not in without
-        assert "float" not in without
+        assert "package" not in page.finding(ROWS)
+        assert "float" not in page.besides(ROWS)
         more = [row("colorist_aug", 1.25), row("colorist_float", 0.2), row("colorist_batch", 0.5)]
-        text = words(page.finding([*ROWS, *more]))
-        assert "The authors' package takes 1.25 ms here." in text
+        assert "two 8-bit images and the authors' package 1.25; " in words(page.finding([*ROWS, *more]))
+        text = words(page.besides([*ROWS, *more]))
         assert "float32 images take Colorist 4 times" in text
         assert "tensors take 10 times" in text
 
@@ -47,8 +51,10 @@ class TestPage:
 
     def test_every_mark_has_its_part(self) -> None:
         with_loads = [*BUSY, *({**each, "result.load_before": 1.0, "result.threads": 2} for each in GROWN)]
-        assert list(page.tables(with_loads)) == ["conditions", "latency", "finding", "meter", "energy", "growth", "largest"]
+        parts = "conditions latency finding besides meter energy growth largest"
+        assert list(page.tables(with_loads)) == parts.split()
 
     def test_missing_runs_leave_sentences_out(self) -> None:
         assert page.conditions([]) == page.largest([]) == page.finding(ROWS[:2]) == page.finding(ROWS[2:]) == ""
+        assert page.besides(ROWS[:2]) == page.besides(ROWS[2:]) == ""
         assert page.largest(GROWN[2:]) == page.largest(GROWN[:2]) == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from recolorist_lab.studies.transfer import page
@@ -50,12 +51,21 @@ class TestPage:
         assert "lower ArtFID (80.0) than 4 of 5 methods" in words(won)
 
     def test_networks_further_away_than_the_contents_are_counted(self) -> None:
-        assert "**1 of 2 have not learnt to take a style**" in words(ROWS)
-        assert "Nearer are Modflows (0.050)." in words(ROWS)
-        assert "from 0.100 to 0.040" in words(ROWS)
+        assert "Of the 2 networks trained here 1 have not learnt to take a style: " in words(ROWS)
+
+    def test_networks_nearer_than_the_contents_are_named(self) -> None:
+        lines = page.besides(ROWS).splitlines()
+        assert lines[0].endswith("colours from 0.100 to 0.040.")
+        assert lines[1] == "- Networks that are nearer to them than contents left as they are: Modflows (0.050)."
+        assert lines[2].endswith("the lowest ArtFID have AdaIN (300.0) and Modflows (400.0).")
+        assert "contents left as they are: none.\n" in page.besides([ROWS[2], *ROWS[-2:]])
+
+    def test_the_page_begins_with_three_sentences(self) -> None:
+        assert len(re.findall(r"\.(?:\*\*)?(?= |$)", words(ROWS))) == 3
 
     def test_variants_stand_beside_the_released_form(self) -> None:
-        assert "Modflows, inverse_time=legacy has the ArtFID 410.0; as released it is 400.0." in words(ROWS)
+        assert "Modflows, inverse_time=legacy has the ArtFID 410.0; as released it is 400.0." in page.besides(ROWS)
 
     def test_missing_runs_leave_sentences_out(self) -> None:
         assert page.given(ROWS[2:]) == page.finding(ROWS[:-1]) == page.finding(ROWS[:-2]) == page.finding(ROWS[-2:]) == ""
+        assert page.besides(ROWS[:-1]) == page.besides(ROWS[-2:]) == ""
