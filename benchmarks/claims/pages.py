@@ -119,6 +119,10 @@ def _reinhard(figures: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _hue(figures: dict[str, Any]) -> list[str]:
+    return [f"| {row['set']} | {row['images']:,} | {100 * row['split'] / row['images']:.0f} % |" for row in figures["rows"]]
+
+
 #: The page of each result, and what makes its lines.
 PAGES: Final[dict[str, tuple[str, Callable[[dict[str, Any]], list[str]]]]] = {
     "gate": ("docs/deployment.md", _gate),
@@ -129,6 +133,7 @@ PAGES: Final[dict[str, tuple[str, Callable[[dict[str, Any]], list[str]]]]] = {
     "masks": ("docs/foreground.md", _masks),
     "edges": ("docs/foreground.md", _edges),
     "reinhard": ("docs/migrating.md", _reinhard),
+    "hue": ("docs/results/spaces.md", _hue),
 }
 
 
