@@ -1,6 +1,6 @@
 """How many images have a hue on both sides of the jump from 2π to 0, where its mean and deviation have no meaning.
 
-Hues are those of LCH. An image counts if at least 5 % of its pixels lie on each side within a quarter turn: below π/2, and above 3π/2.
+Hues are those of LCH. An image counts if 5 % of its pixels or more lie within a quarter turn on each side: below π/2, above 3π/2.
 """
 
 from __future__ import annotations
