@@ -24,7 +24,6 @@ _PARTS: Final = MappingProxyType(
         "own_style(p=0.3)": "own_style (p = 0.3)",
         "own_style(p=0.2)": "own_style (p = 0.2)",
         "colorist(sampler='beyond', p=0.5, spread=0.3)": "beyond (spread 0.3)",
-        "colorist(sampler='beyond', p=0.5, space='lab')": "beyond (CIELAB)",
         "colorist(sampler='beyond', p=0.8)": "beyond (p = 0.8)",
         "colorist(sampler='beyond', p=0.5)": "beyond",
         "colorist(sampler='extrapolate', factor=1.5, p=0.5)": "extrapolate (1.5, p = 0.5)",
