@@ -75,7 +75,6 @@ ELSEWHERE: Final[dict[str, dict[str, str]]] = {
         "1,200": "test images of the subset",
     },
     "shift_sources": {"180": "images of the smallest source", "60": "images of it that measure"},
-    "shift_screening": {"16": "a choice of the protocol", "40": "epochs"},
     "spaces": {
         "13": "spaces",
         "4": "methods",
