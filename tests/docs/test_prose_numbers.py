@@ -66,6 +66,9 @@ ELSEWHERE: Final[dict[str, dict[str, str]]] = {
         "780": "images of the largest source",
         "240": "fewest updates of the first round",
         "480": "most updates of the first round",
+        "380": "images of DeepDRiD's largest source",
+        "12": "images of each of its two others",
+        "96": "images of it without a source",
     },
     "shift_known": {
         "28": "pixels a side",
