@@ -319,7 +319,9 @@ def count_trainings(rows: Sequence[Row], done: Sequence[Row]) -> str:
 
 
 def _seeds(scores: Scores, method: str) -> str:
-    return str(len({setting.seed for setting in scores.values[method]}))
+    """Return the number of seeds; if the kinds of network differ, one for each."""
+    counts = [len({setting.seed for setting in scores.values[method] if setting.network == network}) for network in NETWORKS]
+    return " and ".join(map(str, dict.fromkeys(counts)))
 
 
 def _both(scores: Scores, method: str, scored: str) -> float | None:

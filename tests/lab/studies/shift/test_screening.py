@@ -47,6 +47,15 @@ def test_samplers_by_laboratory_are_compared_on_their_target_alone() -> None:
     assert values == pytest.approx([53.5, 56.5, 63.5, 66.5])
 
 
+def test_seeds_are_counted_for_each_kind_of_network() -> None:
+    every = screening_tables(every_row())["overall"]
+    fewer = screening_tables([row for row in every_row() if (row["fit"], row["seed"]) != ("network", 1)])["overall"]
+    assert isinstance(every, Table)
+    assert isinstance(fewer, Table)
+    assert {line[1] for line in every.rows} == {"2"}
+    assert {line[1] for line in fewer.rows} == {"1 and 2"}
+
+
 def test_seeds_with_a_missing_training_are_left_out() -> None:
     made = every_row()
     del made[-1]["result.test.balanced_accuracy"]
