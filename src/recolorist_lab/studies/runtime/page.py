@@ -71,9 +71,9 @@ def finding(rows: Sequence[Row]) -> str:
         A paragraph; empty without results of Colorist and of one baseline.
     """
     times, printed = _times(rows)
-    networks = {name: times[name] for name in printed if name not in COLORIST}
-    if not networks or "colorist" not in times:
+    if not printed:
         return ""
+    networks = {name: times[name] for name in printed}
     ours, theirs = times["colorist"], RUNTIME["cpu", "Colorist"].mean
     fastest, slowest = (way(networks, key=networks.__getitem__) for way in (min, max))
     slower = [time / printed[name] for name, time in networks.items()]
@@ -98,10 +98,9 @@ def besides(rows: Sequence[Row]) -> str:
         A paragraph; empty without results of Colorist and of one baseline.
     """
     times, printed = _times(rows)
-    networks = {name: times[name] / printed[name] for name in printed if name not in COLORIST}
-    if not networks or "colorist" not in times:
+    if not printed:
         return ""
-    least = min(networks, key=networks.__getitem__)
+    least = min(printed, key=lambda name: times[name] / printed[name])
     words = [
         f"Beside the paper's time {title(least)} takes least: {_MS.text(times[least])} ms here, {_MS.text(printed[least])} there."
     ]
@@ -115,9 +114,10 @@ def besides(rows: Sequence[Row]) -> str:
 
 
 def _times(rows: Sequence[Row]) -> tuple[dict[str, float], dict[str, float]]:
-    """Return milliseconds by method: those measured here, and those of the paper where it has them."""
+    """Return milliseconds by method as measured here, and the paper's for the baselines among them; none without Colorist."""
     times = {str(row["method"]): figure_of(row, "mean_ms") for row in finished(rows) if _is_timed(row)}
-    return times, {name: paper.mean for name in times if (paper := printed_of(name, "cpu")) is not None}
+    baselines = [name for name in times if name not in COLORIST and "colorist" in times]
+    return times, {name: paper.mean for name in baselines if (paper := printed_of(name, "cpu")) is not None}
 
 
 def meter(rows: Sequence[Row]) -> str:
